@@ -1,0 +1,29 @@
+# make demo | test | build | lint | bench | install. Each does its own set-up. PRESET=debug|asan|tsan picks another build.
+PRESET ?= release
+BUILD := build/$(PRESET)
+TORCH_FLAG := $(if $(OMNIRT_TORCH),-DOMNIRT_TORCH=$(OMNIRT_TORCH))
+
+.PHONY: build demo test lint bench install setup clean
+build: setup
+	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build $(BUILD) --target omnirt
+setup:
+	@scripts/setup
+demo: build
+	@scripts/demo $(BUILD)/omnirt
+test: setup
+	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) --output-on-failure -j 2
+lint:
+	@scripts/setup lint
+	@scripts/lint
+bench: build
+	@scripts/setup goldens
+	@bench/run $(BUILD)/omnirt
+install: setup
+	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	cmake --build $(BUILD)
+	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
+clean:
+	rm -rf build/release build/debug build/asan build/tsan

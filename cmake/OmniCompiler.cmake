@@ -1,0 +1,22 @@
+# Compiler flags, ccache, sanitizers. The binary is portable: no -march here; faster code is chosen at run time.
+find_program(OMNIRT_CCACHE ccache)
+if(OMNIRT_CCACHE)
+  # Precompiled headers need these sloppiness flags to be cacheable.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${OMNIRT_CCACHE})
+endif()
+
+# -O3 buys nothing where the time is in kernels, and costs build time.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+add_library(omnirt_flags INTERFACE)
+target_compile_options(omnirt_flags INTERFACE -Wall -Wextra -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # -Wrestrict misfires on std::string in GCC 12 (GCC bug 105651).
+  target_compile_options(omnirt_flags INTERFACE -fpch-preprocess -Wno-restrict)
+endif()
+if(OMNIRT_SANITIZE)
+  add_compile_options(-fsanitize=${OMNIRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${OMNIRT_SANITIZE})
+endif()
