@@ -1,0 +1,94 @@
+#include "base/report.hpp"
+
+namespace omnirt {
+namespace {
+
+Json render(const StageTimings& t) {
+  return {{"prepare_conditions_ms", t.prepare_conditions_ms},
+          {"prepare_latents_ms", t.prepare_latents_ms},
+          {"denoise_loop_ms", t.denoise_loop_ms},
+          {"decode_ms", t.decode_ms},
+          {"export_ms", t.export_ms}};
+}
+
+Json render(const MemoryReport& m) {
+  return {{"peak_rss_bytes", m.peak_rss_bytes},
+          {"tensor_peak_bytes", m.tensor_peak_bytes},
+          {"tensor_current_bytes", m.tensor_current_bytes},
+          {"weights_stored_bytes", m.weights_stored_bytes},
+          {"weights_converted_bytes", m.weights_converted_bytes}};
+}
+
+Json render(const ArtifactReport& a) {
+  return {{"path", a.path},     {"kind", a.kind}, {"mime", a.mime},    {"width", a.width},
+          {"height", a.height}, {"seed", a.seed}, {"prompt", a.prompt}};
+}
+
+Json render(const TimelineReport& entry) {
+  Json attempts = Json::array();
+  for (const AttemptReport& a : entry.attempts) {
+    attempts.push_back({{"level", a.level},
+                        {"ok", a.ok},
+                        {"reason", a.reason},
+                        {"selected", a.selected},
+                        {"ms", a.ms}});
+  }
+  return {{"component", entry.component}, {"attempts", attempts}};
+}
+
+Json render(const PlacementReport& p) {
+  return {{"component", p.component},
+          {"device", p.device},
+          {"dtype", p.dtype},
+          {"stored_dtype", p.stored_dtype}};
+}
+
+Json render(const Finding& f) {
+  return to_json(f);
+}
+
+template <class T>
+Json list(const std::vector<T>& items) {
+  Json json = Json::array();
+  for (const T& item : items) json.push_back(render(item));
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Finding& f) {
+  return {{"field", f.field}, {"value", f.value}, {"message", f.message}, {"way_out", f.way_out}};
+}
+
+Json RunReport::to_json() const {
+  Json json = {{"schema_version", report_schema_version},
+               {"run_id", run_id},
+               {"task", task},
+               {"model", model},
+               {"model_path", model_path},
+               {"backend", backend},
+               {"workflow", workflow},
+               {"timings", render(timings)},
+               {"load_ms", load_ms},
+               {"total_ms", total_ms},
+               {"memory", render(memory)},
+               {"backend_timeline", list(backend_timeline)},
+               {"inputs_resolved", inputs_resolved},
+               {"config_resolved", config_resolved.to_json()},
+               {"artifacts", list(artifacts)},
+               {"latent_stats", nullptr},
+               {"device_placement", list(device_placement)},
+               {"warnings", list(warnings)},
+               {"error", nullptr}};
+  if (latent_stats) {
+    const LatentStats& s = *latent_stats;
+    json["latent_stats"] = {{"mean", s.mean}, {"std", s.std}, {"p50", s.p50}, {"p95", s.p95}};
+  }
+  if (error) {
+    json["error"] = {
+        {"kind", error->kind}, {"message", error->message}, {"findings", list(error->findings)}};
+  }
+  return json;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,95 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/keys.hpp"
+
+namespace omnirt {
+
+inline constexpr const char* report_schema_version = "1.0";
+
+struct StageTimings {
+  double prepare_conditions_ms = 0;
+  double prepare_latents_ms = 0;
+  double denoise_loop_ms = 0;
+  double decode_ms = 0;
+  double export_ms = 0;
+};
+
+struct MemoryReport {
+  uint64_t peak_rss_bytes = 0;
+  uint64_t tensor_peak_bytes = 0;
+  uint64_t tensor_current_bytes = 0;
+  uint64_t weights_stored_bytes = 0;     // of the components used, in the files' own types
+  uint64_t weights_converted_bytes = 0;  // of compute forms made beside them
+};
+
+struct ArtifactReport {
+  std::string path;  // absolute
+  std::string kind;  // "image" or "video"
+  std::string mime;
+  int64_t width = 0;
+  int64_t height = 0;
+  uint64_t seed = 0;
+  std::string prompt;
+};
+
+struct AttemptReport {
+  std::string level;
+  bool ok = false;
+  std::string reason;
+  bool selected = false;
+  double ms = 0;
+};
+
+struct TimelineReport {
+  std::string component;
+  std::vector<AttemptReport> attempts;
+};
+
+struct PlacementReport {
+  std::string component;
+  std::string device;
+  std::string dtype;         // computed in
+  std::string stored_dtype;  // as the file has it
+};
+
+struct LatentStats {
+  double mean = 0, std = 0, p50 = 0, p95 = 0;
+};
+
+struct ErrorReport {
+  std::string kind;
+  std::string message;
+  std::vector<Finding> findings;
+};
+
+// What a run did, told truthfully; docs/report.md is its schema.
+struct RunReport {
+  std::string run_id;
+  std::string task;
+  std::string model;
+  std::string model_path;
+  std::string backend;
+  std::string workflow;  // names of the blocks that ran, in order, joined by " > "
+  StageTimings timings;
+  double load_ms = 0;  // headers, topology, tokenizer
+  double total_ms = 0;
+  MemoryReport memory;
+  std::vector<TimelineReport> backend_timeline;
+  ConfigValues config_resolved;
+  Json inputs_resolved = Json::object();
+  std::vector<ArtifactReport> artifacts;
+  std::optional<LatentStats> latent_stats;
+  std::vector<PlacementReport> device_placement;
+  std::vector<Finding> warnings;
+  std::optional<ErrorReport> error;
+
+  Json to_json() const;
+};
+
+Json to_json(const Finding& finding);
+
+}  // namespace omnirt
