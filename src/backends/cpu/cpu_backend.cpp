@@ -1,0 +1,46 @@
+#include "backends/cpu/cpu_backend.hpp"
+
+#include <fstream>
+#include <string>
+
+#include "base/error.hpp"
+#include "tensor/memory.hpp"
+
+namespace omnirt {
+
+CpuBackend::CpuBackend() {
+  watch_tensor_memory();
+}
+
+Availability CpuBackend::is_available() const noexcept {
+  return {true, "a processor is always there"};
+}
+
+Capabilities CpuBackend::capabilities() const {
+  return {{"fp32", "bf16"}, false, false};
+}
+
+std::shared_ptr<const ops::OpTable> CpuBackend::compile(const std::string& component) {
+  throw Unsupported(
+      {"compile", component, "this build of the cpu backend has no compile level", ""});
+}
+
+void CpuBackend::reset_memory_stats() {
+  reset_tensor_peak();
+}
+
+MemoryStats CpuBackend::memory_stats() const {
+  TensorMemory memory = tensor_memory();
+  return {memory.peak_bytes, memory.current_bytes};
+}
+
+double CpuBackend::available_memory_gb() const {
+  std::ifstream file("/proc/meminfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) / (1 << 20);
+  }
+  return 0;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,50 @@
+#include "nn/config_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace omnirt::nn {
+
+void ConfigCheck::expect(bool ok, const std::string& name, std::string value, std::string message,
+                         std::string way_out) {
+  if (ok) return;
+  findings_.push_back(
+      {where_ + "." + name, std::move(value), std::move(message), std::move(way_out)});
+}
+
+void ConfigCheck::range(const std::string& name, int64_t value, int64_t lowest, int64_t highest) {
+  expect(value >= lowest && value <= highest, name, std::to_string(value),
+         fmt::format("the value must lie in {}..{}", lowest, highest));
+}
+
+void ConfigCheck::positive(const std::string& name, double value) {
+  expect(std::isfinite(value) && value > 0, name, fmt::format("{}", value),
+         "the value must be greater than 0");
+}
+
+void ConfigCheck::length(const std::string& name, size_t length, size_t most) {
+  expect(length >= 1 && length <= most, name, std::to_string(length) + " values",
+         fmt::format("the list must have 1..{} values", most));
+}
+
+void ConfigCheck::one_of(const std::string& name, const std::string& value,
+                         const std::vector<std::string>& implemented) {
+  expect(std::ranges::find(implemented, value) != implemented.end(), name, value,
+         "this value is not implemented",
+         fmt::format("implemented: {}", fmt::join(implemented, ", ")));
+}
+
+void ConfigCheck::divisible(const std::string& name, int64_t value, const std::string& by,
+                            int64_t divisor) {
+  expect(divisor > 0 && value % divisor == 0, name, std::to_string(value),
+         fmt::format("the value must be a multiple of {} ({})", by, divisor));
+}
+
+void ConfigCheck::finish() const {
+  if (!findings_.empty()) throw Unsupported(findings_);
+}
+
+}  // namespace omnirt::nn

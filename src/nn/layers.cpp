@@ -1,0 +1,68 @@
+#include "nn/layers.hpp"
+
+namespace omnirt::nn {
+
+Linear::Linear(Module* parent, const std::string& name, int64_t in, int64_t out, bool with_bias)
+    : Module(parent, name),
+      weight(param("weight", {out, in})),
+      bias(param("bias", {out}, with_bias)) {
+  own(weight);
+  own(bias);
+}
+
+Tensor Linear::forward(Context& cx, const Tensor& x, ops::Activation activation,
+                       const Tensor* residual) const {
+  return cx.ops().linear(cx, {x, cx[weight], cx.maybe(bias), activation, residual});
+}
+
+Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
+               Conv2dOptions options)
+    : Module(parent, name),
+      weight(param("weight", {out, in, options.kernel, options.kernel})),
+      bias(param("bias", {out}, options.bias)),
+      options_(options) {
+  own(weight);
+  own(bias);
+}
+
+Tensor Conv2d::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogue) const {
+  return cx.ops().conv2d(
+      cx, {x, cx[weight], cx.maybe(bias), options_.stride, options_.padding, epilogue.activation,
+           epilogue.residual, epilogue.upsample_to, epilogue.sample_bias});
+}
+
+GroupNorm::GroupNorm(Module* parent, const std::string& name, int64_t groups, int64_t channels,
+                     double eps)
+    : Module(parent, name),
+      weight(param("weight", {channels})),
+      bias(param("bias", {channels})),
+      groups_(groups),
+      eps_(eps) {
+  own(weight);
+  own(bias);
+}
+
+Tensor GroupNorm::forward(Context& cx, const Tensor& x, ops::Activation activation) const {
+  return cx.ops().group_norm(cx, {x, &cx[weight], &cx[bias], groups_, eps_, activation});
+}
+
+LayerNorm::LayerNorm(Module* parent, const std::string& name, int64_t dim, double eps)
+    : Module(parent, name), weight(param("weight", {dim})), bias(param("bias", {dim})), eps_(eps) {
+  own(weight);
+  own(bias);
+}
+
+Tensor LayerNorm::forward(Context& cx, const Tensor& x) const {
+  return cx.ops().layer_norm(cx, {x, &cx[weight], &cx[bias], eps_});
+}
+
+Embedding::Embedding(Module* parent, const std::string& name, int64_t entries, int64_t dim)
+    : Module(parent, name), weight(param("weight", {entries, dim})) {
+  own(weight);
+}
+
+Tensor Embedding::forward(Context& cx, const Tensor& indices) const {
+  return cx.ops().embedding(cx, {indices, cx[weight]});
+}
+
+}  // namespace omnirt::nn

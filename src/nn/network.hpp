@@ -1,0 +1,75 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "nn/module.hpp"
+
+namespace omnirt::nn {
+
+// What a network class says of itself, as rows of (attribute, value, what to set to change it).
+class Metadata {
+ public:
+  struct Row {
+    std::string key;
+    Json value;
+    std::string what;  // what it means, and what to set
+  };
+  Metadata() = default;
+  explicit Metadata(std::vector<Row> rows) : rows_(std::move(rows)) {}
+  bool contains(const std::string& key) const;
+  const Json& operator[](const std::string& key) const;  // throws InternalError for an unknown key
+  std::vector<std::string> keys() const;
+  std::vector<Json> values() const;
+  const std::vector<Row>& items() const { return rows_; }
+  // A table; `verbose` adds an indented line under each row.
+  std::string describe(const std::string& title, bool verbose = false) const;
+
+ private:
+  std::vector<Row> rows_;
+};
+
+// A change of parameter names between a file's layout and the network's: the first `from` found is
+// replaced by `to`.
+struct Rename {
+  std::string from;
+  std::string to;
+  bool at_start = false;  // only where the name begins with `from`
+};
+
+// How names in checkpoints differ from the topology's. Rules apply in order, each once, to every
+// name in the file.
+struct WeightMap {
+  std::vector<Rename> renames;
+  std::vector<std::string>
+      ignored;  // names that files hold and inference does not need (buffers); exact
+};
+
+// The root of a network's tree: a self-contained class built from its config.json.
+class Network : public Module {
+ public:
+  const char* class_name() const override = 0;  // "UNet2DConditionModel"
+  virtual Metadata metadata() const = 0;
+  virtual WeightMap weight_map() const { return {}; }
+  const Json& config() const { return config_; }
+
+ protected:
+  explicit Network(Json config) : config_(std::move(config)) {}
+
+ private:
+  Json config_;  // as the file has it; a network reads its own struct from it
+};
+
+// A network class as the catalogue lists it.
+struct NetworkInfo {
+  std::string class_name;  // _class_name (diffusers) or architectures[0] (transformers)
+  // Throws Unsupported naming each config value that is not implemented; `where` is the config
+  // file.
+  std::function<std::unique_ptr<Network>(const Json& config, const std::string& where)> make;
+  std::string summary;
+  std::string weights_base;  // "diffusion_pytorch_model" or "model"
+};
+
+}  // namespace omnirt::nn

@@ -1,0 +1,58 @@
+#include "ops/activation.hpp"
+
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/silu.h>
+
+#include "base/error.hpp"
+
+namespace omnirt::ops {
+
+Activation activation_from_name(const std::string& name, const std::string& field) {
+  if (name == "silu" || name == "swish") return Activation::silu;
+  if (name == "gelu") return Activation::gelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
+  if (name == "quick_gelu") return Activation::quick_gelu;
+  if (name == "relu") return Activation::relu;
+  throw Unsupported(
+      {field, name, "this activation is not implemented",
+       "implemented: silu, swish, gelu, gelu_new, gelu_pytorch_tanh, quick_gelu, relu"});
+}
+
+Tensor activate(const Tensor& x, Activation kind) {
+  switch (kind) {
+    case Activation::none:
+      return x;
+    case Activation::silu:
+      return at::silu(x);
+    case Activation::gelu:
+      return at::gelu(x);
+    case Activation::gelu_tanh:
+      return at::gelu(x, "tanh");
+    case Activation::quick_gelu:
+      return x * at::sigmoid(1.702 * x);
+    case Activation::relu:
+      return at::relu(x);
+  }
+  return x;
+}
+
+Tensor activate_(Tensor x, Activation kind) {
+  if (kind == Activation::silu) return at::silu_(x);
+  if (kind == Activation::relu) return at::relu_(x);
+  return activate(x, kind);
+}
+
+Shape Geglu::shape(const Geglu& args) {
+  Shape shape = args.x.sizes().vec();
+  shape.back() /= 2;
+  return shape;
+}
+
+Tensor Geglu::reference(const Geglu& args) {
+  auto halves = args.x.chunk(2, -1);
+  return halves[0] * at::gelu(halves[1]);
+}
+
+}  // namespace omnirt::ops

@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+
+#include "ops/op.hpp"
+
+namespace omnirt::ops {
+
+// gelu is the exact (erf) form; quick_gelu is x * sigmoid(1.702 x), as OpenAI's CLIP has it.
+enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };
+
+// By the names that config files use ("silu", "swish", "gelu", "quick_gelu", ...). Throws
+// Unsupported, naming `field`.
+Activation activation_from_name(const std::string& name, const std::string& field);
+
+// The plain maths; also the epilogue of linear, conv2d and group_norm.
+Tensor activate(const Tensor& x, Activation kind);
+// In place: for a result that the caller has just made.
+Tensor activate_(Tensor x, Activation kind);
+
+// y = act(x), any shape.
+struct Activate {
+  static constexpr const char* name = "activate";
+  const Tensor& x;
+  Activation kind;
+  static Shape shape(const Activate& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const Activate& args) { return activate(args.x, args.kind); }
+};
+
+// Gated GELU (Shazeer 2020, arXiv 2002.05202): x {..., 2 d} -> x[..., :d] * gelu(x[..., d:]), {...,
+// d}.
+struct Geglu {
+  static constexpr const char* name = "geglu";
+  const Tensor& x;
+  static Shape shape(const Geglu& args);
+  static Tensor reference(const Geglu& args);
+};
+
+}  // namespace omnirt::ops

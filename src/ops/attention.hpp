@@ -1,0 +1,22 @@
+#pragma once
+#include "ops/op.hpp"
+
+namespace omnirt::ops {
+
+// Scaled dot-product attention over heads (Vaswani et al. 2017, arXiv 1706.03762).
+// x (the queries) {B, Tq, heads * d}, key and value {B, Tk, heads * d}; y {B, Tq, heads * d}.
+struct Attention {
+  static constexpr const char* name = "attention";
+  const Tensor& x;
+  const Tensor& key;
+  const Tensor& value;
+  int64_t heads;
+  double scale;
+  bool causal = false;
+  // Scores and softmax in fp32 whatever the dtype, as SD2.x checkpoints ask by upcast_attention.
+  bool upcast = false;
+  static Shape shape(const Attention& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const Attention& args);
+};
+
+}  // namespace omnirt::ops

@@ -1,0 +1,30 @@
+#pragma once
+#include <array>
+
+#include "ops/activation.hpp"
+#include "ops/op.hpp"
+
+namespace omnirt::ops {
+
+// y = act(conv(up(x), weight) + bias + sample_bias + residual), NCHW in any memory layout.
+// x {B, C, H, W}, weight {O, C, kh, kw}, bias {O}; up is nearest-neighbour to `upsample_to` {H',
+// W'} when given.
+struct Conv2d {
+  static constexpr const char* name = "conv2d";
+  const Tensor& x;
+  const Tensor& weight;
+  const Tensor* bias = nullptr;
+  int64_t stride = 1;
+  // Zeros added {left, right, top, bottom}; the strided convolution of AutoencoderKL's encoder pads
+  // one side only.
+  std::array<int64_t, 4> padding{0, 0, 0, 0};
+  Activation activation = Activation::none;
+  const Tensor* residual = nullptr;
+  std::array<int64_t, 2> upsample_to{0, 0};
+  // {B, O}: a bias of each sample, as a time embedding is.
+  const Tensor* sample_bias = nullptr;
+  static Shape shape(const Conv2d& args);
+  static Tensor reference(const Conv2d& args);
+};
+
+}  // namespace omnirt::ops

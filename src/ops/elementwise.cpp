@@ -1,0 +1,49 @@
+#include "ops/elementwise.hpp"
+
+#include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/upsample_nearest2d.h>
+
+namespace omnirt::ops {
+
+Tensor Add::reference(const Add& args) {
+  Tensor y = args.x + args.other;
+  return args.scale == 1.0 ? y : y.mul_(args.scale);
+}
+
+Shape Concat::shape(const Concat& args) {
+  Shape shape = args.x.sizes().vec();
+  shape[1] += args.other.size(1);
+  return shape;
+}
+
+Tensor Concat::reference(const Concat& args) {
+  return at::cat({args.x, args.other}, 1);
+}
+
+Tensor Modulate::reference(const Modulate& args) {
+  return args.x * (1 + args.scale) + args.shift;
+}
+
+Shape AvgPool2d::shape(const AvgPool2d& args) {
+  return {args.x.size(0), args.x.size(1), args.x.size(2) / args.size, args.x.size(3) / args.size};
+}
+
+Tensor AvgPool2d::reference(const AvgPool2d& args) {
+  return at::avg_pool2d(args.x, {args.size, args.size});
+}
+
+Tensor UpsampleNearest::reference(const UpsampleNearest& args) {
+  return at::upsample_nearest2d(args.x, {args.height, args.width});
+}
+
+Tensor SoftClamp::reference(const SoftClamp& args) {
+  return at::tanh(args.x / args.bound) * args.bound;
+}
+
+Tensor Affine::reference(const Affine& args) {
+  return args.x * args.scale + args.shift;
+}
+
+}  // namespace omnirt::ops

@@ -1,0 +1,29 @@
+#pragma once
+#include "ops/op.hpp"
+
+namespace omnirt::ops {
+
+// Rows of a table. x (indices) {..} int64, weight {V, D}; y {.., D}. Indices must lie in the table.
+struct Embedding {
+  static constexpr const char* name = "embedding";
+  const Tensor& x;
+  const Tensor& weight;
+  static const Tensor& like(const Embedding& args) { return args.weight; }
+  static Shape shape(const Embedding& args);
+  static Tensor reference(const Embedding& args);
+};
+
+// Sinusoidal embedding of timesteps (Ho et al. 2020, arXiv 2006.11239; diffusers
+// embeddings.get_timestep_embedding). x {B} -> {B, dim} in fp32: [sin, cos] halves, or [cos, sin]
+// when flip_sin_to_cos; a zero column ends an odd dim.
+struct TimestepEmbedding {
+  static constexpr const char* name = "timestep_embedding";
+  const Tensor& x;
+  int64_t dim;
+  bool flip_sin_to_cos;
+  double freq_shift;
+  static Shape shape(const TimestepEmbedding& args) { return {args.x.size(0), args.dim}; }
+  static Tensor reference(const TimestepEmbedding& args);
+};
+
+}  // namespace omnirt::ops

@@ -1,0 +1,24 @@
+#include "ops/norm.hpp"
+
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/layer_norm.h>
+
+namespace omnirt::ops {
+namespace {
+
+std::optional<Tensor> maybe(const Tensor* tensor) {
+  return tensor ? std::optional<Tensor>(*tensor) : std::nullopt;
+}
+
+}  // namespace
+
+Tensor GroupNorm::reference(const GroupNorm& args) {
+  Tensor y = at::group_norm(args.x, args.groups, maybe(args.weight), maybe(args.bias), args.eps);
+  return activate_(std::move(y), args.activation);
+}
+
+Tensor LayerNorm::reference(const LayerNorm& args) {
+  return at::layer_norm(args.x, {args.x.size(-1)}, maybe(args.weight), maybe(args.bias), args.eps);
+}
+
+}  // namespace omnirt::ops

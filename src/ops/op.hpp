@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.hpp"
+
+namespace omnirt::ops {
+
+using Shape = std::vector<int64_t>;
+
+// Who calls an op: the execution that a kernel's failure is reported to.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // A dry forward: ops return tensors without storage, shaped by their shape rules.
+  virtual bool dry() const = 0;
+  // A kernel threw; the call goes on with the next one. Throws where the user requires the kernels.
+  virtual void kernel_failed(const char* op, const std::string& kernel, const char* reason) = 0;
+  // Called before an op runs, with its output's shape; for traces and dry forwards.
+  virtual void on_op(const char* op, const Shape& output) = 0;
+};
+
+// A faster way to compute an op, brought by a backend. `Args` is the op's argument struct.
+template <class Args>
+struct Kernel {
+  std::string name;
+  std::function<bool(const Args&)> accepts;  // by shapes, dtypes and machine, never by batch
+  std::function<Tensor(const Args&)> run;
+};
+
+// An op is its argument struct with three statics: `name`, `shape` (the shape rule) and `reference`
+// (the maths, in ATen). Kernels are tried in order; the reference serves whatever none of them
+// takes.
+template <class Args>
+class Op {
+ public:
+  Tensor operator()(Caller& caller, const Args& args) const {
+    Shape shape = Args::shape(args);
+    caller.on_op(Args::name, shape);
+    if (caller.dry()) return meta(shape, like(args));
+    for (const Kernel<Args>& kernel : kernels_) {
+      if (!kernel.accepts(args)) continue;
+      try {
+        return kernel.run(args);
+      } catch (const std::exception& error) {
+        caller.kernel_failed(Args::name, kernel.name, error.what());
+      }
+    }
+    return Args::reference(args);
+  }
+
+  void add(Kernel<Args> kernel) { kernels_.push_back(std::move(kernel)); }
+  const std::vector<Kernel<Args>>& kernels() const { return kernels_; }
+
+ private:
+  static Tensor meta(const Shape& shape, const Tensor& like);
+  // The argument whose dtype the output has: x, unless the op names another.
+  static const Tensor& like(const Args& args) {
+    if constexpr (requires { Args::like(args); }) {
+      return Args::like(args);
+    } else {
+      return args.x;
+    }
+  }
+  std::vector<Kernel<Args>> kernels_;
+};
+
+// A tensor of `shape` without storage, of `like`'s dtype; floating where `like` holds indices.
+Tensor meta_tensor(const Shape& shape, const Tensor& like);
+
+template <class Args>
+Tensor Op<Args>::meta(const Shape& shape, const Tensor& like) {
+  return meta_tensor(shape, like);
+}
+
+}  // namespace omnirt::ops

@@ -1,0 +1,31 @@
+#pragma once
+#include "ops/op.hpp"
+
+namespace omnirt::ops {
+
+// A draw from the normal distribution of an autoencoder's encoder (Kingma & Welling 2013, arXiv
+// 1312.6114; diffusers vae.py DiagonalGaussianDistribution): y = x + exp(logvar / 2) * noise, the
+// logarithm of the variance limited to -30..20. All {B, C, H, W}; x is the mean.
+struct GaussianSample {
+  static constexpr const char* name = "gaussian_sample";
+  const Tensor& x;
+  const Tensor& logvar;
+  const Tensor& noise;
+  static Shape shape(const GaussianSample& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const GaussianSample& args);
+};
+
+// The state at one token of each row: x {B, T, D}, ids {B, T} int64; y {B, D}. The token is the
+// first that equals `token`, or the largest id where `largest` (transformers modeling_clip.py: how
+// configs with the historical end token 2 are read). A row without the token gives its first state.
+struct StateAtToken {
+  static constexpr const char* name = "state_at_token";
+  const Tensor& x;
+  const Tensor& ids;
+  int64_t token;
+  bool largest;
+  static Shape shape(const StateAtToken& args) { return {args.x.size(0), args.x.size(2)}; }
+  static Tensor reference(const StateAtToken& args);
+};
+
+}  // namespace omnirt::ops

@@ -1,0 +1,36 @@
+#include "runtime/context.hpp"
+
+#include <ATen/ops/empty.h>
+
+namespace omnirt {
+
+Context::Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options)
+    : ops_(ops), binding_(std::move(binding)), options_(options) {}
+
+const Tensor& Context::operator[](const Param& param) {
+  if (!options_.dry) return (*binding_)[param];
+  auto [it, fresh] = dry_weights_.try_emplace(param.index);
+  if (fresh) {
+    it->second = at::empty(param.shape, at::TensorOptions().dtype(dtype()).device(at::kMeta));
+  }
+  return it->second;
+}
+
+void Context::kernel_failed(const char* op, const std::string& kernel, const char* reason) {
+  if (options_.failures) options_.failures->push_back({op, kernel, reason});
+  if (options_.require_kernels) {
+    throw RunFailed(std::string("kernel ") + kernel + " of " + op +
+                    " failed, and it is required: " + reason);
+  }
+}
+
+void Context::on_op(const char* op, const ops::Shape& output) {
+  if (options_.trace) options_.trace->push_back({segment_, op, output});
+}
+
+void Context::enter(const std::string& path) {
+  if (options_.cancel) options_.cancel->check();
+  if (options_.trace) segment_ = path;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,13 @@
+#pragma once
+// What nearly every file on libtorch reads, compiled once. Files still include what they use.
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>

@@ -1,0 +1,9 @@
+#pragma once
+#include <ATen/core/Tensor.h>
+
+namespace omnirt {
+
+// ATen's tensor is this project's tensor: const& in, value out.
+using at::Tensor;
+
+}  // namespace omnirt
