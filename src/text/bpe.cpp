@@ -1,0 +1,151 @@
+#include "text/bpe.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <queue>
+
+#include "base/error.hpp"
+#include "text/unicode.hpp"
+
+namespace omnirt::text {
+namespace {
+
+constexpr uint64_t empty_slot = ~uint64_t{0};
+
+// A symbol of a word under work: a doubly linked list in an array.
+struct Node {
+  int32_t id;
+  uint32_t bytes;  // 0: merged into the one before
+  int32_t previous, next;
+};
+
+struct Candidate {
+  uint32_t rank;
+  int32_t at;
+  int32_t id;  // what the merge makes
+  bool operator<(const Candidate& other) const {
+    // The queue gives the greatest: the lowest rank, then the leftmost.
+    return rank != other.rank ? rank > other.rank : at > other.at;
+  }
+};
+
+std::array<std::string, 256> make_byte_symbols() {
+  std::array<std::string, 256> symbols;
+  char32_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
+    append_utf8(symbols[byte], printable ? char32_t{byte} : next++);
+  }
+  return symbols;
+}
+
+int32_t find_part(const Vocabulary& vocabulary, std::string_view token, const Merges& merges,
+                  size_t rank, const std::string& where) {
+  int32_t id = vocabulary.find(token);
+  if (id < 0) {
+    const auto& [left, right] = merges[rank];
+    throw InvalidFile({where, fmt::format("{} {}", left, right),
+                       fmt::format("merge {} of {}: \"{}\" is not in the vocabulary", rank + 1,
+                                   merges.size(), token),
+                       "take vocabulary and merges from the same tokenizer"});
+  }
+  return id;
+}
+
+}  // namespace
+
+const std::array<std::string, 256>& byte_symbols() {
+  static const std::array<std::string, 256> symbols = make_byte_symbols();
+  return symbols;
+}
+
+Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
+         const std::string& vocabulary_file, const std::string& merges_file) {
+  map_bytes(vocabulary, unknown, vocabulary_file);
+  table_.assign(std::bit_ceil(2 * merges.size() + 2), Merge{empty_slot, 0, 0});
+  std::string whole;
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const auto& [left, right] = merges[rank];
+    whole.assign(left).append(right);
+    int32_t left_id = find_part(vocabulary, left, merges, rank, merges_file);
+    int32_t right_id = find_part(vocabulary, right, merges, rank, merges_file);
+    int32_t whole_id = find_part(vocabulary, whole, merges, rank, merges_file);
+    add(pair_of(left_id, right_id), static_cast<uint32_t>(rank), whole_id);
+  }
+}
+
+void Bpe::map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::string& where) {
+  auto id_of = [&](const std::string& symbol) {
+    int32_t id = vocabulary.find(symbol);
+    if (id < 0 && unknown < 0) {
+      throw InvalidFile({where, symbol, "the vocabulary has no entry for this byte",
+                         "add it, or name an unk_token that the vocabulary has"});
+    }
+    return id < 0 ? unknown : id;
+  };
+  for (size_t byte = 0; byte < 256; ++byte) {
+    inner_[byte] = id_of(byte_symbols()[byte]);
+    last_[byte] = id_of(byte_symbols()[byte] + std::string(suffix));
+  }
+}
+
+uint64_t Bpe::pair_of(int32_t left, int32_t right) {
+  return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
+}
+
+size_t Bpe::slot_of(uint64_t pair) const {
+  size_t mask = table_.size() - 1;
+  // Fibonacci hashing: the high bits of the product depend on all bits of the pair.
+  size_t slot = (pair * 0x9E3779B97F4A7C15u) >> 32 & mask;
+  while (table_[slot].pair != empty_slot && table_[slot].pair != pair) slot = (slot + 1) & mask;
+  return slot;
+}
+
+// A pair that is listed twice counts by its last place, as in the reference.
+void Bpe::add(uint64_t pair, uint32_t rank, int32_t id) {
+  table_[slot_of(pair)] = {pair, rank, id};
+}
+
+const Bpe::Merge* Bpe::find(int32_t left, int32_t right) const {
+  const Merge& merge = table_[slot_of(pair_of(left, right))];
+  return merge.pair == empty_slot ? nullptr : &merge;
+}
+
+void Bpe::encode(std::string_view word, std::vector<Symbol>& out) const {
+  if (word.empty()) return;
+  auto size = static_cast<int32_t>(word.size());
+  std::vector<Node> nodes(word.size());
+  for (int32_t i = 0; i < size; ++i) {
+    auto byte = static_cast<unsigned char>(word[static_cast<size_t>(i)]);
+    bool last = i + 1 == size;
+    nodes[i] = {last ? last_[byte] : inner_[byte], 1, i - 1, last ? -1 : i + 1};
+  }
+  std::priority_queue<Candidate> queue;
+  auto consider = [&](int32_t at) {
+    if (at < 0 || nodes[at].next < 0) return;
+    const Merge* merge = find(nodes[at].id, nodes[nodes[at].next].id);
+    if (merge) queue.push({merge->rank, at, merge->id});
+  };
+  for (int32_t i = 0; i < size; ++i) consider(i);
+  while (!queue.empty()) {
+    Candidate best = queue.top();
+    queue.pop();
+    Node& left = nodes[best.at];
+    if (left.bytes == 0 || left.next < 0) continue;
+    Node& right = nodes[left.next];
+    // The pair may have changed since it was queued; the reference compares what it makes.
+    const Merge* merge = find(left.id, right.id);
+    if (!merge || merge->id != best.id) continue;
+    left.id = best.id;
+    left.bytes += right.bytes;
+    right.bytes = 0;
+    left.next = right.next;
+    if (left.next >= 0) nodes[left.next].previous = best.at;
+    consider(left.previous);
+    consider(best.at);
+  }
+  for (int32_t i = 0; i >= 0; i = nodes[i].next) out.push_back({nodes[i].id, nodes[i].bytes});
+}
+
+}  // namespace omnirt::text

@@ -1,0 +1,57 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/vocabulary.hpp"
+
+namespace omnirt::text {
+
+using Merges = std::vector<std::pair<std::string, std::string>>;
+
+// The character that stands for a byte in a byte-level vocabulary (GPT-2, encoder.py): printable
+// Latin-1 stands for itself, the other bytes for U+0100 and on.
+const std::array<std::string, 256>& byte_symbols();
+
+// Byte-level byte-pair encoding with an end-of-word suffix (Sennrich et al. 2016, as CLIP uses it):
+// a word starts as one symbol a byte, the last one with "</w>"; then the pair with the lowest rank,
+// leftmost first, is merged until none is left.
+class Bpe {
+ public:
+  static constexpr std::string_view suffix = "</w>";
+
+  struct Symbol {
+    int32_t id;
+    uint32_t bytes;  // of the word
+  };
+
+  // `unknown` (-1: none) stands for each byte that the vocabulary lacks.
+  // Throws InvalidFile when the vocabulary lacks a byte and `unknown` is none (naming
+  // `vocabulary_file`), or a merge's parts or outcome are not in it (naming `merges_file`).
+  Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
+      const std::string& vocabulary_file, const std::string& merges_file);
+
+  // The word's symbols are put behind those in `out`. O(n log n).
+  void encode(std::string_view word, std::vector<Symbol>& out) const;
+
+ private:
+  struct Merge {
+    uint64_t pair;
+    uint32_t rank;
+    int32_t id;
+  };
+  static uint64_t pair_of(int32_t left, int32_t right);
+  size_t slot_of(uint64_t pair) const;
+  void add(uint64_t pair, uint32_t rank, int32_t id);
+  const Merge* find(int32_t left, int32_t right) const;
+  void map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::string& where);
+
+  std::array<int32_t, 256> inner_{};  // by byte, inside a word
+  std::array<int32_t, 256> last_{};   // by byte, at its end
+  std::vector<Merge> table_;          // open addressing; its size is a power of two
+};
+
+}  // namespace omnirt::text

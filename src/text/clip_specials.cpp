@@ -1,0 +1,280 @@
+#include "text/clip_specials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <map>
+
+#include "base/error.hpp"
+#include "text/vocabulary.hpp"
+
+namespace omnirt::text {
+namespace {
+
+constexpr int64_t max_window = 65536;
+constexpr size_t max_added_tokens = 4096;
+constexpr size_t max_added_bytes = 256;
+
+// In the order in which the reference adds them.
+constexpr std::array<const char*, 7> named = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                              "pad_token", "cls_token", "mask_token"};
+
+bool is_named(const std::string& key) {
+  return std::find(named.begin(), named.end(), key) != named.end();
+}
+
+class Sources {
+ public:
+  Sources(const ClipSettings& settings, const std::vector<AddedToken>& from_tokenizer_json)
+      : settings_(settings),
+        config_file_(file("tokenizer_config.json")),
+        map_file_(file("special_tokens_map.json")),
+        added_file_(file("added_tokens.json")),
+        config_(object(settings.config, config_file_)),
+        legacy_(!config_.contains("added_tokens_decoder")) {
+    if (legacy_) {
+      read_added_tokens_json();
+      for (const AddedToken& token : from_tokenizer_json)
+        declare(*token.id, token, "tokenizer.json");
+    } else {
+      read_decoder();
+    }
+  }
+
+  ClipSpecials read() {
+    refuse_unknown_settings();
+    ClipSpecials result;
+    result.window = window();
+    std::vector<AddedToken> values;
+    for (const char* name : named) {
+      if (std::optional<AddedToken> value = find_named(name)) values.push_back(std::move(*value));
+    }
+    result.tokens = tokens_to_add(values);
+    for (AddedToken& token : result.tokens) token.special |= contains(values, token.content);
+    result.bos = required("bos_token");
+    result.eos = required("eos_token");
+    result.pad = required("pad_token");
+    if (auto unk = find_named("unk_token")) result.unk = unk->content;
+    return result;
+  }
+
+ private:
+  // Those that files declare with an id, then the named and extra ones that are not among them.
+  std::vector<AddedToken> tokens_to_add(const std::vector<AddedToken>& values) const {
+    std::vector<AddedToken> declared, tokens;
+    for (const auto& [id, token] : declared_) declared.push_back(token);
+    tokens = declared;
+    auto add = [&](const AddedToken& token) {
+      bool known = contains(declared, token.content) ||
+                   std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+      if (!known) tokens.push_back(token);
+    };
+    for (const AddedToken& value : values) add(value);
+    for (const AddedToken& token : extra_tokens()) add(token);
+    return tokens;
+  }
+
+  std::string file(const char* name) const {
+    return (std::filesystem::path(settings_.folder) / name).string();
+  }
+
+  static const Json& object(const Json& json, const std::string& where) {
+    static const Json none = Json::object();
+    if (json.is_null()) return none;
+    if (!json.is_object()) throw InvalidFile({where, shown(json), "not a JSON object", ""});
+    return json;
+  }
+
+  static bool contains(const std::vector<AddedToken>& tokens, const std::string& content) {
+    return std::any_of(tokens.begin(), tokens.end(),
+                       [&](const AddedToken& token) { return token.content == content; });
+  }
+
+  // A token as a string, or as an object with content and flags.
+  static AddedToken token_of(const Json& json, const std::string& name, const std::string& where) {
+    AddedToken token;
+    if (json.is_string()) {
+      token.content = json.get<std::string>();
+      token.special = token.bare = true;
+    } else if (json.is_object() && json.contains("content") && json["content"].is_string()) {
+      token.content = json["content"].get<std::string>();
+      token.special = flag(json, "special", name, where).value_or(false);
+      token.normalized = flag(json, "normalized", name, where);
+      for (const char* unknown : {"single_word", "lstrip", "rstrip"}) {
+        if (flag(json, unknown, name, where).value_or(false)) {
+          throw Unsupported(
+              {where, fmt::format("{}.{}: true", name, unknown), "only false is known", ""});
+        }
+      }
+    } else {
+      throw InvalidFile({where, fmt::format("{}: {}", name, shown(json)),
+                         "not a token: a string, or an object with a string \"content\"", ""});
+    }
+    check_size(token.content, where);
+    return token;
+  }
+
+  static std::optional<bool> flag(const Json& json, const char* key, const std::string& name,
+                                  const std::string& where) {
+    auto value = json.find(key);
+    if (value == json.end() || value->is_null()) return std::nullopt;
+    if (!value->is_boolean()) {
+      throw InvalidFile(
+          {where, fmt::format("{}.{}: {}", name, key, shown(*value)), "not true or false", ""});
+    }
+    return value->get<bool>();
+  }
+
+  static void check_size(const std::string& content, const std::string& where) {
+    if (content.size() > max_added_bytes) {
+      throw InvalidFile({where, content,
+                         fmt::format("an added token of {} bytes; the limit is {}", content.size(),
+                                     max_added_bytes),
+                         ""});
+    }
+  }
+
+  void declare(int64_t id, AddedToken token, const std::string& where) {
+    check_size(token.content, where);
+    if (id < 0 || id >= max_vocabulary) {
+      throw InvalidFile({where, fmt::format("\"{}\": {}", token.content, id),
+                         fmt::format("the id is not in 0 to {}", max_vocabulary - 1), ""});
+    }
+    token.id = id;
+    declared_[id] = std::move(token);
+    if (declared_.size() > max_added_tokens) {
+      throw InvalidFile(
+          {where, "", fmt::format("more than {} added tokens", max_added_tokens), ""});
+    }
+  }
+
+  void read_decoder() {
+    const Json& decoder = object(config_["added_tokens_decoder"], config_file_);
+    for (const auto& [key, value] : decoder.items()) {
+      int64_t id = -1;
+      auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+      if (error != std::errc{} || end != key.data() + key.size()) id = -1;
+      declare(id, token_of(value, "added_tokens_decoder." + key, config_file_), config_file_);
+    }
+  }
+
+  void read_added_tokens_json() {
+    for (const auto& [content, id] : object(settings_.added_tokens, added_file_).items()) {
+      if (!id.is_number_integer()) {
+        throw InvalidFile({added_file_, fmt::format("\"{}\": {}", content, shown(id)),
+                           "the id is not an integer", ""});
+      }
+      AddedToken token;
+      token.content = content;
+      for (const char* name : named) {
+        auto value = find_named(name);
+        token.special |= value && value->content == content;
+      }
+      token.normalized = !token.special;
+      declare(id.get<int64_t>(), std::move(token), added_file_);
+    }
+  }
+
+  // A named special token; nothing when it is null, or absent and without a default.
+  std::optional<AddedToken> find_named(const std::string& name) const {
+    const Json& map = object(settings_.special_tokens_map, map_file_);
+    if (legacy_ && map.contains(name) && !map[name].is_null()) {
+      AddedToken token = token_of(map[name], name, map_file_);
+      token.special = true;
+      return token;
+    }
+    if (config_.contains(name)) {
+      if (config_[name].is_null()) return std::nullopt;
+      return token_of(config_[name], name, config_file_);
+    }
+    AddedToken token;
+    token.special = token.bare = true;
+    if (name == "bos_token") token.content = "<|startoftext|>";
+    if (name == "eos_token" || name == "unk_token" || name == "pad_token") {
+      token.content = "<|endoftext|>";
+    }
+    return token.content.empty() ? std::nullopt : std::optional(std::move(token));
+  }
+
+  std::string required(const char* name) const {
+    if (auto token = find_named(name)) return token->content;
+    throw InvalidFile({config_file_, fmt::format("{}: null", name),
+                       "a prompt cannot be framed and padded without it",
+                       "name a token of the vocabulary, such as \"<|endoftext|>\""});
+  }
+
+  std::vector<AddedToken> extra_tokens() const {
+    std::vector<AddedToken> tokens;
+    const Json& map = object(settings_.special_tokens_map, map_file_);
+    for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
+      if (config_.contains(key)) append_list(tokens, config_[key], key, config_file_);
+      if (legacy_ && map.contains(key)) append_list(tokens, map[key], key, map_file_);
+    }
+    return tokens;
+  }
+
+  static void append_list(std::vector<AddedToken>& tokens, const Json& list, const std::string& key,
+                          const std::string& where) {
+    if (list.is_null() || list.empty()) return;
+    if (!list.is_array() || list.size() > max_added_tokens) {
+      throw InvalidFile({where, fmt::format("{}: {}", key, shown(list)),
+                         fmt::format("not a list of at most {} tokens", max_added_tokens), ""});
+    }
+    for (const Json& item : list) tokens.push_back(token_of(item, key, where));
+  }
+
+  void refuse_unknown_settings() const {
+    only("padding_side", "right");
+    only("truncation_side", "right");
+    only("split_special_tokens", false);
+    for (const auto& [key, value] : config_.items()) {
+      if (key.ends_with("_token") && !is_named(key) && value.is_string()) {
+        throw Unsupported({config_file_, fmt::format("{}: {}", key, shown(value)),
+                           "CLIP's tokenizer knows no such special token", ""});
+      }
+    }
+  }
+
+  void only(const char* key, const Json& known) const {
+    if (!config_.contains(key) || config_[key].is_null() || config_[key] == known) return;
+    throw Unsupported({config_file_, fmt::format("{}: {}", key, shown(config_[key])),
+                       fmt::format("only {} is known", shown(known)), ""});
+  }
+
+  int64_t window() const {
+    const char* key = config_.contains("model_max_length") ? "model_max_length" : "max_len";
+    const char* way_out =
+        "set model_max_length to the text encoder's max_position_embeddings (77 for CLIP)";
+    if (!config_.contains(key) || config_[key].is_null()) {
+      throw InvalidFile(
+          {config_file_, "", "has no model_max_length, the window of a prompt", way_out});
+    }
+    const Json& value = config_[key];
+    int64_t window = value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{max_window}
+                         ? value.get<int64_t>()
+                         : -1;
+    if (window < 2) {
+      throw InvalidFile({config_file_, fmt::format("{}: {}", key, shown(value)),
+                         fmt::format("not a whole number from 2 to {}", max_window), way_out});
+    }
+    return window;
+  }
+
+  const ClipSettings& settings_;
+  std::string config_file_, map_file_, added_file_;
+  const Json& config_;
+  bool legacy_;  // no added_tokens_decoder: the older files count
+  std::map<int64_t, AddedToken> declared_;
+};
+
+}  // namespace
+
+ClipSpecials read_clip_specials(const ClipSettings& settings,
+                                const std::vector<AddedToken>& from_tokenizer_json) {
+  return Sources(settings, from_tokenizer_json).read();
+}
+
+}  // namespace omnirt::text
