@@ -1,0 +1,219 @@
+#include "io/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/ensure.hpp"
+#include "base/error.hpp"
+#include "io/utf8.hpp"
+
+namespace omnirt::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason(int code) {
+  return std::generic_category().message(code);
+}
+
+[[noreturn]] void refuse_file(const fs::path& path, std::string message, std::string way_out = "") {
+  throw InvalidFile({path.string(), "", std::move(message), std::move(way_out)});
+}
+
+[[noreturn]] void cannot_open(const fs::path& path, int code) {
+  if (code == ENOENT || code == ENOTDIR) refuse_file(path, "there is no such file");
+  if (code == EACCES || code == EPERM) {
+    refuse_file(path, "the file may not be read: permission denied");
+  }
+  refuse_file(path, fmt::format("the file cannot be opened: {}", reason(code)));
+}
+
+void require_regular(const fs::path& path, const struct stat& info) {
+  if (S_ISDIR(info.st_mode)) refuse_file(path, "this is a folder, and a file was expected");
+  if (!S_ISREG(info.st_mode)) {
+    refuse_file(path, "this is a pipe, socket or device, and a regular file was expected",
+                "copy its content to a file first");
+  }
+}
+
+// The C interfaces end a path at the first zero byte, so the rest would be silently lost.
+bool is_path(const fs::path& path) {
+  return !path.empty() && path.native().find('\0') == std::string::npos;
+}
+
+[[noreturn]] void refuse_target(const fs::path& target, std::string message,
+                                std::string way_out = "give another path") {
+  throw InvalidRequest({target.string(), "", std::move(message), std::move(way_out)});
+}
+
+[[noreturn]] void cannot_write(const fs::path& target, int code) {
+  switch (code) {
+    case ENOENT:
+    case ENOTDIR:
+      refuse_target(target,
+                    fmt::format("the folder '{}' does not exist",
+                                target.has_parent_path() ? target.parent_path().string() : "."),
+                    "make the folder first, or give another path");
+    case EACCES:
+    case EPERM:
+      refuse_target(target, "the file may not be written: permission denied");
+    case EROFS:
+      refuse_target(target, "the file may not be written: the file system is read-only");
+    case ENAMETOOLONG:
+      refuse_target(target, "the file's name is too long for its file system", "shorten it");
+    case ENOSPC:
+    case EDQUOT:
+      throw RunFailed(fmt::format("{}: the disk is full; free some space, or write elsewhere",
+                                  target.string()));
+    default:
+      throw RunFailed(fmt::format("{}: writing failed: {}", target.string(), reason(code)));
+  }
+}
+
+// Follows a symbolic link, so that the commit replaces the file and not the link.
+fs::path resolved(const fs::path& target) {
+  std::error_code error;
+  if (!fs::is_symlink(target, error)) return target;
+  fs::path real = fs::weakly_canonical(target, error);
+  if (error) cannot_write(target, error.value());
+  return real;
+}
+
+void require_replaceable(const fs::path& target) {
+  struct stat info {};
+  if (::stat(target.c_str(), &info) != 0) {
+    if (errno != ENOENT) cannot_write(target, errno);
+    return;
+  }
+  if (S_ISDIR(info.st_mode)) refuse_target(target, "this is a folder, and a file is to be written");
+  // Renaming over a device would remove the device.
+  if (!S_ISREG(info.st_mode)) refuse_target(target, "this is a pipe, socket or device");
+  if (::access(target.c_str(), W_OK) != 0) cannot_write(target, errno);
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int Descriptor::release() {
+  return std::exchange(fd_, -1);
+}
+
+void Descriptor::close() {
+  if (int fd = release(); fd >= 0) ::close(fd);
+}
+
+OpenFile open_regular(const fs::path& path) {
+  if (!is_path(path)) refuse_file(shown_name(path.native()), "this is not a file's path");
+  struct stat info {};
+  // Looked at before it is opened: opening alone can block on a pipe or rewind a tape.
+  if (::stat(path.c_str(), &info) != 0) cannot_open(path, errno);
+  require_regular(path, info);
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) cannot_open(path, errno);
+  // Looked at again: another process may have put something else there meanwhile.
+  if (::fstat(fd.get(), &info) != 0) cannot_open(path, errno);
+  require_regular(path, info);
+  return {std::move(fd), static_cast<size_t>(info.st_size)};
+}
+
+std::string read_file(const fs::path& path, size_t max_bytes) {
+  OpenFile file = open_regular(path);
+  auto too_large = [&](size_t bytes) {
+    refuse_file(path,
+                fmt::format("the file holds {} bytes, and the limit is {}", bytes, max_bytes));
+  };
+  if (file.bytes > max_bytes) too_large(file.bytes);
+  std::string content(file.bytes, '\0');
+  size_t filled = 0;
+  while (true) {
+    // One byte more than expected shows a file that grows, or whose size is not told (as in /proc).
+    if (filled == content.size()) content.resize(filled + 4096);
+    ssize_t count = ::read(file.fd.get(), content.data() + filled, content.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) refuse_file(path, fmt::format("reading failed: {}", reason(errno)));
+    if (count == 0) break;
+    filled += static_cast<size_t>(count);
+    if (filled > max_bytes) too_large(filled);
+  }
+  content.resize(filled);
+  return content;
+}
+
+Json read_json(const fs::path& path, size_t max_bytes) {
+  return parse_json(read_file(path, max_bytes), path.string(), max_bytes);
+}
+
+AtomicFile::AtomicFile(const fs::path& target) {
+  if (!is_path(target) || !target.has_filename()) {
+    refuse_target(shown_name(target.native()), "this is not a file's path");
+  }
+  target_ = resolved(target);
+  require_replaceable(target_);
+  open_temporary();
+}
+
+void AtomicFile::open_temporary() {
+  static std::atomic<unsigned> count{0};
+  // The target's own name is not part of it: with a suffix it could exceed the limit of a name.
+  constexpr int attempts = 100;
+  for (int i = 0; i < attempts; ++i) {
+    fs::path name = target_.parent_path() /
+                    fmt::format(".omnirt-{}-{}.tmp", static_cast<long>(::getpid()), count++);
+    fd_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd_.get() >= 0) {
+      temporary_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST) cannot_write(target_, errno);
+  }
+  cannot_write(target_, EEXIST);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  ensure(fd_.get() >= 0, "{}: written to after its commit", target_.string());
+  while (!bytes.empty()) {
+    ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) cannot_write(target_, errno);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  ensure(fd_.get() >= 0, "{}: committed twice", target_.string());
+  // Some file systems report a full disk only here; a few cannot flush at all and say EINVAL.
+  if (::fsync(fd_.get()) != 0 && errno != EINVAL) cannot_write(target_, errno);
+  if (::close(fd_.release()) != 0) cannot_write(target_, errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) cannot_write(target_, errno);
+  temporary_.clear();
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  write_file(path, std::as_bytes(std::span(bytes)));
+}
+
+}  // namespace omnirt::io

@@ -1,0 +1,125 @@
+#include "io/safetensors_writer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <tuple>
+
+#include "base/ensure.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "io/file.hpp"
+#include "io/utf8.hpp"
+
+namespace omnirt::io {
+namespace {
+
+using Order = std::vector<const TensorView*>;
+
+class HeaderWriter {
+ public:
+  explicit HeaderWriter(const std::filesystem::path& path) : path_(path.string()) {}
+
+  std::string write(const Order& tensors, const SafetensorsMetadata& metadata) {
+    if (!metadata.empty()) write_metadata(metadata);
+    for (const TensorView* tensor : tensors) write_tensor(*tensor);
+    header_ += '}';
+    // The data start at a multiple of 8, the widest element's size.
+    header_.append((8 - header_.size() % 8) % 8, ' ');
+    if (header_.size() > max_safetensors_header) {
+      refuse(fmt::format("the header takes {} bytes, and the limit of the format is {}",
+                         header_.size(), max_safetensors_header));
+    }
+    return std::move(header_);
+  }
+
+  [[noreturn]] void refuse(std::string message) const {
+    throw InvalidRequest({path_, "", std::move(message), ""});
+  }
+
+ private:
+  std::string text(const std::string& value) const {
+    if (find_invalid_utf8(value) != std::string::npos) {
+      refuse(fmt::format("{} is not UTF-8, and the format holds nothing else", shown_name(value)));
+    }
+    return Json(value).dump();
+  }
+
+  void write_metadata(const SafetensorsMetadata& metadata) {
+    if (metadata.size() > max_safetensors_metadata) {
+      refuse(fmt::format("{} keys of metadata, and the limit is {}", metadata.size(),
+                         max_safetensors_metadata));
+    }
+    header_ += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata) header_ += text(key) + ':' + text(value) + ',';
+    header_.back() = '}';
+  }
+
+  void write_tensor(const TensorView& tensor) {
+    ensure(tensor_bytes(tensor.dtype, tensor.shape) == tensor.bytes.size(),
+           "{}: tensor '{}' is {} of shape [{}], and {} bytes are given", path_, tensor.name,
+           dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "), tensor.bytes.size());
+    size_t end = offset_ + tensor.bytes.size();
+    if (header_.size() > 1) header_ += ',';
+    header_ +=
+        fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", text(tensor.name),
+                    dtype_name(tensor.dtype), fmt::join(tensor.shape, ","), offset_, end);
+    offset_ = end;
+  }
+
+  std::string path_;
+  std::string header_ = "{";
+  size_t offset_ = 0;
+};
+
+Order in_file_order(std::span<const TensorView> tensors) {
+  Order order;
+  for (const TensorView& tensor : tensors) order.push_back(&tensor);
+  std::ranges::sort(order, [](const TensorView* a, const TensorView* b) {
+    return std::tie(b->dtype, a->name) < std::tie(a->dtype, b->name);
+  });
+  return order;
+}
+
+void require_legal_names(std::span<const TensorView> tensors, const HeaderWriter& writer) {
+  std::vector<std::string_view> names;
+  for (const TensorView& tensor : tensors) names.push_back(tensor.name);
+  std::ranges::sort(names);
+  auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end()) {
+    writer.refuse(fmt::format("two tensors have the name {}", shown_name(*twice)));
+  }
+  if (std::ranges::binary_search(names, "__metadata__")) {
+    writer.refuse("a tensor cannot have the name '__metadata__'");
+  }
+  if (names.size() > max_safetensors_tensors) {
+    writer.refuse(
+        fmt::format("{} tensors, and the limit is {}", names.size(), max_safetensors_tensors));
+  }
+}
+
+std::array<std::byte, 8> little_endian(uint64_t value) {
+  std::array<std::byte, 8> bytes;
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
+  return bytes;
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                       const SafetensorsMetadata& metadata) {
+  HeaderWriter writer(path);
+  require_legal_names(tensors, writer);
+  Order order = in_file_order(tensors);
+  std::string header = writer.write(order, metadata);
+  AtomicFile file(path);
+  file.write(little_endian(header.size()));
+  file.write(header);
+  for (const TensorView* tensor : order) file.write(tensor->bytes);
+  file.commit();
+}
+
+}  // namespace omnirt::io
