@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""The parameters (name: shape) of every stock config in tests/data/configs, as the reference makes them.
+
+  tools/goldens/stock_configs.py
+
+Reads tests/data/configs/MODEL/{unet,vae,text_encoder}/config.json and writes parameters/*.json, each
+list once, and index.json, which says which config has which. Models are made without storage.
+"""
+
+import json
+
+import common
+import torch
+
+FOLDER = common.ROOT / "tests" / "data" / "configs"
+
+
+def parameters(config):
+    """{name: shape} of the network that a config describes."""
+    import diffusers
+    from transformers import CLIPTextConfig, CLIPTextModel
+
+    with torch.device("meta"):
+        if config.get("model_type") == "clip_text_model":
+            network = CLIPTextModel(CLIPTextConfig(**config))
+        else:
+            network = getattr(diffusers, config["_class_name"]).from_config(config)
+    return {name: list(value.shape) for name, value in sorted(network.state_dict().items())}
+
+
+def main():
+    index, lists = {}, {}
+    paths = FOLDER.glob("*/*/config.json")
+    # A list that several models share is named after the best known of them.
+    for path in sorted(paths, key=lambda path: (path.parts[-3] not in ("sd-v1-5", "sd2-1"), path)):
+        model, component = path.parts[-3:-1]
+        made = parameters(json.loads(path.read_text()))
+        key = json.dumps(made)
+        name = lists.setdefault(key, f"{component}_{model}.json")
+        index[f"{model}/{component}"] = f"parameters/{name}"
+    for key, name in lists.items():
+        made = json.loads(key)
+        lines = ",\n".join(
+            f"{json.dumps(parameter)}: {json.dumps(shape)}" for parameter, shape in made.items()
+        )
+        path = FOLDER / "parameters" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{\n" + lines + "\n}\n")
+        count = sum(torch.Size(shape).numel() for shape in made.values())
+        print(f"{name}: {len(made)} tensors, {count / 1e6:.1f} M parameters")
+    common.write_json(FOLDER / "index.json", dict(sorted(index.items())))
+
+
+if __name__ == "__main__":
+    main()
