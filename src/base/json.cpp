@@ -10,6 +10,9 @@
 namespace omnirt {
 namespace {
 
+// An object is searched from its front, so that many keys in one cost the square of their number.
+constexpr size_t max_json_keys = 4096;
+
 // Builds the value itself through nlohmann's DOM parser, but refuses depth and duplicate keys as
 // they appear.
 class Guard {
@@ -25,6 +28,10 @@ class Guard {
     if (event == Json::parse_event_t::object_end) keys_.pop_back();
     if (event == Json::parse_event_t::key) {
       auto key = parsed.get<std::string>();
+      if (keys_.back().size() >= max_json_keys) {
+        throw InvalidFile(
+            {where_, "", fmt::format("more than {} keys in one object", max_json_keys), ""});
+      }
       if (!keys_.back().insert(key).second) {
         throw InvalidFile({where_, key, "the key is there twice", "keep one of them"});
       }

@@ -12,7 +12,7 @@ bool Metadata::contains(const std::string& key) const {
   return std::ranges::any_of(rows_, [&](const Row& row) { return row.key == key; });
 }
 
-const Json& Metadata::operator[](const std::string& key) const {
+const Json& Metadata::operator[](const std::string& key) const& {
   auto it = std::ranges::find_if(rows_, [&](const Row& row) { return row.key == key; });
   ensure(it != rows_.end(), "metadata has no '{}'", key);
   return it->value;

@@ -20,7 +20,9 @@ class Metadata {
   Metadata() = default;
   explicit Metadata(std::vector<Row> rows) : rows_(std::move(rows)) {}
   bool contains(const std::string& key) const;
-  const Json& operator[](const std::string& key) const;  // throws InternalError for an unknown key
+  // Throws InternalError for an unknown key.
+  const Json& operator[](const std::string& key) const&;
+  const Json& operator[](const std::string& key) const&& = delete;  // it would dangle
   std::vector<std::string> keys() const;
   std::vector<Json> values() const;
   const std::vector<Row>& items() const { return rows_; }

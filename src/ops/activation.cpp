@@ -38,7 +38,7 @@ Tensor activate(const Tensor& x, Activation kind) {
   return x;
 }
 
-Tensor activate_(Tensor x, Activation kind) {
+Tensor activate_in_place(Tensor x, Activation kind) {
   if (kind == Activation::silu) return at::silu_(x);
   if (kind == Activation::relu) return at::relu_(x);
   return activate(x, kind);

@@ -15,7 +15,7 @@ Activation activation_from_name(const std::string& name, const std::string& fiel
 // The plain maths; also the epilogue of linear, conv2d and group_norm.
 Tensor activate(const Tensor& x, Activation kind);
 // In place: for a result that the caller has just made.
-Tensor activate_(Tensor x, Activation kind);
+Tensor activate_in_place(Tensor x, Activation kind);
 
 // y = act(x), any shape.
 struct Activate {

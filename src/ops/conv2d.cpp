@@ -30,7 +30,7 @@ Tensor Conv2d::reference(const Conv2d& args) {
   Tensor y = at::conv2d(x, args.weight, bias, {args.stride, args.stride}, padding);
   if (args.sample_bias) y.add_(args.sample_bias->unsqueeze(-1).unsqueeze(-1));
   if (args.residual) y.add_(*args.residual);
-  return activate_(std::move(y), args.activation);
+  return activate_in_place(std::move(y), args.activation);
 }
 
 }  // namespace omnirt::ops

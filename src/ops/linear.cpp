@@ -14,7 +14,7 @@ Tensor Linear::reference(const Linear& args) {
   Tensor y =
       at::linear(args.x, args.weight, args.bias ? std::optional<Tensor>(*args.bias) : std::nullopt);
   if (args.residual) y.add_(*args.residual);
-  return activate_(std::move(y), args.activation);
+  return activate_in_place(std::move(y), args.activation);
 }
 
 }  // namespace omnirt::ops

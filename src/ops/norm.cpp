@@ -14,7 +14,7 @@ std::optional<Tensor> maybe(const Tensor* tensor) {
 
 Tensor GroupNorm::reference(const GroupNorm& args) {
   Tensor y = at::group_norm(args.x, args.groups, maybe(args.weight), maybe(args.bias), args.eps);
-  return activate_(std::move(y), args.activation);
+  return activate_in_place(std::move(y), args.activation);
 }
 
 Tensor LayerNorm::reference(const LayerNorm& args) {

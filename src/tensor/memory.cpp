@@ -2,6 +2,8 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <malloc.h>
 
 #include <atomic>
 #include <mutex>
@@ -28,34 +30,25 @@ Counters& counters() {
   return all;
 }
 
-// Stands where the block's own deleter context stood, and remembers its size.
-struct Counted {
-  c10::DataPtr block;
-  size_t bytes;
-};
-
-void delete_counted(void* context) {
-  auto* counted = static_cast<Counted*>(context);
-  counters().remove(counted->bytes);
-  delete counted;
+void free_counted(void* data) {
+  if (!data) return;
+  counters().remove(malloc_usable_size(data));
+  c10::free_cpu(data);
 }
 
+// Blocks as c10's own allocator makes them, their sizes asked of the C library, so that a block
+// needs no header.
 class CountingAllocator final : public c10::Allocator {
  public:
-  explicit CountingAllocator(c10::Allocator* inner) : inner_(inner) {}
   c10::DataPtr allocate(size_t bytes) override {
-    c10::DataPtr block = inner_->allocate(bytes);
-    void* data = block.get();
-    counters().add(bytes);
-    auto* counted = new Counted{std::move(block), bytes};
-    return {data, counted, &delete_counted, c10::Device(c10::DeviceType::CPU)};
+    void* data = c10::alloc_cpu(bytes);
+    if (data) counters().add(malloc_usable_size(data));
+    return {data, data, &free_counted, c10::Device(c10::DeviceType::CPU)};
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_counted; }
   void copy_data(void* to, const void* from, size_t bytes) const override {
     default_copy_data(to, from, bytes);
   }
-
- private:
-  c10::Allocator* inner_;
 };
 
 }  // namespace
@@ -63,7 +56,7 @@ class CountingAllocator final : public c10::Allocator {
 void watch_tensor_memory() {
   static std::once_flag once;
   std::call_once(once, [] {
-    static CountingAllocator allocator(c10::GetAllocator(c10::DeviceType::CPU));
+    static CountingAllocator allocator;
     c10::SetAllocator(c10::DeviceType::CPU, &allocator, /*priority=*/100);
   });
 }

@@ -6,7 +6,7 @@
 #include <queue>
 
 #include "base/error.hpp"
-#include "text/unicode.hpp"
+#include "io/utf8.hpp"
 
 namespace omnirt::text {
 namespace {
@@ -35,7 +35,7 @@ std::array<std::string, 256> make_byte_symbols() {
   char32_t next = 0x100;
   for (unsigned byte = 0; byte < 256; ++byte) {
     bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
-    append_utf8(symbols[byte], printable ? char32_t{byte} : next++);
+    io::append_utf8(symbols[byte], printable ? char32_t{byte} : next++);
   }
   return symbols;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/utf8.hpp"
 #include "text/unicode.hpp"
 
 namespace omnirt::text {
@@ -66,7 +67,7 @@ std::string clip_normalize(std::string_view valid_utf8) {
   }
   std::string result;
   result.reserve(valid_utf8.size());
-  for (char32_t c : lowered) append_utf8(result, c);
+  for (char32_t c : lowered) io::append_utf8(result, c);
   return result;
 }
 

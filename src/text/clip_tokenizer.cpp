@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "io/file.hpp"
+#include "io/utf8.hpp"
 #include "text/clip_specials.hpp"
 #include "text/clip_text.hpp"
 #include "text/tokenizer_json.hpp"
@@ -58,11 +59,11 @@ void check_prompt(std::string_view text, std::string_view field) {
                                  fmt::format("longer than the limit of {} bytes", max_prompt_bytes),
                                  "shorten it"});
   }
-  size_t valid = valid_utf8_bytes(text);
-  if (valid < text.size()) {
+  size_t wrong = io::find_invalid_utf8(text);
+  if (wrong != text.npos) {
     throw InvalidRequest(Finding{
-        std::string(field), fmt::format("0x{:02X}", static_cast<unsigned char>(text[valid])),
-        fmt::format("not UTF-8 at byte {}", valid), "give the text as UTF-8"});
+        std::string(field), fmt::format("0x{:02X}", static_cast<unsigned char>(text[wrong])),
+        fmt::format("not UTF-8 at byte {}", wrong), "give the text as UTF-8"});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "io/utf8.hpp"
 #include "text/unicode_pins.hpp"
 
 namespace omnirt::text {
@@ -76,22 +77,6 @@ size_t compose(std::u32string& text, size_t begin, size_t end, size_t out) {
 
 }  // namespace
 
-size_t valid_utf8_bytes(std::string_view text) {
-  size_t pos = 0;
-  while (pos < text.size()) {
-    if (static_cast<unsigned char>(text[pos]) < 0x80) {
-      ++pos;
-      continue;
-    }
-    utf8proc_int32_t codepoint = -1;
-    auto size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + pos,
-                                 static_cast<utf8proc_ssize_t>(text.size() - pos), &codepoint);
-    if (size <= 0) return pos;
-    pos += static_cast<size_t>(size);
-  }
-  return pos;
-}
-
 char32_t next_codepoint(std::string_view text, size_t& pos) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[pos + i]); };
   auto tail = [&](size_t i) { return char32_t{byte(i)} & 0x3F; };
@@ -105,16 +90,6 @@ char32_t next_codepoint(std::string_view text, size_t& pos) {
   return codepoint;
 }
 
-void append_utf8(std::string& text, char32_t codepoint) {
-  if (codepoint < 0x80) {
-    text += static_cast<char>(codepoint);
-    return;
-  }
-  utf8proc_uint8_t bytes[4];
-  auto size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(codepoint), bytes);
-  text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
-}
-
 std::u32string to_utf32(std::string_view valid_utf8) {
   std::u32string result;
   result.reserve(valid_utf8.size());
@@ -125,7 +100,7 @@ std::u32string to_utf32(std::string_view valid_utf8) {
 std::string lossy_utf8(std::string_view bytes) {
   std::string result;
   while (!bytes.empty()) {
-    size_t valid = valid_utf8_bytes(bytes);
+    size_t valid = std::min(io::find_invalid_utf8(bytes), bytes.size());
     result += bytes.substr(0, valid);
     bytes.remove_prefix(valid);
     if (bytes.empty()) break;

@@ -4,14 +4,9 @@
 
 namespace omnirt::text {
 
-// The number of bytes before the first one that is not UTF-8; text.size() when all is well.
-// Surrogates, overlong forms and what is past U+10FFFF are not UTF-8.
-size_t valid_utf8_bytes(std::string_view text);
-
 // The code point at `pos` of valid UTF-8; moves `pos` behind it.
 char32_t next_codepoint(std::string_view text, size_t& pos);
 
-void append_utf8(std::string& text, char32_t codepoint);
 std::u32string to_utf32(std::string_view valid_utf8);
 
 // Bytes as text, with U+FFFD for each maximal ill-formed part (as the WHATWG and Rust do).

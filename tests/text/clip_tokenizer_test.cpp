@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "io/utf8.hpp"
 #include "text/clip_text.hpp"
 #include "text/support.hpp"
-#include "text/unicode.hpp"
 
 namespace omnirt::text {
 namespace {
@@ -81,7 +81,7 @@ TEST(CLIPTokenizer, GivesTheReferencesIdsForEveryCodePoint) {
         for (size_t pos = 0, end; pos < pattern.size(); pos = end + 2) {
           end = std::min(pattern.find("{}", pos), pattern.size());
           text += pattern.substr(pos, end - pos);
-          if (end < pattern.size()) append_utf8(text, c);
+          if (end < pattern.size()) io::append_utf8(text, c);
         }
         hash = fnv(tokenizer.encode_words(text), hash);
       }
@@ -142,7 +142,7 @@ TEST(CLIPTokenizer, QuotesTheEndOfThePromptWhereverTheCutFalls) {
     std::string cut = tokenizer.encode(text).cut;
     bool fits = tokenizer.encode_words(text).size() <= 30;
     EXPECT_EQ(cut.empty(), fits) << shown(item);
-    EXPECT_EQ(valid_utf8_bytes(cut), cut.size()) << shown(item);
+    EXPECT_EQ(io::find_invalid_utf8(cut), cut.npos) << shown(item);
     size_t at = text.rfind(cut);
     ASSERT_NE(at, text.npos) << shown(item);
     EXPECT_THAT(clip_normalize(text.substr(at + cut.size())), testing::AnyOf("", " "));

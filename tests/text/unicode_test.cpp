@@ -2,27 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "io/utf8.hpp"
+
 namespace omnirt::text {
 namespace {
-
-TEST(Utf8, IsValidUpToTheFirstByteThatIsNot) {
-  EXPECT_EQ(valid_utf8_bytes(""), 0u);
-  EXPECT_EQ(valid_utf8_bytes("caf\xC3\xA9 \xE7\x8C\xAB \xF0\x9F\x98\x80"), 14u);
-  EXPECT_EQ(valid_utf8_bytes("ab\xFF"), 2u);
-  EXPECT_EQ(valid_utf8_bytes("a\x80"), 1u) << "a tail without its lead";
-  EXPECT_EQ(valid_utf8_bytes("a\xC3"), 1u) << "a lead without its tail";
-  EXPECT_EQ(valid_utf8_bytes("\xC0\xAF"), 0u) << "overlong";
-  EXPECT_EQ(valid_utf8_bytes("x\xE0\x80\x80"), 1u) << "overlong";
-  EXPECT_EQ(valid_utf8_bytes("\xED\xA0\x80"), 0u) << "a surrogate";
-  EXPECT_EQ(valid_utf8_bytes("\xF4\x90\x80\x80"), 0u) << "past U+10FFFF";
-  EXPECT_EQ(valid_utf8_bytes("\xF8\x88\x80\x80\x80"), 0u) << "five bytes";
-}
 
 TEST(Utf8, RoundTripsEveryCodePoint) {
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xD800 && c < 0xE000) continue;
     std::string bytes;
-    append_utf8(bytes, c);
+    io::append_utf8(bytes, c);
     size_t pos = 0;
     ASSERT_EQ(next_codepoint(bytes, pos), c);
     ASSERT_EQ(pos, bytes.size());

@@ -374,6 +374,7 @@ def cases():
         down_block_types=("DownBlock2D",),
         up_block_types=("UpBlock2D",),
     )
+    yield "unet_rare_options", unet_case(seed=34, mid_block_type="UNetMidBlock2D", only_cross_attention=True, act_fn="relu", time_embedding_act_fn="silu", timestep_post_act="gelu", **TWO_LEVELS)
     yield "unet_fp16", unet_case(seed=32, dtype=half, **TWO_LEVELS)
     yield "unet_bf16", unet_case(seed=33, dtype=brain, **TWO_LEVELS)
 

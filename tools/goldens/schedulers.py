@@ -113,7 +113,10 @@ def case_of(cls, config, steps, eta=0.0, mu=None, strength=1.0):
     if strength < 1:
         case["image2image"] = True
     try:
-        case["outcome"], recorded = run(cls, config, steps, eta, mu, strength)
+        case["outcome"], recorded = run(cls, config, steps, eta, mu, 1.0)
+        # What cannot be run from noise does not count from an image, though its late steps may run.
+        if strength < 1 and case["outcome"] == "ok":
+            case["outcome"], recorded = run(cls, config, steps, eta, mu, strength)
         case.update(recorded)
     except (ValueError, NotImplementedError) as error:
         # torch and numpy raise ValueError too, for shapes that do not fit: those are crashes.

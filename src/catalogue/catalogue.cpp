@@ -1,0 +1,28 @@
+#include "catalogue/catalogue.hpp"
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "families/sd/sd.hpp"
+#include "networks/autoencoder_kl/model.hpp"
+#include "networks/autoencoder_tiny/model.hpp"
+#include "networks/clip_text_model/model.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+
+namespace omnirt {
+namespace {
+
+template <class T>
+BackendInfo backend(const char* name) {
+  return {name, [] { return std::make_unique<T>(); }};
+}
+
+}  // namespace
+
+Catalogue builtin_catalogue() {
+  return {.families = {families::sd()},
+          .networks = {clip_text_model_info(), unet_2d_condition_model_info(),
+                       autoencoder_kl_info(), autoencoder_tiny_info()},
+          .backends = {backend<CpuBackend>("cpu")},
+          .default_model = "emoji"};
+}
+
+}  // namespace omnirt

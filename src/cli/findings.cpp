@@ -1,0 +1,31 @@
+#include "cli/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace omnirt::cli {
+namespace {
+
+void print(const char* what, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) fmt::print(stderr, "{}: {}\n", what, finding.text());
+}
+
+}  // namespace
+
+void print_errors(const std::vector<Finding>& findings) {
+  print("error", findings);
+}
+void print_warnings(const std::vector<Finding>& findings) {
+  print("warning", findings);
+}
+
+int print_error(const Error& error) {
+  if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error))
+    print_errors(invalid->findings());
+  else
+    fmt::print(stderr, "error: {}\n", error.what());
+  return error.exit_code();
+}
+
+}  // namespace omnirt::cli

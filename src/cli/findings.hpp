@@ -1,0 +1,14 @@
+#pragma once
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace omnirt::cli {
+
+// One line a finding on standard error, "error: ..." or "warning: ...".
+void print_errors(const std::vector<Finding>& findings);
+void print_warnings(const std::vector<Finding>& findings);
+// An error with its findings, if it has any; returns the exit code.
+int print_error(const Error& error);
+
+}  // namespace omnirt::cli

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "catalogue/make_session.hpp"
+#include "cli/commands.hpp"
+#include "cli/findings.hpp"
+#include "cli/options.hpp"
+#include "cli/progress.hpp"
+#include "io/file.hpp"
+
+namespace omnirt::cli {
+namespace {
+
+// What the signal handler reaches; a lock-free store is all it does.
+std::atomic<CancelToken*> interrupted_run{nullptr};
+
+extern "C" void on_interrupt(int signal) {
+  if (CancelToken* token = interrupted_run.load()) token->cancel();
+  // A second Ctrl-C ends the process at once.
+  std::signal(signal, SIG_DFL);
+}
+
+class InterruptGuard {
+ public:
+  explicit InterruptGuard(CancelToken& token) {
+    interrupted_run.store(&token);
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  ~InterruptGuard() {
+    interrupted_run.store(nullptr);
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+  }
+};
+
+struct GenerateFlags {
+  std::unique_ptr<Session> session;
+  std::unique_ptr<RequestOptions> options;
+  std::string report_path;
+  bool dry_run = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void write_report(const GenerateFlags& flags, const RunReport& report) {
+  std::string text = report.to_json().dump(2) + "\n";
+  if (!flags.report_path.empty()) io::write_file(flags.report_path, text);
+  if (flags.json) fmt::print("{}", text);
+}
+
+int dry_run(const GenerateFlags& flags, const GenerateRequest& request) {
+  auto checked = flags.session->check(request, flags.options->strict());
+  fmt::print("{}\n", checked.settled.dump(2));
+  print_warnings(checked.warnings);
+  print_errors(checked.errors);
+  return checked.ok ? 0 : 2;
+}
+
+int generate(const GenerateFlags& flags) {
+  GenerateRequest request = flags.options->request();
+  if (flags.dry_run) return dry_run(flags, request);
+  CancelToken cancel;
+  InterruptGuard guard(cancel);
+  Progress progress(flags.quiet);
+  RunReport report;
+  try {
+    flags.session->run(request, flags.options->strict(), cancel, std::ref(progress), report);
+  } catch (const Error& error) {
+    progress.finish();
+    print_warnings(report.warnings);
+    write_report(flags, report);
+    return print_error(error);
+  }
+  progress.finish();
+  print_warnings(report.warnings);
+  write_report(flags, report);
+  if (!flags.json) {
+    for (const ArtifactReport& artifact : report.artifacts) fmt::print("{}\n", artifact.path);
+  }
+  return 0;
+}
+
+int validate(const GenerateFlags& flags) {
+  auto checked = flags.session->check(flags.options->request(), flags.options->strict());
+  if (flags.json) {
+    fmt::print("{}\n", checked.settled.dump(2));
+    return checked.ok ? 0 : 2;
+  }
+  fmt::print("{}\n", checked.ok ? "ok" : "not ok");
+  for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
+    fmt::print("{:<24} {}\n", field, checked.settled[field].get<std::string>());
+  }
+  for (const auto& [name, value] : checked.settled["config"].items()) {
+    fmt::print("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());
+  }
+  print_warnings(checked.warnings);
+  print_errors(checked.errors);
+  return checked.ok ? 0 : 2;
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app, Run& run) {
+  auto flags = std::make_shared<GenerateFlags>();
+  flags->session = make_session();
+  CLI::App* command = app.add_subcommand("generate", "make pictures from a request");
+  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
+  command->add_flag("--dry-run", flags->dry_run,
+                    "check everything, print what would run, run nothing");
+  command->add_flag("--json", flags->json, "print the whole report on standard output");
+  command->add_option("--report", flags->report_path, "file to write the report to");
+  command->add_flag("-q,--quiet", flags->quiet, "no progress");
+  command->callback([flags, &run] { run = [flags] { return generate(*flags); }; });
+}
+
+void add_validate(CLI::App& app, Run& run) {
+  auto flags = std::make_shared<GenerateFlags>();
+  flags->session = make_session();
+  CLI::App* command = app.add_subcommand("validate", "check a request without running it");
+  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
+  command->add_flag("--json", flags->json, "print the result as JSON");
+  command->callback([flags, &run] { run = [flags] { return validate(*flags); }; });
+}
+
+}  // namespace omnirt::cli

@@ -1,0 +1,27 @@
+#pragma once
+#include <chrono>
+#include <string>
+
+#include "engine/session.hpp"
+
+namespace omnirt::cli {
+
+// Tells a run's progress on standard error: a bar on a terminal, a plain line a step otherwise.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress();
+  void operator()(const SessionProgress& progress);
+  // Ends the bar's line, so that what follows starts on one of its own.
+  void finish();
+
+ private:
+  void draw(const SessionProgress& progress);
+  bool quiet_;
+  bool terminal_;
+  bool open_line_ = false;
+  std::string stage_;
+  std::chrono::steady_clock::time_point loop_start_;
+};
+
+}  // namespace omnirt::cli

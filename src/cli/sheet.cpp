@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "io/image.hpp"
+
+namespace omnirt::cli {
+namespace {
+
+struct SheetFlags {
+  std::string output;
+  std::vector<std::string> pictures;
+  int64_t columns = 4;
+  int64_t gap = 8;
+};
+
+int sheet(const SheetFlags& flags) {
+  std::vector<io::Image> pictures;
+  for (const std::string& path : flags.pictures) pictures.push_back(io::read_image(path));
+  io::write_image(flags.output, io::make_sheet(pictures, flags.columns, flags.gap, {255, 255, 255}));
+  fmt::print("{}\n", std::filesystem::absolute(flags.output).lexically_normal().string());
+  return 0;
+}
+
+}  // namespace
+
+void add_sheet(CLI::App& app, Run& run) {
+  auto flags = std::make_shared<SheetFlags>();
+  CLI::App* command = app.add_subcommand("sheet", "put pictures side by side into one");
+  command->add_option("-o,--output", flags->output, "file to write")->required();
+  command->add_option("--columns", flags->columns, "pictures a row");
+  command->add_option("--gap", flags->gap, "pixels between them");
+  command->add_option("pictures", flags->pictures, "png, jpeg or webp files")->required();
+  command->callback([flags, &run] { run = [flags] { return sheet(*flags); }; });
+}
+
+}  // namespace omnirt::cli

@@ -1,0 +1,136 @@
+#include "engine/describe.hpp"
+
+#include <algorithm>
+
+#include "base/nearest.hpp"
+#include "guiders/classifier_free_guidance.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/model_search.hpp"
+#include "pipeline/plan.hpp"
+
+namespace omnirt {
+namespace {
+
+// Inputs are listed as a guided run takes them: with what the guider puts in their place.
+std::vector<Condition> usual_conditions() {
+  return ClassifierFreeGuidance({}).conditions();
+}
+
+Json key_json(const KeyInfo& key) {
+  Json json = {{"name", key.name},
+               {"default", key.fallback_json()},
+               {"flag", "--" + key.flag_name()},
+               {"help", key.help}};
+  if (key.min > -1e300) json["min"] = key.min;
+  if (key.max < 1e300) json["max"] = key.max;
+  if (*key.choices) json["choices"] = key.choice_list();
+  return json;
+}
+
+// The workflow of a task: that of the inputs that the task takes.
+Plan plan_of(const Family& family, const std::string& task) {
+  Facts facts;
+  for (const TaskInputs& each : family.tasks) {
+    if (each.task == task) facts.inputs = each.inputs;
+  }
+  return make_plan(family.blocks, facts, usual_conditions());
+}
+
+Json workflow_json(const Plan& plan) {
+  Json blocks = Json::array();
+  for (const auto& block : plan.blocks) {
+    Json one = {{"name", block->name()},
+                {"stage", to_string(block->stage())},
+                {"trigger", block->trigger().text()}};
+    for (const PortInfo& port : block->ports()) {
+      static const char* kinds[] = {"components",      "config",  "inputs",
+                                    "optional_inputs", "outputs", "inouts"};
+      one[kinds[static_cast<int>(port.kind)]].push_back(port.name);
+    }
+    blocks.push_back(std::move(one));
+  }
+  return blocks;
+}
+
+Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
+  if (!spec.alias_of.empty())
+    return {{"id", spec.id}, {"task", spec.task}, {"alias_of", spec.alias_of}};
+  Plan plan = plan_of(*catalogue.family_of(spec), spec.task);
+  Json required = Json::array(), optional = Json::array(), keys = Json::array();
+  for (const RequestInput& input : plan.inputs)
+    (input.required ? required : optional).push_back(input.name);
+  for (const KeyInfo* key : plan.keys) keys.push_back(key->name);
+  for (const KeyInfo* key : keys::of_every_run()) {
+    if (std::ranges::find(plan.keys, key) == plan.keys.end()) keys.push_back(key->name);
+  }
+  Json schedulers = spec.supported_schedulers;
+  if (spec.supported_schedulers.empty()) {
+    for (const SchedulerInfo& info : all_schedulers()) schedulers.push_back(info.class_name);
+  }
+  return {{"id", spec.id},
+          {"task", spec.task},
+          {"family", catalogue.family_of(spec)->name},
+          {"summary", spec.summary},
+          {"maturity", spec.maturity},
+          {"default_backend", spec.default_backend},
+          {"resource_hint",
+           {{"min_vram_gb", spec.resource_hint.min_vram_gb},
+            {"min_ram_gb", spec.resource_hint.min_ram_gb},
+            {"dtype", spec.resource_hint.dtype}}},
+          {"required_inputs", required},
+          {"optional_inputs", optional},
+          {"supported_config", keys},
+          {"default_config", spec.default_config},
+          {"supported_schedulers", schedulers},
+          {"adapter_kinds", spec.adapter_kinds},
+          {"artifact_kind", spec.artifact_kind},
+          {"example", spec.example},
+          {"found_at", find_model(spec.id, spec.hub_ids).string()}};
+}
+
+}  // namespace
+
+std::vector<const KeyInfo*> all_keys(const Catalogue& catalogue) {
+  std::vector<const KeyInfo*> all;
+  auto add = [&](const KeyInfo* key) {
+    bool known = std::ranges::any_of(
+        all, [&](const KeyInfo* k) { return std::string(k->name) == key->name; });
+    if (!known) all.push_back(key);
+  };
+  for (const Family& family : catalogue.families) {
+    for (const auto& block : family.blocks) {
+      for (const PortInfo& port : block->ports()) {
+        if (port.key) add(port.key);
+      }
+    }
+  }
+  for (const KeyInfo* key : keys::of_every_run()) add(key);
+  return all;
+}
+
+Json describe_models(const Catalogue& catalogue) {
+  Json entries = Json::array();
+  for (const Family& family : catalogue.families) {
+    for (const ModelSpec& spec : family.entries) entries.push_back(entry_json(catalogue, spec));
+  }
+  return entries;
+}
+
+Json describe_model(const Catalogue& catalogue, const std::string& id) {
+  const ModelSpec* first = catalogue.find_entry(id, "");
+  if (!first) throw UnknownModel({"model", id, "unknown model", suggest(id, catalogue.ids())});
+  Json tasks = Json::array();
+  for (const std::string& task : catalogue.tasks_of(first->id)) {
+    const ModelSpec& spec = *catalogue.find_entry(first->id, task);
+    Json entry = entry_json(catalogue, spec);
+    Plan plan = plan_of(*catalogue.family_of(spec), task);
+    Json keys = Json::array();
+    for (const KeyInfo* key : plan.keys) keys.push_back(key_json(*key));
+    entry["keys"] = keys;
+    entry["workflow"] = workflow_json(plan);
+    tasks.push_back(std::move(entry));
+  }
+  return {{"id", first->id}, {"tasks", tasks}};
+}
+
+}  // namespace omnirt

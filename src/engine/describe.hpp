@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "pipeline/model_spec.hpp"
+
+namespace omnirt {
+
+// Every config key that any block or run has, each once, in order of first declaration.
+std::vector<const KeyInfo*> all_keys(const Catalogue& catalogue);
+// All registry entries: what they say, and what their blocks declare.
+Json describe_models(const Catalogue& catalogue);
+// The entries of one id, with its workflows block by block. Throws UnknownModel.
+Json describe_model(const Catalogue& catalogue, const std::string& id);
+
+}  // namespace omnirt

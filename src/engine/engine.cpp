@@ -1,0 +1,187 @@
+#include "engine/engine.hpp"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <fstream>
+#include <new>
+#include <random>
+
+#include "engine/load_component.hpp"
+#include "pipeline/keys.hpp"
+#include "tensor/memory.hpp"
+
+namespace omnirt {
+namespace {
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string new_run_id() {
+  std::random_device device;
+  return fmt::format("{:08x}{:04x}", device(), device() & 0xffff);
+}
+
+uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+const char* dtype_name(at::ScalarType dtype) {
+  return dtype == at::kFloat ? "fp32" : dtype == at::kBFloat16 ? "bf16" : "fp16";
+}
+
+void describe_components(const LoadedPipeline& pipeline, const Backend& backend,
+                         RunReport& report) {
+  for (const auto& [name, component] : pipeline.components()) {
+    if (!component->network) continue;
+    TimelineReport entry{name, {}};
+    for (const Attempt& a : component->wrapped.timeline.attempts) {
+      entry.attempts.push_back({a.level, a.ok, a.reason, a.selected, a.ms});
+    }
+    report.backend_timeline.push_back(std::move(entry));
+    report.device_placement.push_back(
+        {name, backend.device().str(), dtype_name(component->form.dtype), component->stored_dtype});
+    report.memory.weights_stored_bytes += component->store->bytes();
+  }
+}
+
+}  // namespace
+
+Engine::Engine(Catalogue catalogue) : catalogue_(std::move(catalogue)) {}
+Engine::~Engine() = default;
+
+Backend& Engine::backend(const std::string& name) {
+  std::scoped_lock lock(mutex_);
+  std::unique_ptr<Backend>& slot = backends_[name];
+  if (slot) return *slot;
+  for (const BackendInfo& info : catalogue_.backends) {
+    if (info.name != name) continue;
+    slot = info.make();
+    slot->prepare();
+    return *slot;
+  }
+  throw InternalError("backend '" + name + "' was settled on, but is not in the catalogue");
+}
+
+std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
+                                                        const ComponentFolder& folder) {
+  at::ScalarType dtype = compute_dtype(proposal.config.get(keys::dtype));
+  std::string key = fmt::format("{}|{}|{}|{}", folder.folder.string(), folder.class_name,
+                                dtype_name(dtype), proposal.backend);
+  {
+    std::scoped_lock lock(mutex_);
+    auto it = components_.find(key);
+    if (it != components_.end()) return it->second;
+  }
+  auto made = omnirt::load_component(catalogue_, folder, backend(proposal.backend), dtype);
+  std::scoped_lock lock(mutex_);
+  // Another thread may have been first; then its copy serves both.
+  return components_.try_emplace(key, std::move(made)).first->second;
+}
+
+std::shared_ptr<LoadedPipeline> Engine::load(const Proposal& proposal) {
+  auto pipeline = std::make_shared<LoadedPipeline>();
+  std::vector<Finding> findings;
+  for (const std::string& name : proposal.plan.components) {
+    if (name == keys::scheduler.name) continue;
+    try {
+      pipeline->add(name, load_component(proposal, *proposal.folder.find(name)));
+    } catch (const InvalidRequest& thrown) {
+      findings.insert(findings.end(), thrown.findings().begin(), thrown.findings().end());
+    }
+  }
+  if (!findings.empty()) throw InvalidRequest(std::move(findings));
+  return pipeline;
+}
+
+Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& options,
+                        std::shared_ptr<LoadedPipeline>& into) {
+  Proposal proposal = validate(catalogue_, request, options);
+  if (!proposal.ok()) return proposal;
+  try {
+    into = load(proposal);
+    for (const auto& block : proposal.plan.blocks) block->check_loaded(proposal, *into);
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+  return proposal;
+}
+
+Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& options) {
+  std::shared_ptr<LoadedPipeline> pipeline;
+  return settle(request, options, pipeline);
+}
+
+void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
+                 const RunHooks& hooks, RunReport& report) {
+  double start = now_ms();
+  report.run_id = new_run_id();
+  auto fail = [&](const Error& error) {
+    report.error = ErrorReport{error.kind(), error.what(), {}};
+    if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error))
+      report.error->findings = invalid->findings();
+    report.total_ms = now_ms() - start;
+  };
+  try {
+    run_checked(request, options, hooks, report);
+  } catch (const Error& error) {
+    fail(error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    OutOfMemory error(
+        "the machine has no more memory for this request; make fewer or smaller pictures");
+    fail(error);
+    throw error;
+  } catch (const c10::Error& thrown) {
+    std::string what = thrown.what_without_backtrace();
+    // c10 tells of memory that it cannot have by this text alone.
+    if (what.find("not enough memory") != std::string::npos) {
+      OutOfMemory error("the machine has no more memory for this request (" + what +
+                        "); make fewer or smaller pictures");
+      fail(error);
+      throw error;
+    }
+    RunFailed error(what);
+    fail(error);
+    throw error;
+  } catch (const std::exception& thrown) {
+    RunFailed error(thrown.what());
+    fail(error);
+    throw error;
+  }
+  report.total_ms = now_ms() - start;
+}
+
+void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& options,
+                         const RunHooks& hooks, RunReport& report) {
+  double start = now_ms();
+  std::shared_ptr<LoadedPipeline> pipeline;
+  Proposal proposal = settle(request, options, pipeline);
+  report.task = proposal.task;
+  report.model = proposal.spec ? proposal.spec->id : request.model;
+  report.model_path = proposal.folder.path.string();
+  report.backend = proposal.backend;
+  report.workflow = proposal.plan.workflow();
+  report.config_resolved = proposal.config;
+  report.inputs_resolved = proposal.inputs_json();
+  report.warnings = proposal.warnings;
+  if (!proposal.ok()) throw InvalidRequest(proposal.errors);
+  report.load_ms = now_ms() - start;
+  Backend& device = backend(proposal.backend);
+  describe_components(*pipeline, device, report);
+  device.reset_memory_stats();
+  execute(proposal, *pipeline, device, hooks, report);
+  MemoryStats memory = device.memory_stats();
+  report.memory.tensor_peak_bytes = memory.peak_bytes;
+  report.memory.tensor_current_bytes = memory.allocated_bytes;
+  report.memory.peak_rss_bytes = peak_rss_bytes();
+}
+
+}  // namespace omnirt

@@ -1,0 +1,47 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "pipeline/executor.hpp"
+#include "pipeline/validate.hpp"
+
+namespace omnirt {
+
+// Validates, loads, runs and reports; keeps what it loaded for the next request. Components are
+// shared: by path, type and backend, so a change of steps, size, seed or scheduler loads nothing.
+// Safe to use from several threads.
+class Engine {
+ public:
+  explicit Engine(Catalogue catalogue);
+  ~Engine();
+  const Catalogue& catalogue() const { return catalogue_; }
+
+  // Validation, with the checkpoint's headers checked against the networks too; no weight is read.
+  // Never throws for what the request holds.
+  Proposal check(const GenerateRequest& request, const ValidateOptions& options = {});
+
+  // Runs a request to its artifacts. Throws InvalidRequest with all findings, Cancelled, RunFailed,
+  // OutOfMemory; `report` is filled as far as the run came, its error included.
+  void run(const GenerateRequest& request, const ValidateOptions& options, const RunHooks& hooks,
+           RunReport& report);
+
+ private:
+  struct Loaded;
+  Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
+                  std::shared_ptr<LoadedPipeline>& into);
+  void run_checked(const GenerateRequest& request, const ValidateOptions& options,
+                   const RunHooks& hooks, RunReport& report);
+  Backend& backend(const std::string& name);
+  std::shared_ptr<LoadedPipeline> load(const Proposal& proposal);
+  std::shared_ptr<LoadedComponent> load_component(const Proposal& proposal,
+                                                  const ComponentFolder& folder);
+
+  Catalogue catalogue_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Backend>> backends_;
+  std::map<std::string, std::shared_ptr<LoadedComponent>> components_;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,40 @@
+#include "engine/session.hpp"
+
+#include <algorithm>
+
+#include "engine/describe.hpp"
+#include "engine/engine.hpp"
+
+namespace omnirt {
+
+Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+Session::~Session() = default;
+
+Session::Checked Session::check(const GenerateRequest& request, bool strict) {
+  Proposal proposal = engine_->check(request, {.strict = strict});
+  return {proposal.ok(), proposal.to_json(), proposal.errors, proposal.warnings};
+}
+
+void Session::run(const GenerateRequest& request, bool strict, const CancelToken& cancel,
+                  const OnProgress& on_progress, RunReport& report) {
+  RunHooks hooks;
+  hooks.cancel = &cancel;
+  if (on_progress) {
+    hooks.progress = [&](const RunProgress& progress) {
+      on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});
+    };
+  }
+  engine_->run(request, {.strict = strict}, hooks, report);
+}
+
+std::vector<const KeyInfo*> Session::keys() const {
+  return all_keys(engine_->catalogue());
+}
+Json Session::models() const {
+  return describe_models(engine_->catalogue());
+}
+Json Session::model(const std::string& id) const {
+  return describe_model(engine_->catalogue(), id);
+}
+
+}  // namespace omnirt

@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/report.hpp"
+#include "pipeline/request.hpp"
+
+namespace omnirt {
+
+class Engine;
+
+struct SessionProgress {
+  std::string stage;
+  size_t step = 0;  // done, in the denoise loop; 0 of 0 elsewhere
+  size_t steps = 0;
+};
+
+// The engine as front ends see it: requests, findings and reports; no tensors in its header.
+class Session {
+ public:
+  explicit Session(std::unique_ptr<Engine> engine);
+  ~Session();
+
+  struct Checked {
+    bool ok = false;
+    Json settled;  // {ok, task, model, ..., config with origins, errors, warnings}
+    std::vector<Finding> errors, warnings;
+  };
+  Checked check(const GenerateRequest& request, bool strict);
+
+  using OnProgress = std::function<void(const SessionProgress&)>;
+  // Throws as Engine::run; `report` is filled as far as the run came.
+  void run(const GenerateRequest& request, bool strict, const CancelToken& cancel,
+           const OnProgress& on_progress, RunReport& report);
+
+  // Every config key of this build, each once.
+  std::vector<const KeyInfo*> keys() const;
+  // All registry entries, with what is derived from their blocks.
+  Json models() const;
+  // One model (aliases followed); throws UnknownModel.
+  Json model(const std::string& id) const;
+  Engine& engine() { return *engine_; }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+};
+
+// What a weights file, a component's folder or a pipeline's folder holds: class, types, parameters,
+// sizes. Reads headers only. Throws InvalidRequest / InvalidFile.
+Json inspect(const std::string& path);
+
+}  // namespace omnirt

@@ -1,0 +1,63 @@
+#include "families/sd/check_unet.hpp"
+
+#include <fmt/format.h>
+
+#include "pipeline/proposal.hpp"
+
+namespace omnirt::families {
+namespace {
+
+int64_t number(const Json& config, const char* key, int64_t fallback) {
+  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
+                                                                 : fallback;
+}
+
+const Json& config_of(const Facts& facts, const std::string& component) {
+  static const Json empty = Json::object();
+  auto it = facts.components.find(component);
+  return it == facts.components.end() ? empty : it->second;
+}
+
+struct Channels {
+  int64_t unet_in, latent;
+};
+
+Channels channels(const Facts& facts) {
+  return {number(config_of(facts, "unet"), "in_channels", 4),
+          number(config_of(facts, "vae"), "latent_channels", 4)};
+}
+
+}  // namespace
+
+Trigger has_mask_channels() {
+  return {[](const Facts& facts) {
+            auto [unet_in, latent] = channels(facts);
+            return unet_in == 2 * latent + 1;
+          },
+          "unet.in_channels == 2 * vae.latent_channels + 1",
+          {}};
+}
+
+void CheckUNet::check(Proposal& proposal) const {
+  auto [unet_in, latent] = channels(proposal.facts);
+  bool masked = unet_in == 2 * latent + 1;
+  if (masked && proposal.task != "inpaint") {
+    proposal.error(
+        {"task", proposal.task,
+         fmt::format("this checkpoint is made for inpainting: its UNet takes {} channels", unet_in),
+         "give inputs.image and inputs.mask"});
+  } else if (!masked && unet_in != latent) {
+    proposal.error({"unet.in_channels", std::to_string(unet_in),
+                    fmt::format("the autoencoder has {} latent channels", latent),
+                    fmt::format("{} or {} are taken", latent, 2 * latent + 1)});
+  }
+  int64_t embeds = number(proposal.component_config("unet"), "cross_attention_dim", 1280);
+  int64_t hidden = number(proposal.component_config("text_encoder"), "hidden_size", 768);
+  if (embeds != hidden) {
+    proposal.error({"text_encoder.hidden_size", std::to_string(hidden),
+                    fmt::format("the UNet takes embeddings {} wide", embeds),
+                    "use the text encoder of the same model"});
+  }
+}
+
+}  // namespace omnirt::families

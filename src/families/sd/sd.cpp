@@ -1,0 +1,89 @@
+#include "families/sd/sd.hpp"
+
+#include <algorithm>
+
+#include "families/sd/check_unet.hpp"
+#include "families/sd/entries.hpp"
+#include "pipeline/blocks/denoise.hpp"
+#include "pipeline/blocks/encode_prompt.hpp"
+#include "pipeline/blocks/export_images.hpp"
+#include "pipeline/blocks/inpaint.hpp"
+#include "pipeline/blocks/latents.hpp"
+#include "pipeline/blocks/picture_size.hpp"
+#include "pipeline/blocks/set_timesteps.hpp"
+#include "pipeline/blocks/start_noise.hpp"
+
+namespace omnirt::families {
+namespace {
+
+using namespace blocks;
+
+BlockList sd_blocks() {
+  const Trigger image = has("image"), mask = has("mask");
+  const Trigger from_image = image && !mask, inpaint = image && mask, from_noise = !image && !mask;
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  // The order of these is the order of draws from the noise source.
+  add(std::make_shared<CheckUNet>());
+  add(std::make_shared<PictureSize>("size_of_model", PictureSize::Unset::model, !from_image));
+  add(std::make_shared<PictureSize>("size_of_image", PictureSize::Unset::image, from_image));
+  add(std::make_shared<StartNoise>());
+  add(std::make_shared<EncodePrompt>());
+  add(std::make_shared<SetTimesteps>(from_noise));
+  add(std::make_shared<SetPartialTimesteps>(image));
+  add(std::make_shared<PrepareLatents>(from_noise));
+  add(std::make_shared<EncodeImage>(from_image || (inpaint && !has_mask_channels())));
+  add(std::make_shared<EncodeImageBelowFullStrength>(inpaint && has_mask_channels()));
+  add(std::make_shared<NoiseImageLatents>("noise_image_latents", false, from_image));
+  add(std::make_shared<NoiseImageLatents>("noise_inpaint_latents", true, inpaint));
+  add(std::make_shared<PrepareMask>(inpaint));
+  add(std::make_shared<EncodeMaskedImage>(inpaint && has_mask_channels()));
+  add(std::make_shared<KeepUnmasked>(inpaint && !has_mask_channels()));
+  add(std::make_shared<DenoiseLoop>());
+  add(std::make_shared<DecodeLatents>());
+  add(std::make_shared<ExportImages>());
+  return list;
+}
+
+// Which stock model a folder is a variant of, by the width of its text embeddings.
+std::string variant_of(const PipelineFolder& folder) {
+  const ComponentFolder* unet = folder.find("unet");
+  Json width = unet && unet->config.contains("cross_attention_dim")
+                   ? unet->config["cross_attention_dim"]
+                   : Json();
+  if (width == 1024) return "sd21";
+  return "sd15";
+}
+
+// Sets `key` where the file has it, or where the class that the file names has it with another
+// default.
+void force(const SchedulerAdoption& adoption, Json& config, const char* key, const Json& value) {
+  const auto& keys = adoption.info.config_keys;
+  bool known = std::ranges::find(keys, key) != keys.end();
+  if (config.contains(key) || (adoption.own && known)) config[key] = value;
+}
+
+// Stable Diffusion's pipelines set these as they take a scheduler over, whatever its file says
+// (reference: __init__ of StableDiffusionPipeline and of its image2image and inpaint forms).
+void adopt_scheduler(const SchedulerAdoption& adoption, Json& config) {
+  force(adoption, config, "steps_offset", 1);
+  if (adoption.task == "inpaint")
+    force(adoption, config, "skip_prk_steps", true);
+  else
+    force(adoption, config, "clip_sample", false);
+}
+
+}  // namespace
+
+Family sd() {
+  return {.name = "sd",
+          .tasks = {{"text2image", {}}, {"image2image", {"image"}}, {"inpaint", {"image", "mask"}}},
+          .blocks = sd_blocks(),
+          .entries = sd_entries(),
+          .pipeline_classes = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline",
+                               "StableDiffusionInpaintPipeline"},
+          .variant_of = variant_of,
+          .adopt_scheduler = adopt_scheduler};
+}
+
+}  // namespace omnirt::families

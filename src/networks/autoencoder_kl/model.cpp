@@ -1,0 +1,66 @@
+#include "networks/autoencoder_kl/model.hpp"
+
+#include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
+
+namespace omnirt {
+
+AutoencoderKL::AutoencoderKL(const AutoencoderKLConfig& config, Json json)
+    : Autoencoder(std::move(json)),
+      encoder(this, "encoder", config),
+      decoder(this, "decoder", config),
+      config_(config) {
+  int64_t z = config.latent_channels;
+  if (config.use_quant_conv) quant_conv.emplace(this, "quant_conv", 2 * z, 2 * z, nn::conv1x1);
+  if (config.use_post_quant_conv)
+    post_quant_conv.emplace(this, "post_quant_conv", z, z, nn::conv1x1);
+}
+
+nn::Metadata AutoencoderKL::metadata() const {
+  return nn::feature_metadata(*this,
+                              {.no_split_modules = {"BasicTransformerBlock", "ResnetBlock2D"}});
+}
+
+nn::WeightMap AutoencoderKL::weight_map() const {
+  // Names of the attention's layers before diffusers 0.15, which published checkpoints still have.
+  return {.renames = {{".attentions.0.query.", ".attentions.0.to_q."},
+                      {".attentions.0.key.", ".attentions.0.to_k."},
+                      {".attentions.0.value.", ".attentions.0.to_v."},
+                      {".attentions.0.proj_attn.", ".attentions.0.to_out.0."}},
+          .ignored = {}};
+}
+
+nn::DiagonalGaussian AutoencoderKL::distribution(Context& cx, const Tensor& image) const {
+  Tensor moments = encoder.forward(cx, nn::in_form(cx, image));
+  if (quant_conv) moments = quant_conv->forward(cx, moments);
+  auto halves = moments.chunk(2, 1);
+  return {halves[0], halves[1]};
+}
+
+Tensor AutoencoderKL::encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const {
+  nn::DiagonalGaussian latents = distribution(cx, image);
+  return latents.sample(cx, noise(latents.mean.sizes()));
+}
+
+Tensor AutoencoderKL::decode(Context& cx, const Tensor& latents) const {
+  Tensor z = nn::in_form(cx, latents);
+  return decoder.forward(cx, post_quant_conv ? post_quant_conv->forward(cx, z) : z);
+}
+
+int64_t AutoencoderKL::scale_factor() const {
+  return int64_t{1} << (config_.block_out_channels.size() - 1);
+}
+
+const nn::NetworkInfo& autoencoder_kl_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "AutoencoderKL",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<AutoencoderKL>(read_autoencoder_kl_config(json, where), json);
+      },
+      .summary = "the variational autoencoder of Stable Diffusion",
+      .weights_base = "diffusion_pytorch_model",
+  };
+  return info;
+}
+
+}  // namespace omnirt

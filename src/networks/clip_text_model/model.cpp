@@ -1,0 +1,90 @@
+#include "networks/clip_text_model/model.hpp"
+
+#include <ATen/ops/aminmax.h>
+#include <fmt/format.h>
+
+#include "nn/feature_metadata.hpp"
+
+namespace omnirt {
+
+CLIPTextModel::CLIPTextModel(const CLIPTextConfig& config, Json json)
+    : Network(std::move(json)),
+      embeddings(this, "embeddings", config),
+      encoder(this, "encoder", config),
+      final_layer_norm(this, "final_layer_norm", config.hidden_size, config.layer_norm_eps),
+      config_(config) {}
+
+nn::Metadata CLIPTextModel::metadata() const {
+  return nn::feature_metadata(*this,
+                              {.no_split_modules = {"CLIPTextEmbeddings", "CLIPEncoderLayer"},
+                               .repeated_blocks = {"CLIPEncoderLayer"}});
+}
+
+nn::WeightMap CLIPTextModel::weight_map() const {
+  // transformers 5 writes names without the prefix that all published checkpoints have. The
+  // positions are a buffer that older versions saved.
+  return {.renames = {{"text_model.", "", /*at_start=*/true}},
+          .ignored = {"text_model.embeddings.position_ids", "embeddings.position_ids"}};
+}
+
+void CLIPTextModel::check(const Context& cx, const Tensor& input_ids,
+                          const CLIPTextOptions& options) const {
+  std::vector<Finding> findings;
+  if (options.clip_skip < 0 || options.clip_skip > num_layers()) {
+    findings.push_back({"clip_skip", std::to_string(options.clip_skip),
+                        fmt::format("the text encoder has {} layers", num_layers()),
+                        fmt::format("choose 0..{}", num_layers())});
+  }
+  if (input_ids.size(1) > max_tokens()) {
+    findings.push_back({"input_ids", fmt::format("{} tokens", input_ids.size(1)),
+                        fmt::format("the text encoder takes at most {}", max_tokens()),
+                        "cut the prompt"});
+  }
+  if (!cx.dry() && input_ids.numel() > 0) {
+    auto [lowest, highest] = at::aminmax(input_ids);
+    int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
+    if (low < 0 || high >= vocab_size()) {
+      findings.push_back({"input_ids", fmt::format("{}", low < 0 ? low : high),
+                          fmt::format("the text encoder's vocabulary has {} entries", vocab_size()),
+                          "use the tokenizer that belongs to this text encoder"});
+    }
+  }
+  if (!findings.empty()) throw InvalidRequest(std::move(findings));
+}
+
+CLIPTextOutput CLIPTextModel::forward(Context& cx, const Tensor& input_ids,
+                                      const CLIPTextOptions& options) const {
+  check(cx, input_ids, options);
+  CLIPTextOutput output;
+  Tensor h = embeddings.forward(cx, input_ids);
+  auto wanted = static_cast<size_t>(num_layers() - options.clip_skip);
+  bool all = options.hidden_states || options.pooled;
+  Tensor chosen = h;
+  for (size_t i = 0; i <= encoder.layers.size(); ++i) {
+    if (options.hidden_states) output.hidden_states.push_back(h);
+    if (i == wanted) chosen = h;
+    if (i == encoder.layers.size() || (i == wanted && !all)) break;
+    h = encoder.layers[i].forward(cx, h);
+  }
+  output.last_hidden_state = final_layer_norm.forward(cx, chosen);
+  if (!options.pooled) return output;
+  Tensor last = options.clip_skip == 0 ? output.last_hidden_state : final_layer_norm.forward(cx, h);
+  // Configs of the time before the end token was written right say 2, whatever it is.
+  int64_t end = config_.eos_token_id.value_or(2);
+  output.pooled = cx.ops().state_at_token(cx, {last, input_ids, end, end == 2});
+  return output;
+}
+
+const nn::NetworkInfo& clip_text_model_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "CLIPTextModel",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<CLIPTextModel>(read_clip_text_config(json, where), json);
+      },
+      .summary = "the text encoder of CLIP",
+      .weights_base = "model",
+  };
+  return info;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,130 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+#include "base/keys.hpp"
+#include "pipeline/trigger.hpp"
+
+namespace omnirt {
+
+class Frame;
+class Block;
+class LoadedPipeline;
+struct Proposal;  // pipeline/validate.hpp: a request on its way through validation
+
+enum class Stage { prepare_conditions, prepare_latents, denoise_loop, decode, export_artifacts };
+const char* to_string(Stage stage);
+
+// shared: runs once. per_condition: once for each condition that the guider asks for, its inputs
+// renamed as the condition says. takes_over: runs once and sees all conditions.
+enum class Guidance { shared, per_condition, takes_over };
+
+// What a block declares of one thing that it touches.
+struct PortInfo {
+  enum class Kind { component, config, input, optional_input, output, inout };
+  Kind kind;
+  std::string name;
+  std::type_index type;
+  std::vector<std::string> shape;  // symbolic: {"B", "4", "H/8", "W/8"}; empty: not a tensor
+  std::string help;
+  const KeyInfo* key = nullptr;  // of a config port
+};
+
+// Registers itself with its block as it is constructed, so that the declaration cannot differ from
+// the use.
+class Port {
+ public:
+  Port(Block* block, PortInfo info);
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+  const std::string& name() const { return name_; }
+  const Block* block() const { return block_; }
+
+ private:
+  std::string name_;
+  const Block* block_;
+};
+
+template <class T>
+struct Input : Port {
+  Input(Block* block, const std::string& name, const std::string& help,
+        std::vector<std::string> shape = {})
+      : Port(block, {PortInfo::Kind::input, name, typeid(T), std::move(shape), help}) {}
+};
+
+// Absent is a state: the frame gives a null pointer.
+template <class T>
+struct OptionalInput : Port {
+  OptionalInput(Block* block, const std::string& name, const std::string& help,
+                std::vector<std::string> shape = {})
+      : Port(block, {PortInfo::Kind::optional_input, name, typeid(T), std::move(shape), help}) {}
+};
+
+template <class T>
+struct Output : Port {
+  Output(Block* block, const std::string& name, const std::string& help,
+         std::vector<std::string> shape = {})
+      : Port(block, {PortInfo::Kind::output, name, typeid(T), std::move(shape), help}) {}
+};
+
+// Read and replaced: latents, the noise source.
+template <class T>
+struct InOut : Port {
+  InOut(Block* block, const std::string& name, const std::string& help,
+        std::vector<std::string> shape = {})
+      : Port(block, {PortInfo::Kind::inout, name, typeid(T), std::move(shape), help}) {}
+};
+
+template <class T>
+struct Component : Port {
+  Component(Block* block, const std::string& name)
+      : Port(block, {PortInfo::Kind::component, name, typeid(T), {}, ""}) {}
+};
+
+template <class T>
+struct Config : Port {
+  Config(Block* block, const Key<T>& config_key)
+      : Port(
+            block,
+            {PortInfo::Kind::config, config_key.name, typeid(T), {}, config_key.help, &config_key}),
+        key(config_key) {}
+  const Key<T>& key;
+};
+
+// One step of a pipeline: its ports, its stage, its guidance mode, when it takes part, and what it
+// does. Const while it runs and shared by all requests; what a run makes lives in the Frame.
+class Block {
+ public:
+  Block(std::string name, Stage stage, Guidance guidance = Guidance::shared, Trigger trigger = {})
+      : name_(std::move(name)), stage_(stage), guidance_(guidance), trigger_(std::move(trigger)) {}
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  virtual ~Block() = default;
+
+  const std::string& name() const { return name_; }
+  Stage stage() const { return stage_; }
+  Guidance guidance() const { return guidance_; }
+  const Trigger& trigger() const { return trigger_; }
+  const std::vector<PortInfo>& ports() const { return ports_; }
+
+  virtual void run(Frame& frame) const = 0;
+  // Looks at a request before any weight loads: adds findings, and derives values that depend on
+  // the pipeline at hand.
+  virtual void check(Proposal&) const {}
+  // The same with the components' topologies and tokenizers at hand; still no weight has been read.
+  virtual void check_loaded(Proposal&, const LoadedPipeline&) const {}
+
+ private:
+  friend class Port;
+  std::string name_;
+  Stage stage_;
+  Guidance guidance_;
+  Trigger trigger_;
+  std::vector<PortInfo> ports_;
+};
+
+using BlockList = std::vector<std::shared_ptr<const Block>>;
+
+}  // namespace omnirt

@@ -1,0 +1,80 @@
+#include "pipeline/blocks/denoise.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+
+namespace omnirt::blocks {
+
+void DenoiseLoop::start(Frame& frame) const {
+  const Schedule& walk = frame[schedule];
+  frame[state] = {walk.begin, walk.scheduler->timesteps().size(), {}};
+}
+
+Denoiser DenoiseLoop::denoiser(Frame& frame) const {
+  return {frame[unet], [&frame, this] { return frame.context(unet); },
+          static_cast<size_t>(frame[max_batch_rows])};
+}
+
+bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
+  DenoiseState& at = frame[state];
+  const Schedule& walk = frame[schedule];
+  if (at.index >= at.end) return false;
+  Tensor input = walk.scheduler->scale_model_input(frame[latents], at.index);
+  if (const Tensor* extra = frame[extra_channels]) input = at::cat({input, *extra}, 1);
+  Tensor timestep = at::full({1}, walk.scheduler->timesteps()[at.index], at::kFloat);
+  at.asked = frame.guider().active(at.index - walk.begin, at.end - walk.begin);
+  for (const std::string& condition : at.asked) {
+    const Tensor& embeds = frame.under(condition, prompt_embeds);
+    for (int64_t i = 0; i < input.size(0); ++i) {
+      rows.push_back({{{"sample", input.narrow(0, i, 1)},
+                       {"timestep", timestep},
+                       {"encoder_hidden_states", embeds.narrow(0, i, 1)}},
+                      condition,
+                      static_cast<size_t>(i)});
+    }
+  }
+  return true;
+}
+
+void DenoiseLoop::accept(Frame& frame, const std::vector<Tensor>& predictions) const {
+  DenoiseState& at = frame[state];
+  const Schedule& walk = frame[schedule];
+  Tensor& sample = frame[latents];
+  auto pictures = sample.size(0);
+  Predictions by_condition;
+  for (size_t c = 0; c < at.asked.size(); ++c) {
+    auto first = predictions.begin() + static_cast<int64_t>(c) * pictures;
+    // The scheduler's maths is fp32 whatever the network computes in.
+    by_condition[at.asked[c]] =
+        at::cat(std::vector<Tensor>(first, first + pictures)).to(at::kFloat);
+  }
+  Tensor output = frame.guider().combine(by_condition);
+  sample = walk.scheduler->step(output, at.index, sample, *frame[noise_source]).prev_sample;
+  keep_masked(frame, at.index);
+  ++at.index;
+}
+
+// Puts the given picture back, as noisy as the sample is, where the mask keeps it (reference:
+// StableDiffusionInpaintPipeline, UNets without mask channels).
+void DenoiseLoop::keep_masked(Frame& frame, size_t index) const {
+  const Tensor* mask = frame[keep_mask];
+  const Tensor* kept = frame[image_latents];
+  const Tensor* drawn = frame[noise];
+  if (!mask || !kept || !drawn) return;
+  const Schedule& walk = frame[schedule];
+  Tensor back =
+      index + 1 < frame[state].end ? walk.scheduler->add_noise(*kept, *drawn, index + 1) : *kept;
+  frame[latents] = (1 - *mask) * back + *mask * frame[latents];
+}
+
+LoopProgress DenoiseLoop::progress(Frame& frame) const {
+  const DenoiseState& at = frame[state];
+  const Schedule& walk = frame[schedule];
+  return {at.index - walk.begin, at.end - walk.begin, walk.scheduler->timesteps()[at.index - 1]};
+}
+
+const Tensor& DenoiseLoop::sample(Frame& frame) const {
+  return frame[latents];
+}
+
+}  // namespace omnirt::blocks

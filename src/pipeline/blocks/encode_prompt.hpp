@@ -1,0 +1,26 @@
+#pragma once
+#include "networks/clip_text_model/model.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "text/tokenizer.hpp"
+
+namespace omnirt::blocks {
+
+// Prompts -> CLIP embeddings, one row a picture, for each condition that the guider asks for.
+class EncodePrompt final : public Block {
+ public:
+  Component<text::Tokenizer> tokenizer{this, "tokenizer"};
+  Component<CLIPTextModel> text_encoder{this, "text_encoder"};
+  Config<int64_t> clip_skip{this, keys::clip_skip};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+
+  EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  // A prompt that does not fit the window is cut; the warning quotes what is lost.
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+};
+
+}  // namespace omnirt::blocks

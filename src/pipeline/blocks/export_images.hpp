@@ -1,0 +1,24 @@
+#pragma once
+#include "io/image.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt::blocks {
+
+// Pictures -> files, each with the request that makes it again in its metadata. Either all files of
+// a run are there at its end, or none.
+class ExportImages final : public Block {
+ public:
+  Input<std::vector<io::Image>> images{this, "images", "the pictures"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Config<std::string> output{this, keys::output};
+  Config<std::string> output_dir{this, keys::output_dir};
+  Config<std::string> output_format{this, keys::output_format};
+  Output<std::vector<ArtifactReport>> artifacts{this, "artifacts", "the files written"};
+
+  ExportImages() : Block("export_images", Stage::export_artifacts) {}
+  void run(Frame& frame) const override;
+};
+
+}  // namespace omnirt::blocks

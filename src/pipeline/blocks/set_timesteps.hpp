@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt::blocks {
+
+// A run's walk through its schedule: the scheduler, planned, and the first call that is made.
+struct Schedule {
+  std::shared_ptr<Scheduler> scheduler;
+  size_t begin = 0;
+};
+
+// Where image2image with `strength` starts in a walk of `steps`: strength of them are walked
+// (reference: StableDiffusionImg2ImgPipeline.get_timesteps).
+int64_t first_step(int64_t steps, double strength);
+
+// Plans the whole schedule: pictures made from noise alone.
+class SetTimesteps final : public Block {
+ public:
+  Component<SchedulerChoice> scheduler{this, "scheduler"};
+  Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
+  Config<double> eta{this, keys::eta};
+  Output<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+
+  explicit SetTimesteps(Trigger trigger)
+      : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// Plans the last part of the schedule, as long as strength says: pictures that start from another.
+class SetPartialTimesteps final : public Block {
+ public:
+  Component<SchedulerChoice> scheduler{this, "scheduler"};
+  Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
+  Config<double> strength{this, keys::strength};
+  Config<double> eta{this, keys::eta};
+  Output<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+
+  explicit SetPartialTimesteps(Trigger trigger)
+      : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+};
+
+}  // namespace omnirt::blocks

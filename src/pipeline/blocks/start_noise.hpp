@@ -1,0 +1,27 @@
+#pragma once
+#include <memory>
+
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "tensor/generator.hpp"
+
+namespace omnirt::blocks {
+
+// The run's pictures and their generators: prompts x num_images_per_prompt, picture i with seed +
+// i. Every later block draws from this one source, in the order of the list, as the reference draws
+// from its list of generators.
+class StartNoise final : public Block {
+ public:
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Config<int64_t> num_images{this, keys::num_images_per_prompt};
+  Config<int64_t> seed{this, keys::seed};
+  Output<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<std::shared_ptr<Noise>> noise_source{this, "noise_source",
+                                              "the generators, one a picture"};
+
+  StartNoise() : Block("start_noise", Stage::prepare_conditions) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+};
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,46 @@
+#include "pipeline/denoiser.hpp"
+
+#include <ATen/ops/cat.h>
+
+namespace omnirt {
+namespace {
+
+using Signature = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+
+Signature signature(const Row& row) {
+  Signature all;
+  for (const auto& [name, tensor] : row.inputs) all.emplace_back(name, tensor.sizes().vec());
+  return all;
+}
+
+}  // namespace
+
+std::vector<Tensor> Denoiser::predict(const std::vector<Row>& rows) const {
+  std::map<Signature, std::vector<size_t>> groups;
+  for (size_t i = 0; i < rows.size(); ++i) groups[signature(rows[i])].push_back(i);
+  std::vector<Tensor> out(rows.size());
+  for (const auto& [shapes, members] : groups) {
+    for (size_t from = 0; from < members.size(); from += max_rows_) {
+      size_t to = std::min(members.size(), from + max_rows_);
+      predict_group(rows, {members.begin() + from, members.begin() + to}, out);
+    }
+  }
+  return out;
+}
+
+void Denoiser::predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
+                             std::vector<Tensor>& out) const {
+  std::map<std::string, Tensor> batch;
+  for (const auto& [name, first] : rows[group.front()].inputs) {
+    std::vector<Tensor> parts;
+    for (size_t i : group) parts.push_back(rows[i].inputs.at(name));
+    batch[name] = parts.size() == 1 ? parts.front() : at::cat(parts);
+  }
+  Context cx = context_();
+  Tensor predicted = network_.predict(cx, batch);
+  for (size_t k = 0; k < group.size(); ++k) {
+    out[group[k]] = predicted.narrow(0, static_cast<int64_t>(k), 1);
+  }
+}
+
+}  // namespace omnirt

@@ -1,0 +1,36 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt {
+
+// One prediction wanted: the network's inputs for one picture under one condition, each {1, ...}.
+struct Row {
+  std::map<std::string, Tensor> inputs;
+  std::string condition;
+  size_t picture = 0;
+};
+
+// The only place that groups, batches and splits conditions, pictures and requests.
+class Denoiser {
+ public:
+  Denoiser(const nn::DenoiserNetwork& network, std::function<Context()> context, size_t max_rows)
+      : network_(network), context_(std::move(context)), max_rows_(max_rows) {}
+
+  // One prediction {1, ...} a row, in the rows' order. Rows whose inputs have the same names and
+  // shapes go through the network together, at most max_rows at once.
+  std::vector<Tensor> predict(const std::vector<Row>& rows) const;
+
+ private:
+  void predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
+                     std::vector<Tensor>& out) const;
+  const nn::DenoiserNetwork& network_;
+  std::function<Context()> context_;
+  size_t max_rows_;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,144 @@
+#include "pipeline/executor.hpp"
+
+#include <ATen/ops/quantile.h>
+#include <ATen/ops/std.h>
+#include <c10/core/InferenceMode.h>
+
+#include <chrono>
+
+#include "pipeline/keys.hpp"
+
+namespace omnirt {
+namespace {
+
+double& stage_ms(StageTimings& timings, Stage stage) {
+  switch (stage) {
+    case Stage::prepare_conditions:
+      return timings.prepare_conditions_ms;
+    case Stage::prepare_latents:
+      return timings.prepare_latents_ms;
+    case Stage::denoise_loop:
+      return timings.denoise_loop_ms;
+    case Stage::decode:
+      return timings.decode_ms;
+    case Stage::export_artifacts:
+      return timings.export_ms;
+  }
+  return timings.export_ms;
+}
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+LatentStats statistics(const Tensor& latents) {
+  Tensor flat = latents.flatten().to(at::kFloat);
+  auto one = [](const Tensor& value) { return value.item<double>(); };
+  // quantile takes at most 16 million values; an even sample of a larger tensor serves as well.
+  constexpr int64_t limit = 1 << 22;
+  Tensor sampled =
+      flat.numel() > limit ? flat.slice(0, 0, flat.numel(), flat.numel() / limit + 1) : flat;
+  return {one(flat.mean()), one(at::std(flat, /*unbiased=*/false)), one(at::quantile(sampled, 0.5)),
+          one(at::quantile(sampled, 0.95))};
+}
+
+class Execution {
+ public:
+  Execution(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
+            const RunHooks& hooks, RunReport& report)
+      : proposal_(proposal),
+        pipeline_(pipeline),
+        backend_(backend),
+        hooks_(hooks),
+        report_(report),
+        release_(proposal.config.get(keys::release_components)),
+        frame_({.config = &proposal.config,
+                .guider = proposal.guider.get(),
+                .scheduler = &proposal.scheduler,
+                .pipeline = &pipeline,
+                .cancel = hooks.cancel,
+                .run_id = report.run_id,
+                .model = proposal.spec->id,
+                .record = proposal.record()}) {}
+
+  void run() {
+    c10::InferenceMode no_autograd;
+    put_inputs();
+    for (size_t i = 0; i < proposal_.plan.blocks.size(); ++i) run_block(i);
+    if (const auto* made = frame_.peek<std::vector<ArtifactReport>>("artifacts"))
+      report_.artifacts = *made;
+  }
+
+ private:
+  void put_inputs() {
+    for (const auto& [name, values] : proposal_.texts) frame_.put(name, values);
+    for (const auto& [name, image] : proposal_.images) frame_.put(name, io::read_image(image.path));
+    // What a condition names in place of an input, and the request leaves away, is empty.
+    for (const Condition& condition : proposal_.guider->conditions()) {
+      for (const auto& [input, stand_in] : condition.renames) {
+        if (!proposal_.texts.contains(stand_in)) frame_.put(stand_in, std::vector<std::string>{});
+      }
+    }
+  }
+
+  void run_block(size_t index) {
+    const Block& block = *proposal_.plan.blocks[index];
+    if (hooks_.cancel) hooks_.cancel->check();
+    if (hooks_.progress) hooks_.progress({block.stage(), {}});
+    backend_.synchronize();
+    double start = now_ms();
+    if (block.guidance() == Guidance::per_condition) {
+      for (const Condition& condition : proposal_.guider->conditions()) {
+        frame_.enter(&block, &condition);
+        block.run(frame_);
+      }
+    } else {
+      frame_.enter(&block, nullptr);
+      if (const auto* loop = dynamic_cast<const LoopBlock*>(&block))
+        run_loop(*loop);
+      else
+        block.run(frame_);
+    }
+    backend_.synchronize();
+    stage_ms(report_.timings, block.stage()) += now_ms() - start;
+    if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
+    release_unused(index);
+  }
+
+  void run_loop(const LoopBlock& loop) {
+    drive_loop(loop, frame_, [&](const LoopProgress& progress, const Tensor& sample) {
+      if (hooks_.progress) hooks_.progress({loop.stage(), progress});
+      if (hooks_.on_step) hooks_.on_step(progress, sample);
+    });
+    report_.latent_stats = statistics(loop.sample(frame_));
+  }
+
+  void release_unused(size_t index) {
+    for (const auto& [name, last] : proposal_.plan.last_use) {
+      LoadedComponent* component = last == index ? pipeline_.find(name) : nullptr;
+      if (!component) continue;
+      // Counted before they are given back.
+      report_.memory.weights_converted_bytes += component->converted_bytes();
+      if (release_) component->release();
+    }
+  }
+
+  const Proposal& proposal_;
+  LoadedPipeline& pipeline_;
+  Backend& backend_;
+  const RunHooks& hooks_;
+  RunReport& report_;
+  bool release_;
+  Frame frame_;
+};
+
+}  // namespace
+
+void execute(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
+             const RunHooks& hooks, RunReport& report) {
+  Execution(proposal, pipeline, backend, hooks, report).run();
+}
+
+}  // namespace omnirt

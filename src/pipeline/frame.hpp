@@ -1,0 +1,147 @@
+#pragma once
+#include <any>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/ensure.hpp"
+#include "guiders/guider.hpp"
+#include "pipeline/block.hpp"
+#include "pipeline/loaded_pipeline.hpp"
+#include "pipeline/scheduler_choice.hpp"
+#include "runtime/context.hpp"
+
+namespace omnirt {
+
+// All that one run has: the values that its blocks hand on, by name; those of a condition beside
+// the shared ones. Blocks reach them only through ports that they declared. Belongs to one run and
+// one thread.
+class Frame {
+ public:
+  struct Options {
+    const ConfigValues* config = nullptr;
+    const Guider* guider = nullptr;
+    const SchedulerChoice* scheduler = nullptr;
+    LoadedPipeline* pipeline = nullptr;
+    const CancelToken* cancel = nullptr;
+    std::string run_id;
+    std::string model;
+    Json record =
+        Json::object();  // the request that makes this run again: {task, model, inputs, config}
+  };
+  explicit Frame(Options options) : options_(std::move(options)) {}
+
+  template <class T>
+  const T& operator[](const Input<T>& port) const {
+    return required<T>(port, condition_);
+  }
+  template <class T>
+  const T* operator[](const OptionalInput<T>& port) const {
+    check(port);
+    return find<T>(port.name(), condition_);
+  }
+  template <class T>
+  T& operator[](const Output<T>& port) {
+    check(port);
+    return slot<T>(port.name());
+  }
+  template <class T>
+  T& operator[](const InOut<T>& port) {
+    return const_cast<T&>(required<T>(port, condition_));
+  }
+  template <class T>
+  const T& operator[](const Component<T>& port) const {
+    check(port);
+    if constexpr (std::is_same_v<T, SchedulerChoice>)
+      return *options_.scheduler;
+    else
+      return options_.pipeline->get<T>(port.name());
+  }
+  template <class T>
+  T operator[](const Config<T>& port) const {
+    check(port);
+    return options_.config->get(port.key);
+  }
+  template <class T>
+  std::optional<T> maybe(const Config<T>& port) const {
+    check(port);
+    return options_.config->maybe(port.key);
+  }
+  // The value that a per_condition block made under `condition`; for blocks that take over.
+  template <class T>
+  const T& under(const std::string& condition, const Input<T>& port) const {
+    return required<T>(port, condition);
+  }
+
+  // Whether the running condition puts another input in this one's place (negative_prompt for
+  // prompt).
+  template <class T>
+  bool renamed(const Input<T>& port) const {
+    check(port);
+    return renames_.contains(port.name());
+  }
+
+  // An execution of a component that the running block declared.
+  template <class T>
+  Context context(const Component<T>& port) {
+    check(port);
+    return options_.pipeline->context(port.name(), {.cancel = options_.cancel, .state = &state_});
+  }
+  const Guider& guider() const { return *options_.guider; }
+  const CancelToken* cancel() const { return options_.cancel; }
+  const Json& record() const { return options_.record; }
+  const std::string& run_id() const { return options_.run_id; }
+  const std::string& model() const { return options_.model; }
+  RunState& state() { return state_; }
+
+  // For the executor: whose turn it is, and what the request brings.
+  void enter(const Block* block, const Condition* condition);
+  template <class T>
+  void put(const std::string& name, T value) {
+    values_[""][name] = std::move(value);
+  }
+  template <class T>
+  const T* peek(const std::string& name, const std::string& condition = "") const {
+    return find<T>(name, condition);
+  }
+  void drop(const std::string& name);
+
+ private:
+  void check(const Port& port) const {
+    ensure(port.block() == block_, "block '{}' reached for port '{}', which it did not declare",
+           block_ ? block_->name() : "", port.name());
+  }
+  template <class T>
+  const T& required(const Port& port, const std::string& condition) const {
+    check(port);
+    const T* value = find<T>(port.name(), condition);
+    ensure(value != nullptr, "block '{}' needs '{}', which is not there", block_->name(),
+           port.name());
+    return *value;
+  }
+  const std::any* find_any(const std::string& name, const std::string& condition) const;
+  template <class T>
+  const T* find(const std::string& name, const std::string& condition) const {
+    const std::any* value = find_any(name, condition);
+    if (!value) return nullptr;
+    const T* typed = std::any_cast<T>(value);
+    ensure(typed != nullptr, "'{}' holds another type than was declared", name);
+    return typed;
+  }
+  template <class T>
+  T& slot(const std::string& name) {
+    std::any& value = values_[condition_][name];
+    if (!std::any_cast<T>(&value)) value = T{};
+    return *std::any_cast<T>(&value);
+  }
+
+  Options options_;
+  const Block* block_ = nullptr;
+  std::string condition_;
+  std::map<std::string, std::string> renames_;
+  // condition ("" is shared) -> name -> value
+  std::map<std::string, std::map<std::string, std::any>> values_;
+  RunState state_;
+};
+
+}  // namespace omnirt

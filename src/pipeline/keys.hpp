@@ -1,0 +1,107 @@
+#pragma once
+#include "base/keys.hpp"
+
+// The config keys that pipelines share. A key that only one family has is declared in that family's
+// folder.
+namespace omnirt::keys {
+
+inline constexpr Key<int64_t> num_inference_steps{
+    "num_inference_steps", int64_t{50}, {1, 1000}, "steps", "denoising steps"};
+inline constexpr Key<double> guidance_scale{
+    "guidance_scale",
+    7.5,
+    {0, 100},
+    "guidance-scale",
+    "how strongly the prompt is followed; 1 or less: no guidance, one forward a step"};
+inline constexpr Key<double> guidance_rescale{"guidance_rescale",
+                                              0.0,
+                                              {0, 1},
+                                              "guidance-rescale",
+                                              "pulls the contrast of strong guidance back; 0: off"};
+inline constexpr Key<int64_t> seed{"seed",
+                                   std::monostate{},
+                                   {0, 9007199254740991.0},
+                                   "seed",
+                                   "seed of the noise; unset: drawn, and reported"};
+inline constexpr Key<int64_t> width{
+    "width", std::monostate{}, {8, 8192}, "width", "picture width in pixels"};
+inline constexpr Key<int64_t> height{
+    "height", std::monostate{}, {8, 8192}, "height", "picture height in pixels"};
+inline constexpr Key<int64_t> num_images_per_prompt{"num_images_per_prompt",
+                                                    int64_t{1},
+                                                    {1, 64},
+                                                    "num-images",
+                                                    "pictures a prompt; picture i has seed + i",
+                                                    "n"};
+inline constexpr Key<double> strength{
+    "strength",
+    0.8,
+    {0, 1},
+    "strength",
+    "how far the given picture is changed: 0 keeps it, 1 only keeps its size"};
+inline constexpr Key<std::string> scheduler{
+    "scheduler",
+    std::monostate{},
+    {},
+    "scheduler",
+    "scheduler by class or short name; unset: the model's own"};
+inline constexpr Key<Json> scheduler_config{"scheduler_config",
+                                            std::monostate{},
+                                            {},
+                                            "scheduler-config",
+                                            "settings over the scheduler's config, as JSON"};
+inline constexpr Key<double> eta{
+    "eta", 0.0, {0, 1}, "eta", "DDIM's share of fresh noise a step; 0: deterministic"};
+inline constexpr Key<int64_t> clip_skip{"clip_skip",
+                                        int64_t{0},
+                                        {0, 64},
+                                        "clip-skip",
+                                        "layers of the text encoder to leave out at its end"};
+inline constexpr Key<std::string> dtype{
+    "dtype", "fp32", {}, "dtype", "the type to compute in", "", "fp32|bf16|fp16"};
+inline constexpr Key<std::string> preset{"preset",
+                                         std::monostate{},
+                                         {},
+                                         "preset",
+                                         "a set of values between the model's and yours",
+                                         "",
+                                         "fast|balanced|quality|low-vram"};
+inline constexpr Key<std::string> model_path{
+    "model_path", std::monostate{}, {}, "model-path", "folder to read the model id's weights from"};
+inline constexpr Key<std::string> output{"output",
+                                         std::monostate{},
+                                         {},
+                                         "output",
+                                         "file to write; n pictures become name_0 to name_{n-1}",
+                                         "o"};
+inline constexpr Key<std::string> output_dir{
+    "output_dir",
+    "out",
+    {},
+    "output-dir",
+    "folder to write to when no output is named; made when missing"};
+inline constexpr Key<std::string> output_format{
+    "output_format",
+    std::monostate{},
+    {},
+    "output-format",
+    "picture format; unset: told from the output's name, else png",
+    "",
+    "png|jpeg|webp"};
+inline constexpr Key<int64_t> max_batch_rows{
+    "max_batch_rows",
+    int64_t{8},
+    {1, 256},
+    "max-batch-rows",
+    "rows (pictures x conditions) that the denoiser takes at once"};
+inline constexpr Key<bool> release_components{
+    "release_components",
+    false,
+    {},
+    "release-components",
+    "give a component's memory back after its last use in the run"};
+
+// Keys of the run itself; all others are declared by blocks.
+std::vector<const KeyInfo*> of_every_run();
+
+}  // namespace omnirt::keys

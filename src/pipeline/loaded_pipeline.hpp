@@ -1,0 +1,70 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "base/ensure.hpp"
+#include "base/report.hpp"
+#include "nn/network.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/context.hpp"
+#include "text/tokenizer.hpp"
+
+namespace omnirt {
+
+// One component in memory: its topology and its weights, or its tokenizer. Shared by the runs that
+// use it.
+struct LoadedComponent {
+  std::string name;
+  std::string class_name;
+  std::unique_ptr<nn::Network> network;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const WeightStore> store;
+  std::string stored_dtype;
+  ComputeForm form;
+  WrappedComponent wrapped;
+
+  // The weights in their compute form; a run holds the lease while it computes with them.
+  std::shared_ptr<const Binding> lease();
+  // Forgets the compute forms; those in use live on with their lease. The next lease makes them
+  // anew.
+  void release();
+  size_t converted_bytes() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Binding> binding_;
+};
+
+// A pipeline's components, loaded. Runs share it; nothing here belongs to one of them.
+class LoadedPipeline {
+ public:
+  // The same component may serve under several names.
+  void add(const std::string& name, std::shared_ptr<LoadedComponent> component);
+  LoadedComponent* find(const std::string& name) const;
+  const std::map<std::string, std::shared_ptr<LoadedComponent>>& components() const {
+    return components_;
+  }
+
+  template <class T>
+  const T& get(const std::string& name) const {
+    LoadedComponent* component = find(name);
+    ensure(component != nullptr, "component '{}' is not loaded", name);
+    const T* typed = nullptr;
+    if constexpr (std::is_base_of_v<text::Tokenizer, T>)
+      typed = dynamic_cast<const T*>(component->tokenizer.get());
+    else
+      typed = dynamic_cast<const T*>(component->network.get());
+    ensure(typed != nullptr, "component '{}' is a {}, which its block cannot use", name,
+           component->class_name);
+    return *typed;
+  }
+  Context context(const std::string& name, Context::Options options) const;
+
+ private:
+  std::map<std::string, std::shared_ptr<LoadedComponent>> components_;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,60 @@
+#include "pipeline/model_spec.hpp"
+
+#include <algorithm>
+
+namespace omnirt {
+
+const nn::NetworkInfo* Catalogue::find_network(const std::string& class_name) const {
+  auto it = std::ranges::find_if(networks,
+                                 [&](const auto& info) { return info.class_name == class_name; });
+  return it == networks.end() ? nullptr : &*it;
+}
+
+const ModelSpec* Catalogue::find_entry(const std::string& id, const std::string& task) const {
+  for (const Family& family : families) {
+    for (const ModelSpec& entry : family.entries) {
+      if (entry.id != id || (!task.empty() && entry.task != task)) continue;
+      return entry.alias_of.empty() ? &entry : find_entry(entry.alias_of, entry.task);
+    }
+  }
+  return nullptr;
+}
+
+const Family* Catalogue::family_of(const ModelSpec& spec) const {
+  for (const Family& family : families) {
+    for (const ModelSpec& entry : family.entries) {
+      if (&entry == &spec) return &family;
+    }
+  }
+  return nullptr;
+}
+
+const Family* Catalogue::family_of_class(const std::string& pipeline_class) const {
+  for (const Family& family : families) {
+    if (std::ranges::find(family.pipeline_classes, pipeline_class) != family.pipeline_classes.end())
+      return &family;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Catalogue::ids() const {
+  std::vector<std::string> ids;
+  for (const Family& family : families) {
+    for (const ModelSpec& entry : family.entries) {
+      if (std::ranges::find(ids, entry.id) == ids.end()) ids.push_back(entry.id);
+    }
+  }
+  return ids;
+}
+
+std::vector<std::string> Catalogue::tasks_of(const std::string& id) const {
+  std::vector<std::string> tasks;
+  for (const Family& family : families) {
+    for (const ModelSpec& entry : family.entries) {
+      if (entry.id == id) tasks.push_back(entry.task);
+    }
+  }
+  return tasks;
+}
+
+}  // namespace omnirt

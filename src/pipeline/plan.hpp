@@ -1,0 +1,46 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "guiders/guider.hpp"
+#include "pipeline/block.hpp"
+
+namespace omnirt {
+
+// Something that a request must or may bring.
+struct RequestInput {
+  std::string name;
+  std::type_index type;
+  bool required = true;
+  std::string help;
+  std::string block;  // who takes it first
+};
+
+// The blocks that take part in a run, and what follows from their declarations.
+struct Plan {
+  BlockList blocks;
+  std::vector<RequestInput> inputs;        // what no block makes
+  std::vector<const KeyInfo*> keys;        // of all active blocks, once each
+  std::vector<std::string> components;     // in order of first use
+  std::map<std::string, size_t> last_use;  // component -> index of the last block that uses it
+  std::vector<Finding> problems;           // what is wrong with the declarations
+
+  const RequestInput* find_input(const std::string& name) const;
+  std::string workflow() const;  // "encode_prompt > ... > export_images"
+};
+
+// Leaves the blocks whose triggers hold, and derives the rest. `conditions` are the guider's: their
+// renames add inputs.
+Plan make_plan(const BlockList& blocks, const Facts& facts,
+               const std::vector<Condition>& conditions);
+
+// The distinct workflows that the triggers allow over the inputs they look at: input set -> plan.
+struct Workflow {
+  std::set<std::string> given;
+  Plan plan;
+};
+std::vector<Workflow> workflows(const BlockList& blocks, const Facts& facts,
+                                const std::vector<Condition>& conditions);
+
+}  // namespace omnirt

@@ -1,0 +1,61 @@
+#include "pipeline/proposal.hpp"
+
+#include "base/report.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt {
+
+void Proposal::take(const InvalidRequest& thrown) {
+  errors.insert(errors.end(), thrown.findings().begin(), thrown.findings().end());
+}
+
+const Json& Proposal::component_config(const std::string& name) const {
+  static const Json empty = Json::object();
+  const ComponentFolder* component = folder.find(name);
+  return component ? component->config : empty;
+}
+
+Json Proposal::inputs_json() const {
+  Json json = Json::object();
+  for (const auto& [name, values] : texts) {
+    if (values.size() == 1)
+      json[name] = values.front();
+    else
+      json[name] = values;
+  }
+  for (const auto& [name, image] : images) json[name] = image.path;
+  return json;
+}
+
+Json Proposal::record() const {
+  Json settled = Json::object();
+  for (const auto& [name, value] : config.all()) {
+    bool about_files =
+        name == keys::output.name || name == keys::output_dir.name || name == keys::model_path.name;
+    // A preset's values stand in the config themselves.
+    if (!about_files && name != keys::preset.name && !value.value.is_null())
+      settled[name] = value.value;
+  }
+  Json json = {{"task", task}, {"model", spec->id}, {"inputs", inputs_json()}, {"config", settled}};
+  if (!request.guider.empty()) json["guider"] = request.guider;
+  if (!request.components.empty()) json["components"] = request.components;
+  return json;
+}
+
+Json Proposal::to_json() const {
+  Json findings = Json::array(), doubts = Json::array();
+  for (const Finding& finding : errors) findings.push_back(omnirt::to_json(finding));
+  for (const Finding& finding : warnings) doubts.push_back(omnirt::to_json(finding));
+  return {{"ok", ok()},
+          {"task", task},
+          {"model", spec ? spec->id : request.model},
+          {"model_path", folder.path.string()},
+          {"backend", backend},
+          {"workflow", plan.workflow()},
+          {"inputs", inputs_json()},
+          {"config", config.to_json()},
+          {"errors", findings},
+          {"warnings", doubts}};
+}
+
+}  // namespace omnirt

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/nearest.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/validate.hpp"
+
+namespace omnirt::validation {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t max_texts = 64;
+
+void take_texts(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  Json list = value.is_string() ? Json::array({value}) : value;
+  if (!list.is_array() || list.empty() ||
+      !std::ranges::all_of(list, [](const Json& t) { return t.is_string(); })) {
+    proposal.error({field, shown(value), "a text or a list of texts is expected", ""});
+    return;
+  }
+  if (list.size() > max_texts) {
+    proposal.error({field, fmt::format("{} texts", list.size()),
+                    fmt::format("more than {}", max_texts), "send several requests"});
+    return;
+  }
+  proposal.texts[name] = list.get<std::vector<std::string>>();
+}
+
+void take_image(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  if (!value.is_string() || value.get<std::string>().empty()) {
+    proposal.error(
+        {field, shown(value), "the path of a picture is expected", "png, jpeg and webp are read"});
+    return;
+  }
+  std::string path = value.get<std::string>();
+  try {
+    proposal.images[name] = {path, io::probe_image(path)};
+  } catch (const InvalidRequest& thrown) {
+    for (Finding finding : thrown.findings()) {
+      finding.field = field + " (" + finding.field + ")";
+      proposal.error(std::move(finding));
+    }
+  }
+}
+
+void check_folder(Proposal& proposal, const std::string& field, const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    proposal.error({field, folder.string(), "there is no such folder to write to",
+                    "make it, or name another"});
+  } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    proposal.error(
+        {field, folder.string(), "this user may not write there", "name another folder"});
+  }
+}
+
+// The first parent that exists must be a folder that this user may write to; the rest is made when
+// the run exports.
+void check_output_dir(Proposal& proposal, const fs::path& given) {
+  std::error_code error;
+  fs::path at = fs::absolute(given, error);
+  while (!fs::exists(at, error) && at != at.root_path()) at = at.parent_path();
+  check_folder(proposal, "config.output_dir", at);
+}
+
+void check_output_file(Proposal& proposal, const fs::path& output) {
+  std::error_code error;
+  if (output.empty() || output.filename().empty() || fs::is_directory(output, error)) {
+    proposal.error({"config.output", output.string(), "a folder, where a file is expected",
+                    "name a file, or use output_dir"});
+    return;
+  }
+  check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
+  auto format = proposal.config.maybe(keys::output_format);
+  if (output.extension().empty() && format) return;
+  try {
+    auto by_name = io::image_format_from_path(output);
+    if (format && io::image_format_from_name(*format) != by_name) {
+      proposal.error(
+          {"config.output_format", *format,
+           fmt::format("disagrees with the output's name {}", output.filename().string()),
+           "give one of them"});
+    }
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+}
+
+}  // namespace
+
+void settle_inputs(Proposal& proposal) {
+  std::vector<std::string> names;
+  for (const RequestInput& input : proposal.plan.inputs) names.push_back(input.name);
+  for (const auto& [name, value] : proposal.request.inputs.items()) {
+    if (value.is_null()) continue;
+    const RequestInput* input = proposal.plan.find_input(name);
+    if (input && input->type == typeid(std::vector<std::string>))
+      take_texts(proposal, name, value);
+    else if (input && input->type == typeid(io::Image))
+      take_image(proposal, name, value);
+    else if (name == "negative_prompt") {
+      proposal.warn({"inputs.negative_prompt", shown(value), "has no effect without guidance",
+                     "raise guidance_scale above 1, or remove it"});
+    } else {
+      proposal.error({"inputs." + name, shown(value),
+                      fmt::format("task {} has no such input", proposal.task),
+                      suggest(name, names)});
+    }
+  }
+  for (const RequestInput& input : proposal.plan.inputs) {
+    bool given = proposal.facts.inputs.contains(input.name);
+    if (input.required && !given) {
+      proposal.error({"inputs." + input.name, "", fmt::format("missing: {}", input.help),
+                      fmt::format("add inputs.{}", input.name)});
+    }
+  }
+}
+
+void settle_output(Proposal& proposal) {
+  if (auto output = proposal.config.maybe(keys::output))
+    check_output_file(proposal, *output);
+  else if (auto folder = proposal.config.maybe(keys::output_dir))
+    check_output_dir(proposal, *folder);
+}
+
+}  // namespace omnirt::validation

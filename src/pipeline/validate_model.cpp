@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/nearest.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/model_search.hpp"
+#include "pipeline/validate.hpp"
+
+namespace omnirt::validation {
+namespace fs = std::filesystem;
+namespace {
+
+// The folder that holds the weights of `model`; throws with the places that were looked at.
+fs::path folder_of(const Proposal& proposal, const std::string& model) {
+  const Json& config = proposal.request.config;
+  if (config.contains(keys::model_path.name) && config[keys::model_path.name].is_string()) {
+    return config[keys::model_path.name].get<std::string>();
+  }
+  const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
+  // A registered id wins over a folder of the same name in the working directory: "./name" says the
+  // folder.
+  if (!entry && looks_like_path(model)) return model;
+  fs::path found =
+      find_model(entry ? entry->id : model, entry ? entry->hub_ids : std::vector<std::string>{});
+  if (!found.empty()) return found;
+  if (!entry) {
+    throw UnknownModel({"model", model, "neither a known model nor a folder",
+                        suggest(model, proposal.catalogue->ids())});
+  }
+  std::vector<std::string> places;
+  for (const fs::path& folder : model_folders()) places.push_back((folder / entry->id).string());
+  throw UnknownModel(
+      {"model", model,
+       fmt::format("its weights are not on this machine (looked in {} and the Hugging Face "
+                   "cache)",
+                   fmt::join(places, ", ")),
+       "give model the folder, set config.model_path, or put it below "
+       "a folder named in OMNIRT_MODELS"});
+}
+
+bool is_weights_file(const fs::path& path) {
+  std::string extension = path.extension().string();
+  return extension == ".safetensors" || extension == ".ckpt" || extension == ".gguf" ||
+         extension == ".pt";
+}
+
+}  // namespace
+
+bool settle_model(Proposal& proposal) {
+  const std::string& given = proposal.request.model;
+  std::string model = given.empty() ? proposal.catalogue->default_model : given;
+  fs::path path = folder_of(proposal, model);
+  if (is_weights_file(path) && !fs::is_directory(path)) {
+    throw Unsupported({"model", path.string(), "a single weights file is not read as a model",
+                       "give a pipeline folder as "
+                       "diffusers' save_pretrained writes it, with model_index.json"});
+  }
+  proposal.folder = read_pipeline_folder(path);
+  proposal.family = proposal.catalogue->family_of_class(proposal.folder.class_name);
+  if (!proposal.family) {
+    std::vector<std::string> known;
+    for (const Family& family : proposal.catalogue->families) {
+      known.insert(known.end(), family.pipeline_classes.begin(), family.pipeline_classes.end());
+    }
+    throw Unsupported({"model", path.string(),
+                       fmt::format("model_index.json names the pipeline class '{}', which this "
+                                   "build does not have",
+                                   proposal.folder.class_name),
+                       fmt::format("known: {}", fmt::join(known, ", "))});
+  }
+  const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
+  if (!entry)
+    entry = proposal.catalogue->find_entry(proposal.family->variant_of(proposal.folder), "");
+  if (entry && proposal.catalogue->family_of(*entry) != proposal.family) {
+    throw InvalidRequest({"model", model,
+                          fmt::format("the folder {} holds a {}, another family", path.string(),
+                                      proposal.folder.class_name),
+                          "name the folder's own model, or leave model_path away"});
+  }
+  proposal.spec = entry;
+  for (const auto& [name, component] : proposal.folder.components)
+    proposal.facts.components[name] = component.config;
+  return entry != nullptr;
+}
+
+bool settle_task(Proposal& proposal) {
+  for (const auto& [name, value] : proposal.request.inputs.items()) {
+    if (!value.is_null()) proposal.facts.inputs.insert(name);
+  }
+  const std::string& given = proposal.request.task;
+  if (!given.empty() && std::ranges::find(task_names(), given) == task_names().end()) {
+    proposal.error({"task", given, "unknown task", suggest(given, task_names())});
+    return false;
+  }
+  // What tells tasks apart are the inputs that the family's tasks name.
+  std::set<std::string> telling, present;
+  for (const TaskInputs& task : proposal.family->tasks)
+    telling.insert(task.inputs.begin(), task.inputs.end());
+  std::ranges::set_intersection(telling, proposal.facts.inputs,
+                                std::inserter(present, present.end()));
+  std::vector<std::string> names;
+  const TaskInputs* by_inputs = nullptr;
+  const TaskInputs* by_name = nullptr;
+  for (const TaskInputs& task : proposal.family->tasks) {
+    names.push_back(task.task);
+    if (task.inputs == present) by_inputs = &task;
+    if (task.task == given) by_name = &task;
+  }
+  if (given.empty() && by_inputs) {
+    proposal.task = by_inputs->task;
+  } else if (given.empty()) {
+    proposal.error({"inputs", fmt::format("{}", fmt::join(present, ", ")),
+                    "no task of this model takes just these",
+                    fmt::format("its tasks: {}", fmt::join(names, ", "))});
+    return false;
+  } else if (!by_name) {
+    proposal.error({"task", given,
+                    fmt::format("model '{}' does not do this task", proposal.spec->id),
+                    fmt::format("its tasks: {}", fmt::join(names, ", "))});
+    return false;
+  } else {
+    for (const std::string& input : by_name->inputs) {
+      if (!present.contains(input)) {
+        proposal.error({"inputs." + input, "",
+                        fmt::format("task {} needs it, and it is missing", given),
+                        fmt::format("add inputs.{}", input)});
+      }
+    }
+    for (const std::string& input : present) {
+      if (by_name->inputs.contains(input)) continue;
+      std::string way =
+          by_inputs ? "set task to " + by_inputs->task + ", or remove it" : "remove it";
+      proposal.error({"inputs." + input, "", fmt::format("task {} does not take it", given), way});
+    }
+    proposal.task = given;
+    if (!proposal.errors.empty() && by_name != by_inputs) return false;
+  }
+  const ModelSpec* exact = proposal.catalogue->find_entry(proposal.spec->id, proposal.task);
+  if (exact) proposal.spec = exact;
+  return true;
+}
+
+void settle_backend(Proposal& proposal) {
+  std::string wanted = proposal.request.backend;
+  if (wanted.empty()) wanted = proposal.spec->default_backend;
+  std::vector<std::string> names{"auto"}, reasons;
+  for (const BackendInfo& info : proposal.catalogue->backends) {
+    names.push_back(info.name);
+    if (wanted != "auto" && wanted != info.name) continue;
+    auto backend = info.make();
+    Availability found = backend->is_available();
+    if (!found.available) {
+      reasons.push_back(info.name + ": " + found.reason);
+      continue;
+    }
+    proposal.backend = info.name;
+    return;
+  }
+  if (reasons.empty()) {
+    proposal.error({"backend", wanted, "this build has no such backend", suggest(wanted, names)});
+  } else {
+    proposal.error({"backend", wanted, fmt::format("not available ({})", fmt::join(reasons, "; ")),
+                    "use auto"});
+  }
+}
+
+void settle_components(Proposal& proposal) {
+  std::vector<std::string> known;
+  for (const auto& block : proposal.family->blocks) {
+    for (const PortInfo& port : block->ports()) {
+      if (port.kind == PortInfo::Kind::component) known.push_back(port.name);
+    }
+  }
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const auto& [name, value] : proposal.request.components.items()) {
+    std::string field = "components." + name;
+    if (std::ranges::find(known, name) == known.end()) {
+      proposal.error(
+          {field, shown(value), "this model has no such component", suggest(name, known)});
+    } else if (!value.is_string()) {
+      proposal.error({field, shown(value), "a folder is expected, as a text", ""});
+    } else {
+      try {
+        ComponentFolder component = read_component_folder(name, value.get<std::string>());
+        proposal.facts.components[name] = component.config;
+        proposal.folder.components.insert_or_assign(name, std::move(component));
+      } catch (const InvalidRequest& thrown) {
+        proposal.take(thrown);
+      }
+    }
+  }
+}
+
+}  // namespace omnirt::validation

@@ -1,0 +1,29 @@
+#include "schedulers/config_checks.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace omnirt {
+
+void ConfigChecks::require(bool legal, const std::string& name, const Json& value,
+                           const std::string& message, const std::string& way_out) {
+  if (!legal) findings_.push_back({where_ + "." + name, shown(value), message, way_out});
+}
+
+void ConfigChecks::one_of(const std::string& name, const std::string& value,
+                          const std::vector<std::string>& known) {
+  require(std::find(known.begin(), known.end(), value) != known.end(), name, value,
+          "this scheduler does not have this value",
+          fmt::format("one of: {}", fmt::join(known, ", ")));
+}
+
+void ConfigChecks::finish() {
+  if (!findings_.empty()) throw Unsupported(std::move(findings_));
+}
+
+void refuse_steps(int64_t steps, const std::string& limit, const std::string& way_out) {
+  throw Unsupported(Finding{"num_inference_steps", std::to_string(steps), limit, way_out});
+}
+
+}  // namespace omnirt

@@ -1,0 +1,52 @@
+#include "schedulers/scheduler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedulers/config_checks.hpp"
+
+namespace omnirt {
+namespace {
+
+bool same_name(const std::string& a, const std::string& b) {
+  auto fold = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return fold(x) == fold(y); });
+}
+
+}  // namespace
+
+void Scheduler::set_timesteps(const StepPlan& plan) {
+  constexpr int64_t most = 10000;
+  if (plan.num_inference_steps < 1 || plan.num_inference_steps > most) {
+    refuse_steps(plan.num_inference_steps, fmt::format("from 1 to {} steps were expected", most));
+  }
+  if (!std::isfinite(plan.eta) || plan.eta < 0) {
+    throw Unsupported(
+        Finding{"eta", fmt::format("{}", plan.eta), "a number from 0 up was expected", ""});
+  }
+  plan_run(plan);
+}
+
+Tensor Scheduler::scale_model_input(const Tensor& sample, size_t /*index*/) {
+  return sample;
+}
+
+Tensor Scheduler::draw_like(Noise& noise, const Tensor& like) {
+  return noise.randn(like.sizes()).to(like.options());
+}
+
+const SchedulerInfo* find_scheduler(const std::string& name) {
+  for (const SchedulerInfo& info : all_schedulers()) {
+    auto matches = [&](const std::string& known) { return same_name(known, name); };
+    if (matches(info.class_name) ||
+        std::any_of(info.short_names.begin(), info.short_names.end(), matches)) {
+      return &info;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace omnirt

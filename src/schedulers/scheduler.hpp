@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "tensor/generator.hpp"
+#include "tensor/tensor.hpp"
+
+namespace omnirt {
+
+// How one run walks its noise schedule.
+struct StepPlan {
+  int64_t num_inference_steps = 50;
+  double eta = 0.0;  // DDIM's; only where uses_eta()
+  std::optional<double> mu =
+      std::nullopt;  // FlowMatchEuler's dynamic shift, a function of the image size
+};
+
+struct StepResult {
+  Tensor prev_sample;  // the sample one step nearer to the picture
+  std::optional<Tensor>
+      pred_original;  // the picture as predicted at this step, where the maths gives one
+};
+
+// One scheduler, of one run: it holds the run's timesteps and the history of multistep solvers, and
+// is made anew for each run from its config (no weights, so that costs microseconds). Indices count
+// the network calls of the run: timesteps()[i] goes into call i, whose output goes to step(). Calls
+// are made with i = begin, begin + 1, ...
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  // Plans a run; the first thing to call. Throws Unsupported for a number of steps that this
+  // schedule cannot be walked in.
+  void set_timesteps(const StepPlan& plan);
+  // The first index that will be stepped (image2image starts within the schedule); 0 unless set.
+  void set_begin(size_t index) { begin_ = index; }
+
+  // What the network is given, one value a call; Heun and KDPM2 call twice a step.
+  const std::vector<double>& timesteps() const { return timesteps_; }
+  virtual double init_noise_sigma() const { return 1.0; }
+  // Calls of the network a step, as image2image's strength counts them.
+  virtual int64_t order() const { return 1; }
+  virtual bool uses_eta() const { return false; }
+  // The network must give the noise's variance in channels of its own, after those of the sample
+  // (variance_type learned, learned_range); step() throws Unsupported when they are missing.
+  virtual bool needs_predicted_variance() const { return false; }
+
+  // sample [n, ...] as the network wants it at call `index`.
+  virtual Tensor scale_model_input(const Tensor& sample, size_t index);
+  // One step from the network's output at call `index`, both fp32, of the sample's shape and on its
+  // device; stochastic schedulers draw from `noise`, in
+  // the reference's order of draws.
+  virtual StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,
+                          Noise& noise) = 0;
+  // `original` as it stands at call `index`: where image2image begins, and what inpainting puts
+  // back each step. Both fp32.
+  virtual Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const = 0;
+
+ protected:
+  // set_timesteps() of a plan whose numbers are in range: sets timesteps_ and forgets earlier runs.
+  virtual void plan_run(const StepPlan& plan) = 0;
+  // Fresh noise of the shape and on the device of `like`.
+  static Tensor draw_like(Noise& noise, const Tensor& like);
+
+  std::vector<double> timesteps_;
+  size_t begin_ = 0;
+};
+
+// A scheduler as the catalogue lists it.
+struct SchedulerInfo {
+  std::string class_name;                // as scheduler_config.json names it in _class_name
+  std::vector<std::string> short_names;  // "euler-discrete", ...
+  std::vector<std::string> config_keys;  // the keys of its config that have a meaning here
+  std::string summary;
+  // Keys of other schedulers in `config` are left aside, as diffusers' from_config does. Values and
+  // combinations that the reference refuses, and those not implemented, throw Unsupported by name
+  // and value (`where` names the file).
+  std::function<std::unique_ptr<Scheduler>(const Json& config, const std::string& where)> make;
+};
+
+// Every scheduler of this build (schedulers/all.cpp is the list).
+const std::vector<SchedulerInfo>& all_schedulers();
+// By class name or short name, case folded; nullptr when there is none.
+const SchedulerInfo* find_scheduler(const std::string& name);
+
+}  // namespace omnirt

@@ -1,0 +1,26 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "io/sharded.hpp"
+#include "nn/network.hpp"
+#include "runtime/binding.hpp"
+#include "tensor/weight.hpp"
+
+namespace omnirt {
+
+// The weights of one component by the network's own names: the files' names through the network's
+// weight map. Reads headers only. Throws WeightMismatch with every missing, unexpected and
+// mis-shaped tensor; `component` and the files are named.
+std::shared_ptr<const WeightStore> open_weights(const io::TensorFiles& files,
+                                                const nn::Network& network,
+                                                const std::string& component);
+
+// Parameters -> weights. The store must be one that open_weights made for this network.
+std::shared_ptr<const Binding> bind_weights(const WeightStore& store, const nn::Network& network,
+                                            ComputeForm form);
+
+// A name as the network's weight map has it; "" when the map says to leave it aside.
+std::string mapped_name(const nn::WeightMap& map, const std::string& name);
+
+}  // namespace omnirt

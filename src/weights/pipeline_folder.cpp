@@ -1,0 +1,166 @@
+#include "weights/pipeline_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "io/file.hpp"
+
+namespace omnirt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t max_config_bytes = size_t{16} << 20;
+
+Json read_config_json(const fs::path& file) {
+  return parse_json(io::read_file(file, max_config_bytes), file.string(), max_config_bytes);
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// The config of a component lies under a name that depends on what it is; tokenizers may have none.
+void read_config_of(ComponentFolder& component) {
+  for (const char* name : {"config.json", "scheduler_config.json", "tokenizer_config.json",
+                           "preprocessor_config.json"}) {
+    fs::path file = component.folder / name;
+    if (!is_file(file)) continue;
+    component.config_file = file;
+    component.config = read_config_json(file);
+    if (!component.config.is_object()) {
+      throw InvalidFile({file.string(), shown(component.config), "an object is expected", ""});
+    }
+    return;
+  }
+}
+
+// A name from model_index.json becomes a folder below the pipeline's: it must not lead out of it.
+void check_component_name(const fs::path& index, const std::string& name) {
+  if (name.find('/') != std::string::npos || name.find('\\') != std::string::npos || name == ".." ||
+      name.empty()) {
+    throw InvalidFile(
+        {index.string(), name, "not a component's name", "names are plain folder names"});
+  }
+}
+
+std::string class_of(const Json& config) {
+  if (config.contains("_class_name") && config["_class_name"].is_string()) {
+    return config["_class_name"].get<std::string>();
+  }
+  if (config.contains("architectures") && config["architectures"].is_array() &&
+      !config["architectures"].empty() && config["architectures"][0].is_string()) {
+    return config["architectures"][0].get<std::string>();
+  }
+  if (config.contains("tokenizer_class") && config["tokenizer_class"].is_string()) {
+    return config["tokenizer_class"].get<std::string>();
+  }
+  return "";
+}
+
+fs::path checked_folder(const fs::path& path, const std::string& field) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    throw InvalidRequest(
+        {field, path.string(), "there is no such folder", "check the path, or `omnirt models`"});
+  }
+  if (!is_folder(path)) {
+    throw InvalidRequest(
+        {field, path.string(), "a file, where a folder is expected",
+         "give a folder as diffusers' save_pretrained writes it, with model_index.json"});
+  }
+  return fs::absolute(path, error).lexically_normal();
+}
+
+}  // namespace
+
+const ComponentFolder* PipelineFolder::find(const std::string& component) const {
+  auto it = components.find(component);
+  return it == components.end() ? nullptr : &it->second;
+}
+
+PipelineFolder read_pipeline_folder(const fs::path& path) {
+  PipelineFolder folder;
+  folder.path = checked_folder(path, "model");
+  fs::path index = folder.path / "model_index.json";
+  if (!is_file(index)) {
+    throw InvalidRequest({"model", path.string(), "the folder has no model_index.json",
+                          "give a pipeline folder as diffusers' save_pretrained writes it"});
+  }
+  folder.index = read_config_json(index);
+  if (!folder.index.is_object())
+    throw InvalidFile({index.string(), shown(folder.index), "an object is expected", ""});
+  folder.class_name = class_of(folder.index);
+  for (const auto& [name, entry] : folder.index.items()) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string())
+      continue;
+    check_component_name(index, name);
+    ComponentFolder component{name,
+                              entry[0].get<std::string>(),
+                              entry[1].get<std::string>(),
+                              folder.path / name,
+                              {},
+                              Json::object()};
+    if (!is_folder(component.folder)) {
+      throw InvalidFile(
+          {index.string(), name,
+           fmt::format("listed, but there is no folder {}", component.folder.string()),
+           "complete the download, or set the entry to [null, null]"});
+    }
+    read_config_of(component);
+    folder.components.emplace(name, std::move(component));
+  }
+  return folder;
+}
+
+ComponentFolder read_component_folder(const std::string& name, const fs::path& path) {
+  std::string field = "components." + name;
+  fs::path folder = checked_folder(path, field);
+  if (is_file(folder / "model_index.json") && is_folder(folder / name)) folder /= name;
+  ComponentFolder component{name, "", "", folder, {}, Json::object()};
+  read_config_of(component);
+  component.class_name = class_of(component.config);
+  if (component.class_name.empty() && is_file(folder / "vocab.json"))
+    component.class_name = "CLIPTokenizer";
+  if (component.class_name.empty()) {
+    throw InvalidRequest({field, path.string(), "the folder has no config.json that names a class",
+                          "give a component's folder, such as <model>/" + name});
+  }
+  return component;
+}
+
+fs::path find_in_hub_cache(const std::string& id) {
+  auto env = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  fs::path hub;
+  if (!env("HF_HUB_CACHE").empty())
+    hub = env("HF_HUB_CACHE");
+  else if (!env("HF_HOME").empty())
+    hub = fs::path(env("HF_HOME")) / "hub";
+  else if (!env("HOME").empty())
+    hub = fs::path(env("HOME")) / ".cache" / "huggingface" / "hub";
+  size_t slash = id.find('/');
+  if (hub.empty() || slash == std::string::npos || id.find("..") != std::string::npos) return {};
+  fs::path repository =
+      hub / fmt::format("models--{}--{}", id.substr(0, slash), id.substr(slash + 1));
+  fs::path reference = repository / "refs" / "main";
+  if (!is_file(reference)) return {};
+  std::string revision = io::read_file(reference, 256);
+  while (!revision.empty() && std::isspace(static_cast<unsigned char>(revision.back())))
+    revision.pop_back();
+  fs::path snapshot = repository / "snapshots" / revision;
+  if (revision.find('/') != std::string::npos || !is_folder(snapshot)) return {};
+  return snapshot;
+}
+
+}  // namespace omnirt

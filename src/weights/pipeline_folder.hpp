@@ -1,0 +1,43 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "base/json.hpp"
+
+namespace omnirt {
+
+// One component as a pipeline folder lists it.
+struct ComponentFolder {
+  std::string name;              // "unet"
+  std::string library;           // "diffusers", "transformers"
+  std::string class_name;        // "UNet2DConditionModel"
+  std::filesystem::path folder;  // where its files are
+  std::filesystem::path config_file;
+  Json config = Json::object();
+};
+
+// A folder as diffusers' save_pretrained writes it: model_index.json and a folder a component.
+// Reading it touches JSON files only.
+struct PipelineFolder {
+  std::filesystem::path path;
+  std::string class_name;  // "StableDiffusionPipeline"
+  Json index = Json::object();
+  std::map<std::string, ComponentFolder> components;  // those that are not null
+
+  const ComponentFolder* find(const std::string& component) const;
+};
+
+// Throws InvalidRequest / InvalidFile naming the folder or file and what is wrong with it.
+PipelineFolder read_pipeline_folder(const std::filesystem::path& path);
+
+// A component's folder given on its own: the folder itself, or `<folder>/<name>` of a pipeline
+// folder.
+ComponentFolder read_component_folder(const std::string& name, const std::filesystem::path& path);
+
+// The snapshot of `id` ("organisation/name") in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME
+// or
+// ~/.cache/huggingface), or an empty path.
+std::filesystem::path find_in_hub_cache(const std::string& id);
+
+}  // namespace omnirt

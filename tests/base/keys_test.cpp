@@ -1,0 +1,54 @@
+#include "base/keys.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/nearest.hpp"
+
+namespace omnirt {
+namespace {
+
+constexpr Key<int64_t> steps{"steps", int64_t{5}, {1, 10}, "steps", "help"};
+constexpr Key<double> scale{"scale", 1.5, {0, 2}, "scale", "help"};
+constexpr Key<std::string> kind{"kind", std::monostate{}, {}, "", "help", "", "a|bc"};
+
+std::string refusal(const KeyInfo& key, Json value) {
+  std::vector<Finding> findings;
+  return check_value(key, "config.x", value, findings) ? "" : findings.front().text();
+}
+
+TEST(CheckValue, NamesFieldValueAndLimit) {
+  EXPECT_THAT(refusal(steps, 11), ::testing::AllOf(::testing::HasSubstr("config.x = 11"),
+                                                   ::testing::HasSubstr("1 to 10")));
+  EXPECT_NE(refusal(steps, 2.5), "");
+  EXPECT_NE(refusal(steps, "2"), "");
+  EXPECT_NE(refusal(steps, nullptr), "");
+  EXPECT_NE(refusal(scale, std::nan("")), "");
+  EXPECT_THAT(refusal(kind, "b"), ::testing::HasSubstr("a, bc"));
+}
+
+TEST(CheckValue, TakesAWholeNumberWrittenAsAFraction) {
+  std::vector<Finding> findings;
+  Json value = 4.0;
+  ASSERT_TRUE(check_value(steps, "x", value, findings));
+  EXPECT_TRUE(value.is_number_integer());
+}
+
+TEST(ConfigValues, RememberWhereEachValueCameFrom) {
+  ConfigValues values;
+  EXPECT_FALSE(values.maybe(steps));
+  values.set("steps", 3, Origin::preset);
+  EXPECT_EQ(values.get(steps), 3);
+  EXPECT_EQ(values.to_json()["steps"]["origin"], "preset");
+  EXPECT_THROW(values.get(scale), InternalError);
+}
+
+TEST(Nearest, FindsASlipAndNothingFarAway) {
+  std::vector<std::string> known{"num_inference_steps", "guidance_scale", "seed"};
+  EXPECT_EQ(nearest_name("guidence_scale", known), "guidance_scale");
+  EXPECT_EQ(nearest_name("SEED", known), "seed");
+  EXPECT_EQ(nearest_name("xylophone", known), "");
+}
+
+}  // namespace
+}  // namespace omnirt

@@ -1,0 +1,133 @@
+// Whole pipelines against diffusers, stage by stage, on the embedded model and on tiny folders of
+// every kind.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+
+// The same maths in another order of additions: embeddings pass a few layers, latents many
+// evaluations of the network, which amplify the last bits (between two CPUs the reference itself
+// differs by up to 2e-4 in latents; see the README beside the goldens). The picture is held to what
+// the project promises.
+constexpr double embeds_tolerance = 2e-5;
+constexpr double latents_tolerance = 1e-3;
+constexpr double picture_floor_db = 60;
+
+// A request of tests/goldens/emoji, which is flat, in the project's own form.
+GenerateRequest emoji_request(const fs::path& folder) {
+  Json flat = read_json_file(folder / "request.json");
+  GenerateRequest request;
+  request.model = "emoji";
+  request.config["guidance_scale"] = 5.0;
+  for (const auto& [name, value] : flat.items()) {
+    if (name == "task")
+      request.task = value;
+    else if (name == "prompt" || name == "negative_prompt")
+      request.inputs[name] = value;
+    else if (name == "image")
+      request.inputs[name] = (folder / value.get<std::string>()).string();
+    else if (name == "steps")
+      request.config["num_inference_steps"] = value;
+    else if (name == "n")
+      request.config["num_images_per_prompt"] = value;
+    else if (name != "name")
+      request.config[name] = value;
+  }
+  return request;
+}
+
+// A request of tests/goldens/pipelines, whose paths are relative to its folder.
+GenerateRequest folder_request(const fs::path& folder) {
+  GenerateRequest request = parse_request(read_json_file(folder / "request.json"));
+  request.model = (folder / request.model).string();
+  for (const char* name : {"image", "mask"}) {
+    if (request.inputs.contains(name))
+      request.inputs[name] = (folder / request.inputs[name].get<std::string>()).string();
+  }
+  for (auto& [name, path] : request.components.items())
+    path = (folder / path.get<std::string>()).string();
+  return request;
+}
+
+void expect_embeds(const Outcome& outcome, const std::map<std::string, Tensor>& golden,
+                   const char* name, const char* condition) {
+  auto expected = golden.find(name);
+  auto got = outcome.prompt_embeds.find(condition);
+  if (expected == golden.end() || got == outcome.prompt_embeds.end()) return;
+  // The golden has a row a prompt, ours a row a picture.
+  Tensor rows =
+      expected->second.repeat_interleave(got->second.size(0) / expected->second.size(0), 0);
+  EXPECT_LT(relative_error(got->second, rows), embeds_tolerance) << name;
+}
+
+void expect_latents(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
+  for (const auto& [name, expected] : golden) {
+    constexpr std::string_view prefix = "latents_after_step_";
+    if (!name.starts_with(prefix)) continue;
+    size_t step = std::stoul(name.substr(prefix.size()));
+    ASSERT_LT(step, outcome.latents_after.size()) << name;
+    EXPECT_LT(relative_error(outcome.latents_after[step], expected), latents_tolerance) << name;
+  }
+}
+
+void expect_equal(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
+  expect_embeds(outcome, golden, "prompt_embeds", "cond");
+  expect_embeds(outcome, golden, "negative_prompt_embeds", "uncond");
+  if (golden.contains("timesteps")) {
+    Tensor timesteps = golden.at("timesteps").to(at::kDouble);
+    ASSERT_EQ(static_cast<size_t>(timesteps.numel()), outcome.timesteps.size());
+    for (size_t i = 0; i < outcome.timesteps.size(); ++i) {
+      EXPECT_DOUBLE_EQ(outcome.timesteps[i], timesteps[static_cast<int64_t>(i)].item<double>())
+          << "call " << i;
+    }
+  }
+  expect_latents(outcome, golden);
+  if (golden.contains("image")) {
+    EXPECT_GT(psnr(outcome.image, golden.at("image"), 1.0), picture_floor_db);
+  }
+}
+
+struct Case {
+  std::string name;
+  fs::path folder;
+  bool emoji = false;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/emoji"))) {
+    if (entry.is_directory())
+      all.push_back({"emoji_" + entry.path().filename().string(), entry.path(), true});
+  }
+  for (const auto& model : fs::directory_iterator(source_path("tests/goldens/pipelines"))) {
+    if (!fs::is_directory(model.path() / "model")) continue;
+    for (const auto& entry : fs::directory_iterator(model.path())) {
+      if (!fs::exists(entry.path() / "request.json")) continue;
+      all.push_back({model.path().filename().string() + "_" + entry.path().filename().string(),
+                     entry.path(), false});
+    }
+  }
+  std::ranges::sort(all, {}, &Case::name);
+  return all;
+}
+
+class GoldenPipeline : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GoldenPipeline, GivesTheReferencesPictureStageByStage) {
+  const Case& golden = GetParam();
+  GenerateRequest request =
+      golden.emoji ? emoji_request(golden.folder) : folder_request(golden.folder);
+  Outcome outcome = run(request);
+  expect_equal(outcome, read_tensors(golden.folder / "golden.safetensors"));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllGoldens, GoldenPipeline, ::testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace omnirt::testing

@@ -1,0 +1,91 @@
+#include "catalogue/support.hpp"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+
+#include "catalogue/catalogue.hpp"
+#include "io/file.hpp"
+#include "io/safetensors.hpp"
+#include "tensor/weight.hpp"
+
+namespace omnirt::testing {
+namespace fs = std::filesystem;
+namespace {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder()
+      : path_(fs::temp_directory_path() /
+              fmt::format("omnirt-test-{:08x}", std::random_device{}())) {
+    fs::create_directories(path_);
+  }
+  ~TemporaryFolder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+fs::path source_path(const std::string& relative) {
+  return fs::path(OMNIRT_SOURCE_DIR) / relative;
+}
+
+Engine& engine() {
+  static Engine shared(builtin_catalogue());
+  return shared;
+}
+
+Outcome run(GenerateRequest request) {
+  TemporaryFolder folder;
+  request.config["output_dir"] = folder.path().string();
+  Outcome outcome;
+  RunHooks hooks;
+  hooks.on_step = [&](const LoopProgress& progress, const Tensor& latents) {
+    outcome.latents_after.push_back(latents.clone());
+    outcome.timesteps.push_back(progress.timestep);
+  };
+  hooks.on_block = [&](const std::string& block, const Frame& frame) {
+    for (const char* condition : {"cond", "uncond"}) {
+      const Tensor* embeds =
+          block == "encode_prompt" ? frame.peek<Tensor>("prompt_embeds", condition) : nullptr;
+      if (embeds) outcome.prompt_embeds[condition] = *embeds;
+    }
+    if (block == "decode_latents")
+      outcome.image = (*frame.peek<Tensor>("pictures") * 0.5 + 0.5).clamp(0, 1);
+  };
+  engine().run(request, {}, hooks, outcome.report);
+  return outcome;
+}
+
+std::map<std::string, Tensor> read_tensors(const fs::path& file) {
+  auto opened = io::SafetensorsFile::open(file);
+  std::map<std::string, Tensor> tensors;
+  for (const io::TensorEntry& entry : opened->entries()) {
+    auto bytes = opened->data(entry);
+    Weight weight{entry.name,   entry.dtype,     entry.shape, bytes.data(),
+                  bytes.size(), opened->owner(), {}};
+    tensors[entry.name] = weight.view().clone();
+  }
+  return tensors;
+}
+
+Json read_json_file(const fs::path& file) {
+  return parse_json(io::read_file(file, 1 << 20), file.string());
+}
+
+double psnr(const Tensor& a, const Tensor& b, double peak) {
+  double error = (a.to(at::kDouble) - b.to(at::kDouble)).square().mean().item<double>();
+  return error == 0 ? INFINITY : 10 * std::log10(peak * peak / error);
+}
+
+double relative_error(const Tensor& got, const Tensor& expected) {
+  double scale = expected.to(at::kDouble).abs().max().item<double>();
+  return (got.to(at::kDouble) - expected.to(at::kDouble)).abs().max().item<double>() / scale;
+}
+
+}  // namespace omnirt::testing

@@ -1,0 +1,38 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "tensor/tensor.hpp"
+
+namespace omnirt::testing {
+
+// What a run made, stage by stage.
+struct Outcome {
+  RunReport report;
+  std::map<std::string, Tensor> prompt_embeds;  // by condition
+  std::vector<Tensor> latents_after;            // by call of the network
+  std::vector<double> timesteps;
+  Tensor image;  // {n, 3, H, W} in 0..1, before rounding
+};
+
+// The engine that all tests of this program share, so that a model is loaded once.
+Engine& engine();
+
+// Runs a request into a folder of its own, which is removed again.
+Outcome run(GenerateRequest request);
+
+// The tensors of a safetensors file, copied.
+std::map<std::string, Tensor> read_tensors(const std::filesystem::path& file);
+Json read_json_file(const std::filesystem::path& file);
+
+// 10 log10(peak^2 / mean squared difference), in dB; infinity when equal.
+double psnr(const Tensor& a, const Tensor& b, double peak);
+// Largest difference over the largest value of `expected`.
+double relative_error(const Tensor& got, const Tensor& expected);
+
+std::filesystem::path source_path(const std::string& relative);
+
+}  // namespace omnirt::testing

@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+#include "cli/program.hpp"
+#include "io/image.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+TEST(Generate, PrintsOneAbsolutePathAPictureAndNothingElse) {
+  Scratch scratch;
+  Ended ended = run_program({"generate", "--prompt", "a red apple", "--steps", "2", "--seed", "1",
+                             "-n", "2", "-o", scratch.file("out.png")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out, scratch.file("out_0.png") + "\n" + scratch.file("out_1.png") + "\n");
+  EXPECT_THAT(scratch.names(), ::testing::ElementsAre("out_0.png", "out_1.png"));
+  EXPECT_THAT(ended.err, HasSubstr("step 2/2"));
+}
+
+TEST(Generate, PrintsTheWholeReportAsJson) {
+  Scratch scratch;
+  Ended ended =
+      run_program({"generate", "--prompt", "a red apple", "--steps", "2", "--json", "--report",
+                   scratch.file("report.json"), "-o", scratch.file("out.webp")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json report = parse_json(ended.out, "stdout");
+  EXPECT_EQ(report["schema_version"], "1.0");
+  EXPECT_EQ(report["artifacts"][0]["mime"], "image/webp");
+  EXPECT_EQ(report["config_resolved"]["num_inference_steps"]["origin"], "user");
+  EXPECT_TRUE(fs::exists(scratch.file("report.json")));
+}
+
+TEST(Generate, FlagsStandOverTheRequestFile) {
+  Scratch scratch;
+  std::string file = scratch.write(
+      "request.yaml",
+      "model: emoji\ninputs:\n  prompt: a castle\nconfig:\n  num_inference_steps: 9\n  seed: 4\n");
+  Ended ended = run_program({"validate", "-f", file, "--steps", "3", "--json"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json settled = parse_json(ended.out, "stdout");
+  EXPECT_EQ(settled["config"]["num_inference_steps"]["value"], 3);
+  EXPECT_EQ(settled["config"]["seed"]["value"], 4);
+  EXPECT_EQ(settled["config"]["guidance_scale"]["origin"], "model");
+}
+
+TEST(Generate, MergesDefaultsModelPresetAndUserInThisOrder) {
+  Ended ended = run_program(
+      {"validate", "--prompt", "x", "--preset", "fast", "--guidance-scale", "3", "--json"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json config = parse_json(ended.out, "stdout")["config"];
+  EXPECT_EQ(config["num_inference_steps"]["origin"], "preset");
+  EXPECT_EQ(config["guidance_scale"]["origin"], "user");
+  EXPECT_EQ(config["eta"]["origin"], "default");
+  EXPECT_EQ(config["width"], Json({{"value", 128}, {"origin", "model"}}));
+}
+
+TEST(Generate, ADryRunChecksAndWritesNothing) {
+  Scratch scratch;
+  Ended ended =
+      run_program({"generate", "--prompt", "x", "--dry-run", "-o", scratch.file("out.png")});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_TRUE(parse_json(ended.out, "stdout")["ok"]);
+  EXPECT_TRUE(scratch.names().empty());
+}
+
+TEST(Generate, WarnsOfTheEndOfAPromptThatIsCut) {
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += "apple ";
+  Ended ended = run_program({"validate", "--prompt", words + "zebra"});
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_THAT(ended.err, HasSubstr("warning: inputs.prompt"));
+  EXPECT_THAT(ended.err, HasSubstr("window of 32"));
+}
+
+TEST(Generate, ControlCEndsWithinAStepAndLeavesNoFile) {
+  Scratch scratch;
+  Ended ended =
+      run_program({"generate", "--prompt", "x", "--steps", "1000", "-o", scratch.file("out.png")},
+                  "", "step 2/");
+  EXPECT_EQ(ended.exit_code, 130) << ended.err;
+  EXPECT_TRUE(scratch.names().empty());
+}
+
+TEST(Generate, WritesEveryFormatReadable) {
+  Scratch scratch;
+  for (const char* name : {"a.png", "a.jpg", "a.webp"}) {
+    Ended ended =
+        run_program({"generate", "--prompt", "x", "--steps", "1", "-o", scratch.file(name)});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(io::read_image(scratch.file(name)).width, 128) << name;
+    EXPECT_TRUE(io::read_image_metadata(scratch.file(name)).contains("omnirt")) << name;
+  }
+}
+
+TEST(Models, ListsEntriesAliasesAndWorkflows) {
+  Ended text = run_program({"models"});
+  EXPECT_EQ(text.exit_code, 0);
+  for (const char* name : {"emoji", "sd15", "sd21", "aliases"})
+    EXPECT_THAT(text.out, HasSubstr(name));
+  Ended one = run_program({"models", "emoji", "--workflows"});
+  for (const char* name : {"encode_prompt", "denoise", "prepare_mask", "when"})
+    EXPECT_THAT(one.out, HasSubstr(name));
+  EXPECT_TRUE(parse_json(run_program({"models", "--format", "json"}).out, "stdout").is_array());
+  EXPECT_EQ(run_program({"models", "emogi"}).exit_code, 2);
+}
+
+TEST(Inspect, TellsClassTypesAndParameters) {
+  std::string model = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji";
+  Ended folder = run_program({"inspect", model});
+  EXPECT_EQ(folder.exit_code, 0) << folder.err;
+  for (const char* name : {"StableDiffusionPipeline", "UNet2DConditionModel", "fp16"}) {
+    EXPECT_THAT(folder.out, HasSubstr(name));
+  }
+  Ended file = run_program({"inspect", model + "/vae/diffusion_pytorch_model.safetensors"});
+  EXPECT_THAT(file.out, HasSubstr("decoder.layers.0.bias"));
+  EXPECT_EQ(run_program({"inspect", "/etc/hostname"}).exit_code, 2);
+}
+
+TEST(Documents, CompletionsAndTheManualPageNameEveryConfigFlag) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"completions", "bash"}, {"completions", "fish"}, {"man"}}) {
+    Ended ended = run_program(command);
+    EXPECT_EQ(ended.exit_code, 0);
+    EXPECT_THAT(ended.out, HasSubstr("strength"));
+  }
+}
+
+}  // namespace
+}  // namespace omnirt::testing

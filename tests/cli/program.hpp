@@ -1,0 +1,36 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace omnirt::testing {
+
+struct Ended {
+  int exit_code = -1;  // 128 + signal when a signal ended it
+  std::string out;
+  std::string err;
+};
+
+// Runs the program that this build made. `interrupt_after_line`: sent Ctrl-C once standard error
+// holds this text.
+Ended run_program(const std::vector<std::string>& arguments, const std::string& input = "",
+                  const std::string& interrupt_after_line = "");
+
+// A folder that lives as long as the object.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  // Writes a file and gives its path.
+  std::string write(const std::string& name, const std::string& bytes) const;
+  std::vector<std::string> names() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace omnirt::testing

@@ -1,0 +1,117 @@
+#include "networks/support.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+
+#include "base/ensure.hpp"
+#include "io/file.hpp"
+#include "io/sharded.hpp"
+#include "networks/autoencoder_kl/model.hpp"
+#include "networks/autoencoder_tiny/model.hpp"
+#include "networks/clip_text_model/model.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "tensor/weight.hpp"
+#include "weights/loader.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+std::filesystem::path case_folder(const std::string& name) {
+  return source_path("tests/goldens/networks/" + name);
+}
+
+std::string class_of(const Json& config) {
+  if (config.contains("_class_name")) return config["_class_name"].get<std::string>();
+  return config["architectures"][0].get<std::string>();
+}
+
+const nn::NetworkInfo& info_of(const std::string& class_name) {
+  for (const auto* info : {&clip_text_model_info(), &unet_2d_condition_model_info(),
+                           &autoencoder_kl_info(), &autoencoder_tiny_info()}) {
+    if (info->class_name == class_name) return *info;
+  }
+  throw InternalError("no class " + class_name);
+}
+
+}  // namespace
+
+std::filesystem::path source_path(const std::string& relative) {
+  return std::filesystem::path(OMNIRT_SOURCE_DIR) / relative;
+}
+
+Json read_json(const std::filesystem::path& path) {
+  return parse_json(io::read_file(path, max_json_bytes), path.string());
+}
+
+std::unique_ptr<nn::Network> make_network(const Json& config, const std::string& where) {
+  return info_of(class_of(config)).make(config, where);
+}
+
+LoadedNetwork load_case(const std::string& name, ComputeForm form) {
+  at::set_num_threads(1);  // tensors are tiny here, and tests run beside each other
+  LoadedNetwork loaded;
+  Json config = read_json(case_folder(name) / "config.json");
+  loaded.network = make_network(config, name);
+  std::vector<std::string> bases{info_of(class_of(config)).weights_base};
+  auto files = io::TensorFiles::open(case_folder(name), bases);
+  auto store = open_weights(files, *loaded.network, name);
+  loaded.binding = bind_weights(*store, *loaded.network, form);
+  return loaded;
+}
+
+LoadedNetwork without_weights(std::unique_ptr<nn::Network> network, ComputeForm form) {
+  LoadedNetwork loaded;
+  loaded.network = std::move(network);
+  loaded.binding =
+      std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form);
+  return loaded;
+}
+
+Tensors golden(const std::string& name, const std::string& file) {
+  auto opened = io::SafetensorsFile::open(case_folder(name) / (file + ".safetensors"));
+  Tensors tensors;
+  for (const io::TensorEntry& entry : opened->entries()) {
+    Weight weight{.name = entry.name,
+                  .dtype = entry.dtype,
+                  .shape = entry.shape,
+                  .data = opened->data(entry).data(),
+                  .bytes = entry.bytes,
+                  .owner = opened,
+                  .release = {}};
+    tensors[entry.name] = weight.view().clone();
+  }
+  return tensors;
+}
+
+std::vector<std::string> cases(const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(case_folder(""))) {
+    std::string name = entry.path().filename().string();
+    if (entry.is_directory() && name.starts_with(prefix)) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  ensure(!names.empty(), "no golden case {}*", prefix);
+  return names;
+}
+
+std::vector<std::string> files(const std::string& name, const std::string& prefix) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(case_folder(name))) {
+    std::string file = entry.path().stem().string();
+    if (file.starts_with(prefix)) found.push_back(file);
+  }
+  std::ranges::sort(found);
+  ensure(!found.empty(), "no golden file {}/{}*", name, prefix);
+  return found;
+}
+
+double difference(const Tensor& actual, const Tensor& expected) {
+  ensure(actual.sizes() == expected.sizes(), "shapes differ");
+  Tensor wanted = expected.to(at::kDouble);
+  double largest = (actual.to(at::kDouble) - wanted).abs().max().item<double>();
+  return largest / std::max(wanted.abs().max().item<double>(), 1e-30);
+}
+
+}  // namespace omnirt::testing

@@ -1,0 +1,1 @@
+// The translation unit that tests/pch.hpp is compiled for.

@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+
+namespace omnirt::testing {
+
+// One case of tests/goldens/schedulers/<scheduler>.json (tools/goldens/schedulers.py says what it
+// holds), decoded.
+struct GoldenCase {
+  Json config;
+  int64_t steps = 0;
+  double eta = 0;
+  std::optional<double> mu;
+  bool image_to_image = false;
+  std::string outcome;  // of the reference: ok, refused, crash, nan
+  size_t begin = 0;
+  std::vector<double> timesteps;
+  double init_sigma = 0;
+  std::vector<float> checks;
+  std::vector<float> middle;
+  std::vector<float> final_sample;
+
+  std::string text() const;
+};
+
+// Every case of a scheduler by its class name.
+std::vector<GoldenCase> golden_cases(const std::string& class_name);
+
+}  // namespace omnirt::testing
