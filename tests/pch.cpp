@@ -1,1 +1,3 @@
-// The translation unit that tests/pch.hpp is compiled for.
+// The program that tests/pch.hpp is compiled for: an executable, as its users are, so that the
+// flags agree.
+int main() {}

@@ -5,8 +5,8 @@
 
 namespace omnirt {
 
-std::unique_ptr<Session> make_session() {
-  return std::make_unique<Session>(std::make_unique<Engine>(builtin_catalogue()));
+std::unique_ptr<Session> make_session(bool single_run) {
+  return std::make_unique<Session>(std::make_unique<Engine>(builtin_catalogue()), single_run);
 }
 
 }  // namespace omnirt

@@ -109,7 +109,7 @@ int validate(const GenerateFlags& flags) {
 
 void add_generate(CLI::App& app, Run& run) {
   auto flags = std::make_shared<GenerateFlags>();
-  flags->session = make_session();
+  flags->session = make_session(/*single_run=*/true);
   CLI::App* command = app.add_subcommand("generate", "make pictures from a request");
   flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
   command->add_flag("--dry-run", flags->dry_run,
@@ -122,7 +122,7 @@ void add_generate(CLI::App& app, Run& run) {
 
 void add_validate(CLI::App& app, Run& run) {
   auto flags = std::make_shared<GenerateFlags>();
-  flags->session = make_session();
+  flags->session = make_session(/*single_run=*/true);
   CLI::App* command = app.add_subcommand("validate", "check a request without running it");
   flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
   command->add_flag("--json", flags->json, "print the result as JSON");

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
+#include "io/startup_pages.hpp"
 
 namespace {
 
@@ -39,6 +40,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  omnirt::io::give_back_startup_pages();
   try {
     return run(argc, argv);
   } catch (const omnirt::Error& error) {

@@ -19,7 +19,8 @@ struct SheetFlags {
 int sheet(const SheetFlags& flags) {
   std::vector<io::Image> pictures;
   for (const std::string& path : flags.pictures) pictures.push_back(io::read_image(path));
-  io::write_image(flags.output, io::make_sheet(pictures, flags.columns, flags.gap, {255, 255, 255}));
+  io::write_image(flags.output,
+                  io::make_sheet(pictures, flags.columns, flags.gap, {255, 255, 255}));
   fmt::print("{}\n", std::filesystem::absolute(flags.output).lexically_normal().string());
   return 0;
 }

@@ -7,11 +7,12 @@
 
 namespace omnirt {
 
-Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+Session::Session(std::unique_ptr<Engine> engine, bool single_run)
+    : engine_(std::move(engine)), single_run_(single_run) {}
 Session::~Session() = default;
 
 Session::Checked Session::check(const GenerateRequest& request, bool strict) {
-  Proposal proposal = engine_->check(request, {.strict = strict});
+  Proposal proposal = engine_->check(request, {.single_run = single_run_, .strict = strict});
   return {proposal.ok(), proposal.to_json(), proposal.errors, proposal.warnings};
 }
 
@@ -24,7 +25,7 @@ void Session::run(const GenerateRequest& request, bool strict, const CancelToken
       on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});
     };
   }
-  engine_->run(request, {.strict = strict}, hooks, report);
+  engine_->run(request, {.single_run = single_run_, .strict = strict}, hooks, report);
 }
 
 std::vector<const KeyInfo*> Session::keys() const {

@@ -21,7 +21,8 @@ struct SessionProgress {
 // The engine as front ends see it: requests, findings and reports; no tensors in its header.
 class Session {
  public:
-  explicit Session(std::unique_ptr<Engine> engine);
+  // `single_run`: the process makes one run and ends, so memory is given back as soon as may be.
+  explicit Session(std::unique_ptr<Engine> engine, bool single_run = false);
   ~Session();
 
   struct Checked {
@@ -46,6 +47,7 @@ class Session {
 
  private:
   std::unique_ptr<Engine> engine_;
+  bool single_run_;
 };
 
 // What a weights file, a component's folder or a pipeline's folder holds: class, types, parameters,

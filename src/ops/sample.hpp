@@ -5,13 +5,14 @@ namespace omnirt::ops {
 
 // A draw from the normal distribution of an autoencoder's encoder (Kingma & Welling 2013, arXiv
 // 1312.6114; diffusers vae.py DiagonalGaussianDistribution): y = x + exp(logvar / 2) * noise, the
-// logarithm of the variance limited to -30..20. All {B, C, H, W}; x is the mean.
+// logarithm of the variance limited to -30..20. x (the mean) and logvar {B, C, H, W}
+// or one row for all of noise's, noise and y {B, C, H, W}.
 struct GaussianSample {
   static constexpr const char* name = "gaussian_sample";
   const Tensor& x;
   const Tensor& logvar;
   const Tensor& noise;
-  static Shape shape(const GaussianSample& args) { return args.x.sizes().vec(); }
+  static Shape shape(const GaussianSample& args) { return args.noise.sizes().vec(); }
   static Tensor reference(const GaussianSample& args);
 };
 

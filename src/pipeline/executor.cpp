@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "pipeline/keys.hpp"
+#include "tensor/memory.hpp"
 
 namespace omnirt {
 namespace {
@@ -121,7 +122,9 @@ class Execution {
       if (!component) continue;
       // Counted before they are given back.
       report_.memory.weights_converted_bytes += component->converted_bytes();
-      if (release_) component->release();
+      if (!release_) continue;
+      component->release();
+      return_freed_memory();
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/keys.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -64,6 +66,10 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
     settle_all(proposal);
   } catch (const InvalidRequest& thrown) {
     proposal.take(thrown);
+  }
+  const ConfigValue* release = proposal.config.find(keys::release_components.name);
+  if (options.single_run && release && release->origin == Origin::fallback) {
+    proposal.config.set(keys::release_components.name, true, Origin::derived);
   }
   if (options.strict) {
     for (Finding& finding : proposal.warnings) proposal.errors.push_back(std::move(finding));

@@ -4,6 +4,9 @@
 namespace omnirt {
 
 struct ValidateOptions {
+  // The process ends after this run: components give their memory back after their last use unless
+  // the request says otherwise.
+  bool single_run = false;
   bool strict = false;  // warnings about unknown keys and schedulers become errors
 };
 

@@ -40,19 +40,10 @@ class DeisMultistep final : public LambdaScheduler {
         config_(std::move(config)) {}
 
   void plan_run(const StepPlan& plan) override {
-    int64_t n = plan.num_inference_steps;
     SigmaSpread spread = solver_.spread.spread();
-    SigmaWalk walk;
-    if (spread == SigmaSpread::table && solver_.use_flow_sigmas) {
-      walk.sigmas = flow_sigmas(train_steps(), n, solver_.shift(plan));
-      for (double s : walk.sigmas) {
-        walk.timesteps.push_back(s * static_cast<double>(train_steps()));
-      }
-    } else {
-      walk =
-          walk_whole_table(solver_.spread, table_,
-                           solver_timesteps(config_.spacing, train_steps(), train_steps(), n), n);
-    }
+    bool flow = solver_.use_flow_sigmas && spread == SigmaSpread::table;
+    SigmaWalk walk = flow ? walk_flow(plan)
+                          : walk_table(config_.spacing, train_steps(), plan.num_inference_steps);
     if (spread == SigmaSpread::karras) {
       for (double& t : walk.timesteps) t = np::round(t);
     }

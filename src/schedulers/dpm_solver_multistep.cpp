@@ -99,15 +99,9 @@ class DpmSolverMultistep final : public DpmSolver {
     if (own_.use_lu_lambdas && spread != SigmaSpread::karras) {
       walk = walk_lu(n);
     } else if (solver_.use_flow_sigmas && spread == SigmaSpread::table) {
-      walk.sigmas = flow_sigmas(train_steps(), n, solver_.shift(plan));
-      for (double s : walk.sigmas) {
-        walk.timesteps.push_back(s * static_cast<double>(train_steps()));
-      }
-      return walk;
+      return walk_flow(plan);
     } else {
-      // Also with a spread: the spacing must be one that n steps can be walked in.
-      walk = walk_whole_table(solver_.spread, table_,
-                              solver_timesteps(own_.spacing, train_steps(), usable_, n), n);
+      walk = walk_table(own_.spacing, usable_, n);
       if (spread != SigmaSpread::karras) return walk;
     }
     for (double& t : walk.timesteps) t = cosine ? t : np::round(t);

@@ -32,17 +32,8 @@ class DpmSolverSinglestep final : public DpmSolver {
   }
 
   void plan_run(const StepPlan& plan) override {
-    int64_t n = plan.num_inference_steps;
-    SigmaWalk walk;
-    if (solver_.use_flow_sigmas && solver_.spread.spread() == SigmaSpread::table) {
-      walk.sigmas = flow_sigmas(train_steps(), n, solver_.shift(plan));
-      for (double s : walk.sigmas) {
-        walk.timesteps.push_back(s * static_cast<double>(train_steps()));
-      }
-    } else {
-      walk = walk_whole_table(solver_.spread, table_,
-                              solver_timesteps({}, train_steps(), usable_, n), n);
-    }
+    bool flow = solver_.use_flow_sigmas && solver_.spread.spread() == SigmaSpread::table;
+    SigmaWalk walk = flow ? walk_flow(plan) : walk_table({}, usable_, plan.num_inference_steps);
     if (solver_.spread.spread() == SigmaSpread::karras) {
       for (double& t : walk.timesteps) t = np::round(t);
     }

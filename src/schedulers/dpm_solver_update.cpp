@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <limits>
 
 namespace omnirt {
@@ -66,6 +68,8 @@ DpmCoefficients DpmSolver::coefficients(const Point& start, const Point& end, Dp
   if (h == 0) form = DpmForm::first;
   bool derivative = form == DpmForm::heun || form == DpmForm::full;
   DpmCoefficients c{};
+  // A last sigma above the one before it (flow sigmas ending at sigma_min) is a step back, h < 0:
+  // there is no noise to add, where the reference takes the root of a negative number.
   if (algorithm_ == "dpmsolver++") {
     float phi = torch_exp(-h) - 1;
     c = {.sample = end.sigma / start.sigma, .d0 = -(end.alpha * phi)};
@@ -84,13 +88,13 @@ DpmCoefficients DpmSolver::coefficients(const Point& start, const Point& end, Dp
     if (form == DpmForm::midpoint) c.d1 = 0.5F * c.d0;
     if (derivative) c.d1 = end.alpha * (phi / (-2 * h) + 1);
     if (form == DpmForm::full) c.d2 = end.alpha * ((phi - 2 * h) / (4 * h * h) - 0.5F);
-    c.noise = end.sigma * torch_sqrt(phi);
+    c.noise = end.sigma * torch_sqrt(std::max(phi, 0.0F));
   } else {  // sde-dpmsolver, which has no third order
     float phi = torch_exp(h) - 1;
     c = {.sample = end.alpha / start.alpha, .d0 = -(2 * (end.sigma * phi))};
     if (form == DpmForm::midpoint) c.d1 = 0.5F * c.d0;
     if (derivative) c.d1 = -(2 * (end.sigma * (phi / h - 1)));
-    c.noise = end.sigma * torch_sqrt(torch_exp(2 * h) - 1);
+    c.noise = end.sigma * torch_sqrt(std::max(torch_exp(2 * h) - 1, 0.0F));
   }
   return c;
 }

@@ -41,6 +41,24 @@ LambdaScheduler::Point LambdaScheduler::make_point(float sigma) const {
   return point;
 }
 
+SigmaWalk LambdaScheduler::walk_table(const SpacingConfig& spacing, int64_t usable,
+                                      int64_t n) const {
+  std::vector<double> timesteps;
+  if (solver_.spread.spread() == SigmaSpread::table) {
+    timesteps = solver_timesteps(spacing, train_steps(), usable, n);
+  }
+  return walk_whole_table(solver_.spread, table_, std::move(timesteps), n);
+}
+
+SigmaWalk LambdaScheduler::walk_flow(const StepPlan& plan) const {
+  SigmaWalk walk;
+  walk.sigmas = flow_sigmas(train_steps(), plan.num_inference_steps, solver_.shift(plan));
+  for (double sigma : walk.sigmas) {
+    walk.timesteps.push_back(sigma * static_cast<double>(train_steps()));
+  }
+  return walk;
+}
+
 void LambdaScheduler::begin_run(std::span<const double> timesteps, std::vector<float> sigmas) {
   timesteps_.clear();
   for (double t : timesteps) timesteps_.push_back(std::trunc(t));

@@ -65,6 +65,12 @@ class LambdaScheduler : public Scheduler {
   // How many training steps are less noisy than lambda_min says.
   int64_t usable_steps(double lambda_min) const;
 
+  // n calls over the table, or over a spread between its ends, which knows no spacing; timesteps
+  // not rounded. `usable` is for solver_timesteps.
+  SigmaWalk walk_table(const SpacingConfig& spacing, int64_t usable, int64_t n) const;
+  // n calls over flow sigmas.
+  SigmaWalk walk_flow(const StepPlan& plan) const;
+
   // Takes on a walk; its sigmas must then hold one more value, where the last call ends. Timesteps
   // are cut to whole numbers. Throws Unsupported for flow sigmas outside 0 to 1.
   void begin_run(std::span<const double> timesteps, std::vector<float> sigmas);

@@ -1,7 +1,8 @@
 // Linear multistep in sigma (k-diffusion's sample_lms), order 4.
 #include <ATen/TensorOperators.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <deque>
 
 #include "schedulers/describe.hpp"
@@ -76,21 +77,51 @@ class LmsDiscrete final : public SigmaScheduler {
     return order;
   }
 
-  // The integral from sigma[index] to sigma[index + 1] of the Lagrange polynomial that is 1 at
-  // sigma[index - which] and 0 at the other sigmas. Gauss's two points are exact up to degree 3.
+  // The Lagrange polynomial that is 1 at sigma[index - which] and 0 at the other sigmas.
+  float basis(float tau, size_t index, size_t order, size_t which) const {
+    float product = 1;
+    for (size_t k = 0; k < order; ++k) {
+      if (k == which) continue;
+      float root = sigmas_[index - k];
+      product *= (tau - root) / (sigmas_[index - which] - root);
+    }
+    return product;
+  }
+
+  // Its integral from sigma[index] to sigma[index + 1], by the Gauss-Kronrod rule of 21 points that
+  // the reference's scipy.integrate.quad ends with here (QUADPACK's qk21): the rule is exact, but
+  // the reference evaluates the polynomial in fp32, and its rounding is seen after many steps.
   double coefficient(size_t index, size_t order, size_t which) const {
+    constexpr std::array<double, 11> nodes = {0.995657163025808080735527280689003,
+                                              0.973906528517171720077964012084452,
+                                              0.930157491355708226001207180059508,
+                                              0.865063366688984510732096688423493,
+                                              0.780817726586416897063717578345042,
+                                              0.679409568299024406234327365114874,
+                                              0.562757134668604683339000099272694,
+                                              0.433395394129247190799265943165784,
+                                              0.294392862701460198131126603103866,
+                                              0.14887433898163121088482600112972,
+                                              0.0};
+    constexpr std::array<double, 11> weights = {
+        0.011694638867371874278064396062192, 0.03255816230796472747881897245939,
+        0.05475589657435199603138130024458,  0.07503967481091995276704314091619,
+        0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
+        0.123491976262065851077958109585166, 0.134709217311473325928054001771707,
+        0.142775938577060080797094273138717, 0.147739104901338491374841515972068,
+        0.149445554002916905664936468389821};
     double from = sigmas_[index];
-    double half = (sigmas_.at(index + 1) - from) / 2;
-    double sum = 0;
-    for (double node : {-1 / std::sqrt(3.0), 1 / std::sqrt(3.0)}) {
-      double tau = from + half * (1 + node);
-      double product = 1;
-      for (size_t k = 0; k < order; ++k) {
-        if (k == which) continue;
-        double root = sigmas_[index - k];
-        product *= (tau - root) / (sigmas_[index - which] - root);
+    double to = sigmas_.at(index + 1);
+    double center = 0.5 * (from + to);
+    double half = 0.5 * (to - from);
+    auto value = [&](double tau) -> double {
+      return basis(static_cast<float>(tau), index, order, which);
+    };
+    double sum = weights[10] * value(center);
+    for (size_t first : {1, 0}) {  // the Gauss points, then Kronrod's
+      for (size_t i = first; i < 10; i += 2) {
+        sum += weights[i] * (value(center - half * nodes[i]) + value(center + half * nodes[i]));
       }
-      sum += product;
     }
     return sum * half;
   }

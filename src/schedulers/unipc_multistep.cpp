@@ -183,7 +183,6 @@ class UniPcMultistep final : public LambdaScheduler {
   }
 
   SigmaWalk walk_schedule(const StepPlan& plan) const {
-    int64_t n = plan.num_inference_steps;
     SigmaSpread spread = solver_.spread.spread();
     auto train = static_cast<double>(train_steps());
     SigmaWalk walk;
@@ -192,8 +191,7 @@ class UniPcMultistep final : public LambdaScheduler {
       for (double sigma : walk.sigmas) walk.timesteps.push_back(sigma * train);
       return walk;
     }
-    walk = walk_whole_table(solver_.spread, table_,
-                            solver_timesteps(config_.spacing, train_steps(), train_steps(), n), n);
+    walk = walk_table(config_.spacing, train_steps(), plan.num_inference_steps);
     if (spread != SigmaSpread::karras) return walk;
     for (size_t i = 0; i < walk.sigmas.size(); ++i) {
       double& sigma = walk.sigmas[i];

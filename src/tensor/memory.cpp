@@ -65,6 +65,10 @@ TensorMemory tensor_memory() {
   return {counters().current.load(), counters().peak.load()};
 }
 
+void return_freed_memory() {
+  malloc_trim(0);
+}
+
 void reset_tensor_peak() {
   counters().peak.store(counters().current.load());
 }

@@ -14,5 +14,7 @@ struct TensorMemory {
 void watch_tensor_memory();
 TensorMemory tensor_memory();
 void reset_tensor_peak();
+// Hands memory that tensors have freed back to the system, where the C library still holds it.
+void return_freed_memory();
 
 }  // namespace omnirt
