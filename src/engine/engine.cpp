@@ -52,6 +52,13 @@ void describe_components(const LoadedPipeline& pipeline, const Backend& backend,
   }
 }
 
+void check_block(const Block& block, Proposal& proposal, const LoadedPipeline& pipeline) {
+  for (const PortInfo& port : block.ports()) {
+    if (port.require) port.require(pipeline, port.name);
+  }
+  block.check_loaded(proposal, pipeline);
+}
+
 }  // namespace
 
 Engine::Engine(Catalogue catalogue) : catalogue_(std::move(catalogue)) {}
@@ -107,7 +114,7 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
   if (!proposal.ok()) return proposal;
   try {
     into = load(proposal);
-    for (const auto& block : proposal.plan.blocks) block->check_loaded(proposal, *into);
+    for (const auto& block : proposal.plan.blocks) check_block(*block, proposal, *into);
   } catch (const InvalidRequest& thrown) {
     proposal.take(thrown);
   }

@@ -72,6 +72,7 @@ struct NetworkInfo {
   std::function<std::unique_ptr<Network>(const Json& config, const std::string& where)> make;
   std::string summary;
   std::string weights_base;  // "diffusion_pytorch_model" or "model"
+  std::string role;          // "denoiser", "autoencoder", "text_encoder": what it can stand in for
 };
 
 }  // namespace omnirt::nn

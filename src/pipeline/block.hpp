@@ -30,7 +30,13 @@ struct PortInfo {
   std::vector<std::string> shape;  // symbolic: {"B", "4", "H/8", "W/8"}; empty: not a tensor
   std::string help;
   const KeyInfo* key = nullptr;  // of a config port
+  // Of a component port: throws Unsupported when what is loaded under the name is of another type.
+  void (*require)(const LoadedPipeline&, const std::string& name) = nullptr;
 };
+
+// Defined with LoadedPipeline, where the types are known.
+template <class T>
+void require_component(const LoadedPipeline& pipeline, const std::string& name);
 
 // Registers itself with its block as it is constructed, so that the declaration cannot differ from
 // the use.
@@ -80,7 +86,9 @@ struct InOut : Port {
 template <class T>
 struct Component : Port {
   Component(Block* block, const std::string& name)
-      : Port(block, {PortInfo::Kind::component, name, typeid(T), {}, ""}) {}
+      : Port(block,
+             {PortInfo::Kind::component, name, typeid(T), {}, "", nullptr, &require_component<T>}) {
+  }
 };
 
 template <class T>

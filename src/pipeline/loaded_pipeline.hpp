@@ -8,6 +8,7 @@
 #include "base/ensure.hpp"
 #include "base/report.hpp"
 #include "nn/network.hpp"
+#include "pipeline/scheduler_choice.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/context.hpp"
 #include "text/tokenizer.hpp"
@@ -57,8 +58,11 @@ class LoadedPipeline {
       typed = dynamic_cast<const T*>(component->tokenizer.get());
     else
       typed = dynamic_cast<const T*>(component->network.get());
-    ensure(typed != nullptr, "component '{}' is a {}, which its block cannot use", name,
-           component->class_name);
+    if (!typed) {
+      throw Unsupported({"components." + name, component->class_name,
+                         "a component of this class cannot stand here",
+                         "use one of the class that the model was made with"});
+    }
     return *typed;
   }
   Context context(const std::string& name, Context::Options options) const;
@@ -66,5 +70,11 @@ class LoadedPipeline {
  private:
   std::map<std::string, std::shared_ptr<LoadedComponent>> components_;
 };
+
+// Schedulers are settled with the request, not loaded.
+template <class T>
+void require_component(const LoadedPipeline& pipeline, const std::string& name) {
+  if constexpr (!std::is_same_v<T, SchedulerChoice>) pipeline.get<T>(name);
+}
 
 }  // namespace omnirt

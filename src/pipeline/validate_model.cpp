@@ -46,6 +46,18 @@ bool is_weights_file(const fs::path& path) {
          extension == ".pt";
 }
 
+// A part that is put in must do what the part of the same name does.
+void check_role(const Proposal& proposal, const ComponentFolder& component) {
+  const ComponentFolder* own = proposal.folder.find(component.name);
+  const nn::NetworkInfo* before = own ? proposal.catalogue->find_network(own->class_name) : nullptr;
+  const nn::NetworkInfo* given = proposal.catalogue->find_network(component.class_name);
+  if (!before || (given && given->role == before->role)) return;
+  throw InvalidRequest(
+      {"components." + component.name, component.folder.string(),
+       fmt::format("holds a {}, where a {} is expected", component.class_name, before->role),
+       "name a folder of the right kind"});
+}
+
 }  // namespace
 
 bool settle_model(Proposal& proposal) {
@@ -185,6 +197,7 @@ void settle_components(Proposal& proposal) {
     } else {
       try {
         ComponentFolder component = read_component_folder(name, value.get<std::string>());
+        check_role(proposal, component);
         proposal.facts.components[name] = component.config;
         proposal.folder.components.insert_or_assign(name, std::move(component));
       } catch (const InvalidRequest& thrown) {

@@ -1,5 +1,6 @@
 #include "schedulers/prediction.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/exp.h>

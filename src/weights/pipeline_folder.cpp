@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/python_json.hpp"
 #include "io/file.hpp"
 
 namespace omnirt {
@@ -15,7 +16,7 @@ namespace {
 constexpr size_t max_config_bytes = size_t{16} << 20;
 
 Json read_config_json(const fs::path& file) {
-  return parse_json(io::read_file(file, max_config_bytes), file.string(), max_config_bytes);
+  return parse_python_json(io::read_file(file, max_config_bytes), file.string(), max_config_bytes);
 }
 
 bool is_file(const fs::path& path) {

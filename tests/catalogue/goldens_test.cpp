@@ -82,7 +82,9 @@ void expect_equal(const Outcome& outcome, const std::map<std::string, Tensor>& g
     Tensor timesteps = golden.at("timesteps").to(at::kDouble);
     ASSERT_EQ(static_cast<size_t>(timesteps.numel()), outcome.timesteps.size());
     for (size_t i = 0; i < outcome.timesteps.size(); ++i) {
-      EXPECT_DOUBLE_EQ(outcome.timesteps[i], timesteps[static_cast<int64_t>(i)].item<double>())
+      // Whole numbers but where KDPM2 interpolates between them by fp32 logarithms, whose last bit
+      // is the machine's.
+      EXPECT_NEAR(outcome.timesteps[i], timesteps[static_cast<int64_t>(i)].item<double>(), 2e-4)
           << "call " << i;
     }
   }

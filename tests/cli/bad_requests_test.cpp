@@ -192,7 +192,7 @@ const std::vector<BadRequest>& bad_requests() {
        {"components.vae", "/nowhere"}},
       {"component_of_another_class",
        R"({"inputs": {"prompt": "x"}, "components": {"vae": "TEXT_ENCODER"}})",
-       {"vae"}},
+       {"components.vae", "CLIPTextModel", "autoencoder"}},
   };
   return all;
 }

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "schedulers/config_text.hpp"
+#include "base/python_json.hpp"
 #include "schedulers/scheduler.hpp"
 
 namespace omnirt {
@@ -50,7 +50,7 @@ TEST(SchedulerCatalogue, LeavesTheKeysOfOtherSchedulersAside) {
 }
 
 TEST(SchedulerConfigText, ReadsTheInfinitiesThatTheReferenceWrites) {
-  Json config = parse_scheduler_config(
+  Json config = parse_python_json(
       R"({"lambda_min_clipped": -Infinity, "note": "NaN \" Infinity", "solver_order": 3})", "file");
   EXPECT_TRUE(config["lambda_min_clipped"].is_null());
   EXPECT_EQ(config["note"], "NaN \" Infinity");
@@ -58,8 +58,8 @@ TEST(SchedulerConfigText, ReadsTheInfinitiesThatTheReferenceWrites) {
 }
 
 TEST(SchedulerConfigText, RefusesWhatIsNotJson) {
-  EXPECT_THROW(parse_scheduler_config("{\"a\": Infinite}", "file"), InvalidFile);
-  EXPECT_THROW(parse_scheduler_config("{\"a\": \"", "file"), InvalidFile);
+  EXPECT_THROW(parse_python_json("{\"a\": Infinite}", "file"), InvalidFile);
+  EXPECT_THROW(parse_python_json("{\"a\": \"", "file"), InvalidFile);
 }
 
 }  // namespace

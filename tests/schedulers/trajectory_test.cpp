@@ -20,10 +20,9 @@ using testing::golden_cases;
 using testing::GoldenCase;
 
 // Relative to the largest magnitude of the reference's sample. Both sides call the same torch
-// kernels in the same order, and on the CPU that made the goldens the samples are equal to the bit,
-// but for LMS (1.5e-6: its coefficients are integrated in closed form here, by fp32 quadrature
-// there). On another CPU torch's vectorised kernels differ in their last bits, which solvers that
-// take differences of near equals enlarge.
+// kernels in the same order: on the CPU that made the goldens every sample is equal to the bit. On
+// another CPU torch's vectorised kernels differ in their last bits, which solvers that take
+// differences of near equals enlarge.
 constexpr double tolerance = 2e-5;
 
 const std::vector<int64_t> shape = {2, 3, 2, 4};

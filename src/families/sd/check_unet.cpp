@@ -38,7 +38,26 @@ Trigger has_mask_channels() {
           {}};
 }
 
+namespace {
+
+// A UNet that predicts a variance beside the noise has twice the channels, and only some schedulers
+// read them.
+void check_variance(Proposal& proposal, int64_t latent) {
+  int64_t out = number(proposal.component_config("unet"), "out_channels", latent);
+  bool wanted = proposal.scheduler.info && proposal.scheduler.make()->needs_predicted_variance();
+  if (out == (wanted ? 2 * latent : latent)) return;
+  proposal.error(
+      {wanted ? "scheduler.variance_type" : "unet.out_channels", std::to_string(out),
+       fmt::format("{} latent channels, and a scheduler that {} a predicted variance, want {}",
+                   latent, wanted ? "reads" : "does not read", wanted ? 2 * latent : latent),
+       wanted ? "give scheduler_config a fixed variance_type"
+              : "use the scheduler that the model came with"});
+}
+
+}  // namespace
+
 void CheckUNet::check(Proposal& proposal) const {
+  check_variance(proposal, channels(proposal.facts).latent);
   auto [unet_in, latent] = channels(proposal.facts);
   bool masked = unet_in == 2 * latent + 1;
   if (masked && proposal.task != "inpaint") {

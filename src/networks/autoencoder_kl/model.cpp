@@ -59,6 +59,7 @@ const nn::NetworkInfo& autoencoder_kl_info() {
       },
       .summary = "the variational autoencoder of Stable Diffusion",
       .weights_base = "diffusion_pytorch_model",
+      .role = "autoencoder",
   };
   return info;
 }

@@ -35,6 +35,7 @@ const nn::NetworkInfo& autoencoder_tiny_info() {
       },
       .summary = "the tiny autoencoder TAESD",
       .weights_base = "diffusion_pytorch_model",
+      .role = "autoencoder",
   };
   return info;
 }

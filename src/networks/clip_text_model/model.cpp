@@ -83,6 +83,7 @@ const nn::NetworkInfo& clip_text_model_info() {
       },
       .summary = "the text encoder of CLIP",
       .weights_base = "model",
+      .role = "text_encoder",
   };
   return info;
 }

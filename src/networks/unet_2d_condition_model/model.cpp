@@ -186,6 +186,7 @@ const nn::NetworkInfo& unet_2d_condition_model_info() {
       },
       .summary = "the denoising UNet of Stable Diffusion",
       .weights_base = "diffusion_pytorch_model",
+      .role = "denoiser",
   };
   return info;
 }

@@ -1,4 +1,4 @@
-#include "schedulers/config_text.hpp"
+#include "base/python_json.hpp"
 
 #include "base/error.hpp"
 
@@ -32,9 +32,9 @@ std::string with_nulls(std::string_view text) {
 
 }  // namespace
 
-Json parse_scheduler_config(std::string_view text, const std::string& where) {
-  if (text.size() > max_json_bytes) return parse_json(text, where);  // refused by its size
-  return parse_json(with_nulls(text), where);
+Json parse_python_json(std::string_view text, const std::string& where, size_t max_bytes) {
+  if (text.size() > max_bytes) return parse_json(text, where, max_bytes);  // refused by its size
+  return parse_json(with_nulls(text), where, max_bytes);
 }
 
 }  // namespace omnirt
