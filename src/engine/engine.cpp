@@ -52,6 +52,16 @@ void describe_components(const LoadedPipeline& pipeline, const Backend& backend,
   }
 }
 
+std::vector<Finding> findings_of(const Error& error) {
+  const auto* invalid = dynamic_cast<const InvalidRequest*>(&error);
+  return invalid ? invalid->findings() : std::vector<Finding>{};
+}
+
+OutOfMemory out_of_memory(const std::string& what) {
+  return OutOfMemory("the machine has no more memory for this request (" + what +
+                     "); make fewer or smaller pictures");
+}
+
 void check_block(const Block& block, Proposal& proposal, const LoadedPipeline& pipeline) {
   for (const PortInfo& port : block.ports()) {
     if (port.require) port.require(pipeline, port.name);
@@ -130,38 +140,26 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
                  const RunHooks& hooks, RunReport& report) {
   double start = now_ms();
   report.run_id = new_run_id();
-  auto fail = [&](const Error& error) {
-    report.error = ErrorReport{error.kind(), error.what(), {}};
-    if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error))
-      report.error->findings = invalid->findings();
+  // Enters an error into the report and hands it back to be thrown.
+  auto told = [&](auto error) {
+    report.error = ErrorReport{error.kind(), error.what(), findings_of(error)};
     report.total_ms = now_ms() - start;
+    return error;
   };
   try {
     run_checked(request, options, hooks, report);
   } catch (const Error& error) {
-    fail(error);
+    told(error);
     throw;
   } catch (const std::bad_alloc&) {
-    OutOfMemory error(
-        "the machine has no more memory for this request; make fewer or smaller pictures");
-    fail(error);
-    throw error;
+    throw told(out_of_memory("the allocator has none left"));
   } catch (const c10::Error& thrown) {
     std::string what = thrown.what_without_backtrace();
     // c10 tells of memory that it cannot have by this text alone.
-    if (what.find("not enough memory") != std::string::npos) {
-      OutOfMemory error("the machine has no more memory for this request (" + what +
-                        "); make fewer or smaller pictures");
-      fail(error);
-      throw error;
-    }
-    RunFailed error(what);
-    fail(error);
-    throw error;
+    if (what.find("not enough memory") != std::string::npos) throw told(out_of_memory(what));
+    throw told(RunFailed(what));
   } catch (const std::exception& thrown) {
-    RunFailed error(thrown.what());
-    fail(error);
-    throw error;
+    throw told(RunFailed(thrown.what()));
   }
   report.total_ms = now_ms() - start;
 }

@@ -33,7 +33,9 @@ bool in_family(const Family& family, const std::string& name) {
 // Sets each value that fits; what does not fit is a finding under `where`.
 void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const Json& values,
            Origin origin, const std::string& where) {
-  for (const auto& [name, given] : values.items()) {
+  for (const auto& item : values.items()) {
+    const std::string& name = item.key();
+    const Json& given = item.value();
     auto key = std::ranges::find_if(known, [&](const KeyInfo* k) { return name == k->name; });
     if (key != known.end()) {
       if (given.is_null()) continue;

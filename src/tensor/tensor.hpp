@@ -1,4 +1,5 @@
 #pragma once
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
 namespace omnirt {
