@@ -141,7 +141,7 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
   double start = now_ms();
   report.run_id = new_run_id();
   // Enters an error into the report and hands it back to be thrown.
-  auto told = [&](auto error) {
+  auto told = [&](const auto& error) {
     report.error = ErrorReport{error.kind(), error.what(), findings_of(error)};
     report.total_ms = now_ms() - start;
     return error;
