@@ -121,10 +121,15 @@ void settle_inputs(Proposal& proposal) {
 }
 
 void settle_output(Proposal& proposal) {
-  if (auto output = proposal.config.maybe(keys::output))
-    check_output_file(proposal, *output);
-  else if (auto folder = proposal.config.maybe(keys::output_dir))
-    check_output_dir(proposal, *folder);
+  auto output = proposal.config.maybe(keys::output);
+  auto folder = proposal.config.maybe(keys::output_dir);
+  if (!output && folder) return check_output_dir(proposal, *folder);
+  if (!output) return;
+  check_output_file(proposal, *output);
+  if (folder && proposal.config.find(keys::output_dir.name)->origin == Origin::user) {
+    proposal.warn(
+        {"config.output_dir", *folder, "has no effect beside output", "give one of them"});
+  }
 }
 
 }  // namespace omnirt::validation
