@@ -4,23 +4,17 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <fstream>
 #include <new>
 #include <random>
 
+#include "base/clock.hpp"
 #include "engine/load_component.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
 namespace {
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string new_run_id() {
   std::random_device device;

@@ -4,8 +4,7 @@
 #include <ATen/ops/std.h>
 #include <c10/core/InferenceMode.h>
 
-#include <chrono>
-
+#include "base/clock.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/memory.hpp"
 
@@ -26,12 +25,6 @@ double& stage_ms(StageTimings& timings, Stage stage) {
       return timings.export_ms;
   }
   return timings.export_ms;
-}
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 LatentStats statistics(const Tensor& latents) {

@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <random>
 
 #include "base/nearest.hpp"
+#include "io/system_memory.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/presets.hpp"
 #include "pipeline/validate.hpp"
@@ -68,17 +68,8 @@ void check_dtype(Proposal& proposal) {
   }
 }
 
-double available_ram_gb() {
-  std::ifstream file("/proc/meminfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) / (1 << 20);
-  }
-  return 1e9;
-}
-
 void check_memory(Proposal& proposal) {
-  double available = available_ram_gb(), wanted = proposal.spec->resource_hint.min_ram_gb;
+  double available = io::available_memory_gb(), wanted = proposal.spec->resource_hint.min_ram_gb;
   if (available >= wanted) return;
   proposal.error(
       {"model", proposal.spec->id,

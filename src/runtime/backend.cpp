@@ -1,26 +1,9 @@
 #include "runtime/backend.hpp"
 
-#include <fmt/format.h>
-
-#include <chrono>
-
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace omnirt {
-namespace {
-
-class Stopwatch {
- public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
 
 void Backend::register_override(std::string name, std::function<void(ops::OpTable&)> add) {
   overrides_.push_back({std::move(name), std::move(add)});
@@ -30,7 +13,7 @@ WrappedComponent Backend::wrap_module(const std::string& component) {
   WrappedComponent wrapped{nullptr, {component, {}}};
   auto attempt = [&](const char* level, auto&& make) {
     if (wrapped.ops) return;
-    Stopwatch watch;
+    double start = now_ms();
     Attempt result{level, false, "", false, 0};
     try {
       result.reason = make(wrapped.ops);
@@ -38,7 +21,7 @@ WrappedComponent Backend::wrap_module(const std::string& component) {
     } catch (const std::exception& error) {
       result.reason = error.what();
     }
-    result.ms = watch.ms();
+    result.ms = now_ms() - start;
     wrapped.timeline.attempts.push_back(std::move(result));
   };
   using Table = std::shared_ptr<const ops::OpTable>;

@@ -1,9 +1,7 @@
 #include "backends/cpu/cpu_backend.hpp"
 
-#include <fstream>
-#include <string>
-
 #include "base/error.hpp"
+#include "io/system_memory.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -35,12 +33,7 @@ MemoryStats CpuBackend::memory_stats() const {
 }
 
 double CpuBackend::available_memory_gb() const {
-  std::ifstream file("/proc/meminfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) / (1 << 20);
-  }
-  return 0;
+  return io::available_memory_gb();
 }
 
 }  // namespace omnirt

@@ -1,0 +1,13 @@
+#pragma once
+#include <chrono>
+
+namespace omnirt {
+
+// Milliseconds of a clock that never goes back, for the differences between two readings.
+inline double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace omnirt
