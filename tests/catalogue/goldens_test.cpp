@@ -100,6 +100,11 @@ struct Case {
   bool emoji = false;
 };
 
+// How test listings name a case.
+void PrintTo(const Case& golden, std::ostream* out) {
+  *out << golden.name;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/emoji"))) {

@@ -22,6 +22,11 @@ struct BadRequest {
   std::vector<const char*> told;
 };
 
+// How test listings name a case.
+void PrintTo(const BadRequest& bad, std::ostream* out) {
+  *out << bad.name;
+}
+
 const std::vector<BadRequest>& bad_requests() {
   static const std::vector<BadRequest> all{
       {"empty_object", R"({})", {"inputs.prompt", "missing"}},
