@@ -2,14 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "engine/session.hpp"
+
 namespace omnirt::cli {
 
 // Each adds a subcommand and sets `run` to what it does when it is the one given; `run` returns the
 // exit code.
 using Run = std::function<int()>;
-void add_generate(CLI::App& app, Run& run);
-void add_validate(CLI::App& app, Run& run);
-void add_models(CLI::App& app, Run& run);
+void add_generate(CLI::App& app, Run& run, Session& session);
+void add_validate(CLI::App& app, Run& run, Session& session);
+void add_models(CLI::App& app, Run& run, Session& session);
 void add_inspect(CLI::App& app, Run& run);
 void add_sheet(CLI::App& app, Run& run);
 void add_completions(CLI::App& app, Run& run);

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
 #include "cli/options.hpp"
@@ -41,7 +40,7 @@ class InterruptGuard {
 };
 
 struct GenerateFlags {
-  std::unique_ptr<Session> session;
+  Session* session = nullptr;
   std::unique_ptr<RequestOptions> options;
   std::string report_path;
   bool dry_run = false;
@@ -107,9 +106,9 @@ int validate(const GenerateFlags& flags) {
 
 }  // namespace
 
-void add_generate(CLI::App& app, Run& run) {
+void add_generate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
-  flags->session = make_session(/*single_run=*/true);
+  flags->session = &session;
   CLI::App* command = app.add_subcommand("generate", "make pictures from a request");
   flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
   command->add_flag("--dry-run", flags->dry_run,
@@ -120,9 +119,9 @@ void add_generate(CLI::App& app, Run& run) {
   command->callback([flags, &run] { run = [flags] { return generate(*flags); }; });
 }
 
-void add_validate(CLI::App& app, Run& run) {
+void add_validate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
-  flags->session = make_session(/*single_run=*/true);
+  flags->session = &session;
   CLI::App* command = app.add_subcommand("validate", "check a request without running it");
   flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
   command->add_flag("--json", flags->json, "print the result as JSON");

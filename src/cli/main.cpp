@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
 #include "io/startup_pages.hpp"
@@ -21,10 +22,11 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
 int run(int argc, char** argv) {
   CLI::App app("runs diffusion models: pictures from words", "omnirt");
   app.require_subcommand(1);
+  auto session = omnirt::make_session(/*single_run=*/true);
   omnirt::cli::Run command;
-  omnirt::cli::add_generate(app, command);
-  omnirt::cli::add_validate(app, command);
-  omnirt::cli::add_models(app, command);
+  omnirt::cli::add_generate(app, command, *session);
+  omnirt::cli::add_validate(app, command, *session);
+  omnirt::cli::add_models(app, command, *session);
   omnirt::cli::add_inspect(app, command);
   omnirt::cli::add_sheet(app, command);
   omnirt::cli::add_completions(app, command);

@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 
 namespace omnirt::cli {
@@ -83,9 +82,8 @@ void print_model(const Json& model, bool workflows) {
   }
 }
 
-int models(const ModelsFlags& flags) {
-  auto session = make_session();
-  Json document = flags.id.empty() ? session->models() : session->model(flags.id);
+int models(const ModelsFlags& flags, const Session& session) {
+  Json document = flags.id.empty() ? session.models() : session.model(flags.id);
   if (flags.format == "json") {
     fmt::print("{}\n", document.dump(2));
   } else if (flags.id.empty()) {
@@ -103,14 +101,15 @@ int models(const ModelsFlags& flags) {
 
 }  // namespace
 
-void add_models(CLI::App& app, Run& run) {
+void add_models(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<ModelsFlags>();
   CLI::App* command = app.add_subcommand("models", "list the models, or tell of one");
   command->add_option("id", flags->id, "a model's id");
   command->add_option("--format", flags->format, "text, json or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}));
   command->add_flag("--workflows", flags->workflows, "the blocks of each task");
-  command->callback([flags, &run] { run = [flags] { return models(*flags); }; });
+  command->callback(
+      [flags, &run, &session] { run = [flags, &session] { return models(*flags, session); }; });
 }
 
 }  // namespace omnirt::cli

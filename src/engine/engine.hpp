@@ -28,7 +28,6 @@ class Engine {
            RunReport& report);
 
  private:
-  struct Loaded;
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
                   std::shared_ptr<LoadedPipeline>& into);
   void run_checked(const GenerateRequest& request, const ValidateOptions& options,

@@ -8,10 +8,6 @@ void Frame::enter(const Block* block, const Condition* condition) {
   renames_ = condition ? condition->renames : std::map<std::string, std::string>{};
 }
 
-void Frame::drop(const std::string& name) {
-  for (auto& [condition, values] : values_) values.erase(name);
-}
-
 const std::any* Frame::find_any(const std::string& name, const std::string& condition) const {
   auto renamed = renames_.find(name);
   const std::string& wanted = renamed == renames_.end() ? name : renamed->second;

@@ -104,7 +104,6 @@ class Frame {
   const T* peek(const std::string& name, const std::string& condition = "") const {
     return find<T>(name, condition);
   }
-  void drop(const std::string& name);
 
  private:
   void check(const Port& port) const {

@@ -115,31 +115,4 @@ Plan make_plan(const BlockList& blocks, const Facts& facts,
   return plan;
 }
 
-std::vector<Workflow> workflows(const BlockList& blocks, const Facts& facts,
-                                const std::vector<Condition>& conditions) {
-  std::set<std::string> names;
-  for (const auto& block : blocks)
-    names.insert(block->trigger().inputs().begin(), block->trigger().inputs().end());
-  std::vector<std::string> list(names.begin(), names.end());
-  std::vector<Workflow> found;
-  for (size_t bits = 0; bits < (size_t{1} << std::min<size_t>(list.size(), 10)); ++bits) {
-    Facts given = facts;
-    given.inputs.clear();
-    for (size_t i = 0; i < list.size(); ++i) {
-      if (bits >> i & 1) given.inputs.insert(list[i]);
-    }
-    Plan plan = make_plan(blocks, given, conditions);
-    // A set of inputs counts when each of them is taken, and each that a block needs by trigger is
-    // given.
-    bool taken = std::ranges::all_of(
-        given.inputs, [&](const auto& name) { return plan.find_input(name) != nullptr; });
-    bool complete = std::ranges::all_of(plan.inputs, [&](const RequestInput& input) {
-      return !input.required || !names.contains(input.name) || given.inputs.contains(input.name);
-    });
-    if (taken && complete && plan.problems.empty())
-      found.push_back({given.inputs, std::move(plan)});
-  }
-  return found;
-}
-
 }  // namespace omnirt

@@ -35,12 +35,4 @@ struct Plan {
 Plan make_plan(const BlockList& blocks, const Facts& facts,
                const std::vector<Condition>& conditions);
 
-// The distinct workflows that the triggers allow over the inputs they look at: input set -> plan.
-struct Workflow {
-  std::set<std::string> given;
-  Plan plan;
-};
-std::vector<Workflow> workflows(const BlockList& blocks, const Facts& facts,
-                                const std::vector<Condition>& conditions);
-
 }  // namespace omnirt

@@ -77,6 +77,14 @@ void check_memory(Proposal& proposal) {
        "free memory, or choose a smaller model"});
 }
 
+// What the request's preset sets for its task and model; nothing without a preset.
+Json values_of_preset(const Proposal& proposal) {
+  const Json& user = proposal.request.config;
+  auto preset = user.find(keys::preset.name);
+  if (preset == user.end() || !preset->is_string()) return Json::object();
+  return preset_values(preset->get<std::string>(), proposal.task, proposal.spec->id);
+}
+
 void draw_seed(Proposal& proposal) {
   if (proposal.config.find(keys::seed.name)) return;
   std::random_device device;
@@ -93,11 +101,7 @@ void settle_config(Proposal& proposal) {
   }
   const Json& user = proposal.request.config;
   merge(proposal, known, proposal.spec->default_config, Origin::model, "model.default_config.");
-  std::string preset = user.contains("preset") && user["preset"].is_string()
-                           ? user["preset"].get<std::string>()
-                           : "";
-  merge(proposal, known, preset_values(preset, proposal.task, proposal.spec->id), Origin::preset,
-        "preset.");
+  merge(proposal, known, values_of_preset(proposal), Origin::preset, "preset.");
   merge(proposal, known, user, Origin::user, "config.");
   draw_seed(proposal);
   if (!proposal.request.guider.empty()) {
@@ -115,10 +119,7 @@ void settle_guider(Proposal& proposal) {
   const Json& user = proposal.request.config;
   if (config.empty()) {
     Json merged = proposal.spec->default_config;
-    if (user.contains("preset") && user["preset"].is_string()) {
-      merged.update(
-          preset_values(user["preset"].get<std::string>(), proposal.task, proposal.spec->id));
-    }
+    merged.update(values_of_preset(proposal));
     merged.update(user);
     config["type"] = "cfg";
     for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::guidance_scale),

@@ -54,22 +54,10 @@ Tensor Weight::view() const {
       const_cast<std::byte*>(data), shape, [keep = owner](void*) {}, options);
 }
 
-Tensor Weight::as(at::ScalarType wanted) const {
-  if (scalar_type(dtype) == wanted) return view();
-  Tensor converted = view().to(wanted);
-  if (release) release();
-  return converted;
-}
-
 void WeightStore::add(std::string name, Weight weight) {
   auto [it, fresh] = weights_.try_emplace(std::move(name), nullptr);
   ensure(fresh, "weight '{}' was added twice", it->first);
   it->second = std::make_shared<const Weight>(std::move(weight));
-}
-
-const Weight* WeightStore::find(const std::string& name) const {
-  auto it = weights_.find(name);
-  return it == weights_.end() ? nullptr : it->second.get();
 }
 
 size_t WeightStore::bytes() const {

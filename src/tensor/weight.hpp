@@ -25,9 +25,6 @@ struct Weight {
 
   // A tensor over the bytes, nothing copied. Must not be written to.
   Tensor view() const;
-  // The values as `dtype`: the view itself where that is the stored type and aligned, else a
-  // converted copy.
-  Tensor as(at::ScalarType dtype) const;
 };
 
 // The weights of one component by the names its network uses. Immutable once filled; shared by all
@@ -35,7 +32,6 @@ struct Weight {
 class WeightStore {
  public:
   void add(std::string name, Weight weight);
-  const Weight* find(const std::string& name) const;
   const std::map<std::string, std::shared_ptr<const Weight>>& all() const { return weights_; }
   // Stored bytes of all weights.
   size_t bytes() const;
