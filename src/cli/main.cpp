@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   omnirt::cli::Run command;
   omnirt::cli::add_generate(app, command, *session);
   omnirt::cli::add_validate(app, command, *session);
+  omnirt::cli::add_bench(app, command, *session);
   omnirt::cli::add_models(app, command, *session);
   omnirt::cli::add_inspect(app, command);
   omnirt::cli::add_sheet(app, command);

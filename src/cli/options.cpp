@@ -91,7 +91,11 @@ Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) cons
 }
 
 GenerateRequest RequestOptions::request() const {
-  GenerateRequest request = file_.empty() ? GenerateRequest{} : load_request(file_);
+  return request(GenerateRequest{});
+}
+
+GenerateRequest RequestOptions::request(GenerateRequest base) const {
+  GenerateRequest request = file_.empty() ? std::move(base) : load_request(file_);
   if (!task_.empty()) request.task = checked_text("task", task_);
   if (!model_.empty()) request.model = checked_text("model", model_);
   if (!backend_.empty()) request.backend = checked_text("backend", backend_);

@@ -18,6 +18,8 @@ class RequestOptions {
 
   // The request of `-f`, with the flags that were given over it. Throws InvalidRequest.
   GenerateRequest request() const;
+  // The same, over `base` where no `-f` is given.
+  GenerateRequest request(GenerateRequest base) const;
   bool strict() const { return strict_; }
 
  private:

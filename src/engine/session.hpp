@@ -43,6 +43,8 @@ class Session {
   Json models() const;
   // One model (aliases followed); throws UnknownModel.
   Json model(const std::string& id) const;
+  // More runs follow: what was made single_run at first holds on to its components from now on.
+  void keep_components() { single_run_ = false; }
   Engine& engine() { return *engine_; }
 
  private:

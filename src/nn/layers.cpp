@@ -12,7 +12,8 @@ Linear::Linear(Module* parent, const std::string& name, int64_t in, int64_t out,
 
 Tensor Linear::forward(Context& cx, const Tensor& x, ops::Activation activation,
                        const Tensor* residual) const {
-  return cx.ops().linear(cx, {x, cx[weight], cx.maybe(bias), activation, residual});
+  return cx.ops().linear(cx,
+                         {x, cx[weight], cx.maybe(bias), activation, residual, cx.packing(weight)});
 }
 
 Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
@@ -28,7 +29,7 @@ Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
 Tensor Conv2d::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogue) const {
   return cx.ops().conv2d(
       cx, {x, cx[weight], cx.maybe(bias), options_.stride, options_.padding, epilogue.activation,
-           epilogue.residual, epilogue.upsample_to, epilogue.sample_bias});
+           epilogue.residual, epilogue.upsample_to, epilogue.sample_bias, cx.packing(weight)});
 }
 
 GroupNorm::GroupNorm(Module* parent, const std::string& name, int64_t groups, int64_t channels,
@@ -62,7 +63,7 @@ Embedding::Embedding(Module* parent, const std::string& name, int64_t entries, i
 }
 
 Tensor Embedding::forward(Context& cx, const Tensor& indices) const {
-  return cx.ops().embedding(cx, {indices, cx[weight]});
+  return cx.ops().embedding(cx, {indices, cx[weight], cx.dtype()});
 }
 
 }  // namespace omnirt::nn

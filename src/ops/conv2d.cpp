@@ -27,7 +27,8 @@ Tensor Conv2d::reference(const Conv2d& args) {
   if (!even) x = at::constant_pad_nd(x, args.padding);
   std::array<int64_t, 2> padding{even ? top : 0, even ? left : 0};
   auto bias = args.bias ? std::optional<Tensor>(*args.bias) : std::nullopt;
-  Tensor y = at::conv2d(x, args.weight, bias, {args.stride, args.stride}, padding);
+  Tensor y =
+      at::conv2d(x, args.weight.to(x.scalar_type()), bias, {args.stride, args.stride}, padding);
   if (args.sample_bias) y.add_(args.sample_bias->unsqueeze(-1).unsqueeze(-1));
   if (args.residual) y.add_(*args.residual);
   return activate_in_place(std::move(y), args.activation);

@@ -3,6 +3,7 @@
 
 #include "ops/activation.hpp"
 #include "ops/op.hpp"
+#include "ops/packing.hpp"
 
 namespace omnirt::ops {
 
@@ -23,6 +24,7 @@ struct Conv2d {
   std::array<int64_t, 2> upsample_to{0, 0};
   // {B, O}: a bias of each sample, as a time embedding is.
   const Tensor* sample_bias = nullptr;
+  PackSlot* pack = nullptr;  // where kernels keep further forms of the weight; null: nowhere
   static Shape shape(const Conv2d& args);
   static Tensor reference(const Conv2d& args);
 };

@@ -17,7 +17,8 @@ Shape Embedding::shape(const Embedding& args) {
 }
 
 Tensor Embedding::reference(const Embedding& args) {
-  return at::embedding(args.weight, args.x);
+  Tensor rows = at::embedding(args.weight, args.x);
+  return args.dtype ? rows.to(*args.dtype) : rows;
 }
 
 Tensor TimestepEmbedding::reference(const TimestepEmbedding& args) {

@@ -1,13 +1,17 @@
 #pragma once
+#include <optional>
+
 #include "ops/op.hpp"
 
 namespace omnirt::ops {
 
-// Rows of a table. x (indices) {..} int64, weight {V, D}; y {.., D}. Indices must lie in the table.
+// Rows of a table. x (indices) {..} int64, weight {V, D}; y {.., D}, in `dtype` where the table is
+// stored in another. Indices must lie in the table.
 struct Embedding {
   static constexpr const char* name = "embedding";
   const Tensor& x;
   const Tensor& weight;
+  std::optional<at::ScalarType> dtype = std::nullopt;
   static const Tensor& like(const Embedding& args) { return args.weight; }
   static Shape shape(const Embedding& args);
   static Tensor reference(const Embedding& args);

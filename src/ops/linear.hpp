@@ -1,11 +1,13 @@
 #pragma once
 #include "ops/activation.hpp"
 #include "ops/op.hpp"
+#include "ops/packing.hpp"
 
 namespace omnirt::ops {
 
 // y = act(x weight^T + bias + residual). x {..., in}, weight {out, in}, bias {out}, residual and y
-// {..., out}.
+// {..., out}. The weight may be stored in a narrower type than x is computed in (fp16 or bf16
+// beside fp32); it is widened, exactly.
 struct Linear {
   static constexpr const char* name = "linear";
   const Tensor& x;
@@ -13,8 +15,21 @@ struct Linear {
   const Tensor* bias = nullptr;
   Activation activation = Activation::none;
   const Tensor* residual = nullptr;
+  PackSlot* pack = nullptr;  // where kernels keep further forms of the weight; null: nowhere
   static Shape shape(const Linear& args);
   static Tensor reference(const Linear& args);
+};
+
+// y = a * gelu(b), where a and b are the halves of x weight^T + bias (Shazeer 2020, arXiv
+// 2002.05202). x {..., in}, weight {2 out, in}, bias {2 out}; y {..., out}.
+struct GatedLinear {
+  static constexpr const char* name = "gated_linear";
+  const Tensor& x;
+  const Tensor& weight;
+  const Tensor* bias = nullptr;
+  PackSlot* pack = nullptr;
+  static Shape shape(const GatedLinear& args);
+  static Tensor reference(const GatedLinear& args);
 };
 
 }  // namespace omnirt::ops

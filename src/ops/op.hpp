@@ -20,6 +20,8 @@ class Caller {
   virtual void kernel_failed(const char* op, const std::string& kernel, const char* reason) = 0;
   // Called before an op runs, with its output's shape; for traces and dry forwards.
   virtual void on_op(const char* op, const Shape& output) = 0;
+  // Called when the op just told has run, with what computed it: a kernel's name, or "reference".
+  virtual void on_computed(const char* by) = 0;
 };
 
 // A faster way to compute an op, brought by a backend. `Args` is the op's argument struct.
@@ -43,12 +45,16 @@ class Op {
     for (const Kernel<Args>& kernel : kernels_) {
       if (!kernel.accepts(args)) continue;
       try {
-        return kernel.run(args);
+        Tensor y = kernel.run(args);
+        caller.on_computed(kernel.name.c_str());
+        return y;
       } catch (const std::exception& error) {
         caller.kernel_failed(Args::name, kernel.name, error.what());
       }
     }
-    return Args::reference(args);
+    Tensor y = Args::reference(args);
+    caller.on_computed("reference");
+    return y;
   }
 
   void add(Kernel<Args> kernel) { kernels_.push_back(std::move(kernel)); }

@@ -16,6 +16,7 @@ struct OpTable {
   Op<Activate> activate;
   Op<Geglu> geglu;
   Op<Linear> linear;
+  Op<GatedLinear> gated_linear;
   Op<Conv2d> conv2d;
   Op<GroupNorm> group_norm;
   Op<LayerNorm> layer_norm;

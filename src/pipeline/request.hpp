@@ -24,7 +24,9 @@ struct GenerateRequest {
 // Reads a request from its JSON form. Throws InvalidRequest with every finding: wrong types,
 // unknown fields.
 GenerateRequest parse_request(const Json& json);
-// Reads a request file, JSON or YAML by its content; "-" is standard input.
+// A file's values, JSON or YAML by its content; "-" is standard input.
+Json load_document(const std::string& path);
+// Reads a request file, as load_document reads it.
 GenerateRequest load_request(const std::string& path);
 // YAML as the JSON that it means: unquoted true/false, null and numbers become those; everything
 // else is text.

@@ -91,11 +91,15 @@ Json parse_yaml(const std::string& text, const std::string& where) {
   }
 }
 
-GenerateRequest load_request(const std::string& path) {
+Json load_document(const std::string& path) {
   std::string where = path == "-" ? "standard input" : path;
   std::string text = path == "-" ? read_standard_input() : io::read_file(path, max_request_bytes);
-  return parse_request(looks_like_json(text) ? parse_json(text, where, max_request_bytes)
-                                             : parse_yaml(text, where));
+  return looks_like_json(text) ? parse_json(text, where, max_request_bytes)
+                               : parse_yaml(text, where);
+}
+
+GenerateRequest load_request(const std::string& path) {
+  return parse_request(load_document(path));
 }
 
 }  // namespace omnirt

@@ -1,12 +1,35 @@
 #include "runtime/binding.hpp"
 
+#include <algorithm>
+
 #include "base/ensure.hpp"
 
 namespace omnirt {
+namespace {
 
-Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, ComputeForm form)
+// The types that kernels widen inside a product.
+bool readable_as_stored(at::ScalarType dtype) {
+  return dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
+}
+
+// What packed forms may take where nobody says: small models all that helps, large ones a sixteenth
+// of their weights.
+constexpr size_t least_pack_limit = size_t{64} << 20;
+constexpr size_t most_packed_share = 16;
+
+}  // namespace
+
+Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form)
     : form_(form) {
-  for (auto& weight : weights) slots_.emplace_back().weight = std::move(weight);
+  budget_.policy = form.pack;
+  budget_.quantization = form.quantization;
+  size_t stored = 0;
+  for (auto& weight : weights) {
+    stored += weight->bytes;
+    slots_.emplace_back(std::move(weight), budget_);
+  }
+  budget_.limit_bytes =
+      form.pack_limit_bytes.value_or(std::max(least_pack_limit, stored / most_packed_share));
 }
 
 const Tensor& Binding::operator[](const Param& param) const {
@@ -18,15 +41,28 @@ const Tensor& Binding::operator[](const Param& param) const {
 
 void Binding::make(const Slot& slot) const {
   Tensor stored = slot.weight->view();
-  bool floating = at::isFloatingType(stored.scalar_type());
-  Tensor tensor = floating ? stored.to(form_.dtype) : stored;
-  if (form_.channels_last && tensor.dim() == 4)
-    tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
+  Tensor tensor = formed(stored);
   if (tensor.data_ptr() != stored.data_ptr()) {
     converted_bytes_ += tensor.nbytes();
     if (slot.weight->release) slot.weight->release();
   }
   slot.tensor = std::move(tensor);
+}
+
+Tensor Binding::formed(const Tensor& stored) const {
+  if (!at::isFloatingType(stored.scalar_type())) return stored;
+  // Vectors are small, and read whole by every kernel.
+  bool matrix = stored.dim() >= 2;
+  if (form_.as_stored && matrix && readable_as_stored(stored.scalar_type())) return stored;
+  Tensor tensor = stored.to(form_.dtype);
+  bool reorder = form_.channels_last && !form_.as_stored && tensor.dim() == 4;
+  return reorder ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
+}
+
+void Binding::release_pages() const {
+  for (const Slot& slot : slots_) {
+    if (slot.weight->release) slot.weight->release();
+  }
 }
 
 }  // namespace omnirt

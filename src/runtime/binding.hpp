@@ -2,41 +2,60 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "ops/packing.hpp"
 #include "runtime/param.hpp"
 #include "tensor/weight.hpp"
 
 namespace omnirt {
 
-// What turns a stored weight into the form that the ops compute with. Today: the compute dtype;
-// packed forms and adapter overlays are further forms of the same weight, keyed by it.
+// What turns a stored weight into the form that the ops compute with. Packed forms and adapter
+// overlays are further forms of the same weight, keyed by it.
 struct ComputeForm {
   at::ScalarType dtype = at::kFloat;
-  bool channels_last = false;  // 4-d weights in NHWC order, as the activations are
+  bool channels_last = false;  // activations; and 4-d weights too, unless as_stored
+  // Matrices and filters in the type and order of the file, for kernels that widen and reorder
+  // them inside the product: no second copy of them is made.
+  bool as_stored = false;
+  ops::PackPolicy pack = ops::PackPolicy::never;
+  std::optional<size_t> pack_limit_bytes = std::nullopt;  // for PackPolicy::automatic
+  ops::Quantization quantization = ops::Quantization::none;
 };
 
 // parameter -> weight in its compute form. A form is made when a parameter is first used and kept;
 // a weight that is stored in the compute form already is used where it lies. Shared by threads.
 class Binding {
  public:
-  Binding(std::vector<std::shared_ptr<const Weight>> weights, ComputeForm form);
+  Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form);
 
   const Tensor& operator[](const Param& param) const;
+  // Where kernels keep further forms of a parameter's weight.
+  ops::PackSlot* packing(const Param& param) const { return &slots_[param.index].pack; }
   const ComputeForm& form() const { return form_; }
   // Bytes of the compute forms made so far that are not the file's own.
   size_t converted_bytes() const { return converted_bytes_.load(); }
+  // Bytes of the packed forms that kernels keep.
+  size_t packed_bytes() const { return budget_.used_bytes.load(); }
+  // Gives the memory behind the stored weights back (pages of mapped files), which stay readable.
+  void release_pages() const;
 
  private:
   struct Slot {
+    Slot(std::shared_ptr<const Weight> stored, ops::PackBudget& budget)
+        : weight(std::move(stored)), pack(budget, weight->release) {}
     std::shared_ptr<const Weight> weight;
+    mutable ops::PackSlot pack;
     mutable std::once_flag made;
     mutable Tensor tensor;
   };
   void make(const Slot& slot) const;
+  Tensor formed(const Tensor& stored) const;
 
-  std::deque<Slot> slots_;
   ComputeForm form_;
+  mutable ops::PackBudget budget_;
+  std::deque<Slot> slots_;
   mutable std::atomic<size_t> converted_bytes_{0};
 };
 

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include "base/clock.hpp"
+
 namespace omnirt {
 
 Context::Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options)
@@ -25,7 +27,15 @@ void Context::kernel_failed(const char* op, const std::string& kernel, const cha
 }
 
 void Context::on_op(const char* op, const ops::Shape& output) {
-  if (options_.trace) options_.trace->push_back({segment_, op, output});
+  if (!options_.trace) return;
+  options_.trace->push_back({segment_, op, output, "", 0});
+  op_start_ms_ = now_ms();
+}
+
+void Context::on_computed(const char* by) {
+  if (!options_.trace) return;
+  options_.trace->back().by = by;
+  options_.trace->back().ms = now_ms() - op_start_ms_;
 }
 
 void Context::enter(const std::string& path) {

@@ -15,6 +15,8 @@ struct OpRecord {
   std::string segment;
   std::string op;
   ops::Shape output;
+  std::string by;  // the kernel, or "reference"; "" when dry
+  double ms = 0;
 };
 
 // A kernel that threw, and was passed over.
@@ -43,6 +45,10 @@ class Context final : public ops::Caller {
   const Tensor& operator[](const Param& param);
   // Null for a parameter that the layer was built without.
   const Tensor* maybe(const Param& param) { return param ? &(*this)[param] : nullptr; }
+  // Where kernels keep further forms of a weight; null when dry.
+  ops::PackSlot* packing(const Param& param) const {
+    return options_.dry ? nullptr : binding_->packing(param);
+  }
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
   RunState* state() { return options_.state; }
@@ -58,6 +64,7 @@ class Context final : public ops::Caller {
   bool dry() const override { return options_.dry; }
   void kernel_failed(const char* op, const std::string& kernel, const char* reason) override;
   void on_op(const char* op, const ops::Shape& output) override;
+  void on_computed(const char* by) override;
 
  private:
   void enter(const std::string& path);
@@ -66,6 +73,7 @@ class Context final : public ops::Caller {
   std::shared_ptr<const Binding> binding_;
   Options options_;
   std::string segment_;
+  double op_start_ms_ = 0;
   std::map<size_t, Tensor> dry_weights_;
 };
 

@@ -29,6 +29,30 @@ TEST(Linear, TakesInputsOfAnyLayout) {
   expect_close(computed(ops::Linear{x, weight}), computed(ops::Linear{x.contiguous(), weight}));
 }
 
+TEST(Linear, WidensAWeightThatIsStoredInANarrowerType) {
+  Tensor x = numbers({3, 7}), weight = numbers({5, 7}, 2), bias = numbers({5}, 3);
+  for (at::ScalarType stored : {at::kHalf, at::kBFloat16}) {
+    Tensor narrow = weight.to(stored), wide = narrow.to(at::kFloat);
+    EXPECT_TRUE(
+        computed(ops::Linear{x, narrow, &bias}).equal(ops::Linear::reference({x, wide, &bias})));
+  }
+}
+
+TEST(GatedLinear, GatesOneHalfByTheOther) {
+  Tensor x = numbers({2, 3, 7}), weight = numbers({10, 7}, 2), bias = numbers({10}, 3);
+  Tensor both = at::matmul(x.to(at::kDouble), weight.to(at::kDouble).t()) + bias;
+  auto halves = both.chunk(2, -1);
+  expect_close(computed(ops::GatedLinear{x, weight, &bias}),
+               halves[0] * ops::activate(halves[1], Activation::gelu));
+}
+
+TEST(Embedding, IsInTheTypeThatIsAskedFor) {
+  Tensor table = numbers({10, 4}).to(at::kHalf), ids = at::tensor({3, 0}, at::kLong);
+  Tensor rows = computed(ops::Embedding{ids, table, at::kFloat});
+  EXPECT_EQ(rows.scalar_type(), at::kFloat);
+  EXPECT_TRUE(rows[0].equal(table[3].to(at::kFloat)));
+}
+
 TEST(GroupNorm, NormalisesEachGroupOfEachSample) {
   for (auto [batch, channels, groups, height, width] : {std::array<int64_t, 5>{1, 4, 4, 1, 3},
                                                         {2, 8, 4, 5, 3},

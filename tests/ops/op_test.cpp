@@ -7,12 +7,13 @@ namespace {
 
 struct Listener final : ops::Caller {
   bool is_dry = false;
-  std::vector<std::string> called, failed;
+  std::vector<std::string> called, failed, computed_by;
   bool dry() const override { return is_dry; }
   void kernel_failed(const char*, const std::string& kernel, const char*) override {
     failed.push_back(kernel);
   }
   void on_op(const char* op, const ops::Shape&) override { called.emplace_back(op); }
+  void on_computed(const char* by) override { computed_by.emplace_back(by); }
 };
 
 TEST(Op, UsesTheFirstKernelThatAccepts) {
@@ -37,6 +38,7 @@ TEST(Op, FallsBackWhenAKernelThrowsAndSaysSo) {
   Tensor x = at::ones({3});
   EXPECT_EQ(op(listener, {x, 2, 1})[0].item<float>(), 3);
   EXPECT_EQ(listener.failed, std::vector<std::string>{"broken"});
+  EXPECT_EQ(listener.computed_by, std::vector<std::string>{"reference"});
 }
 
 TEST(Op, HasNoStorageWhenDry) {

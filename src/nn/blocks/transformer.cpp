@@ -19,8 +19,8 @@ GEGLU::GEGLU(Module* parent, const std::string& name, int64_t dim, int64_t inner
     : Module(parent, name), proj(this, "proj", dim, 2 * inner) {}
 
 Tensor GEGLU::forward(Context& cx, const Tensor& x) const {
-  Tensor halves = proj.forward(cx, x);
-  return cx.ops().geglu(cx, {halves});
+  return cx.ops().gated_linear(
+      cx, {x, cx[proj.weight], cx.maybe(proj.bias), cx.packing(proj.weight)});
 }
 
 FeedForwardNet::FeedForwardNet(Module* parent, const std::string& name, int64_t dim, int64_t inner)

@@ -24,7 +24,8 @@ PixelLinear::PixelLinear(Module* parent, const std::string& name, int64_t in, in
 
 Tensor PixelLinear::forward(Context& cx, const Tensor& x, const Tensor* residual) const {
   Tensor matrix = cx[weight].view({weight.shape[0], weight.shape[1]});
-  return cx.ops().linear(cx, {x, matrix, &cx[bias], ops::Activation::none, residual});
+  return cx.ops().linear(
+      cx, {x, matrix, &cx[bias], ops::Activation::none, residual, cx.packing(weight)});
 }
 
 Transformer2DModel::Transformer2DModel(Module* parent, const std::string& name, int64_t channels,

@@ -1,0 +1,176 @@
+#include "backends/cpu/kernels.hpp"
+#include "backends/cpu/simd/conv_direct.hpp"
+#include "backends/cpu/simd/int8.hpp"
+#include "backends/cpu/simd/winograd.hpp"
+#include "backends/cpu/tensors.hpp"
+
+namespace omnirt::cpu {
+namespace {
+
+// Transformed filters take four times the memory of the stored ones; they pay where a map has so
+// few tiles that transforming them at each call shows.
+constexpr int64_t most_pixels_worth_packing = 16 * 16;
+
+bool takes(const ops::Conv2d& args) {
+  return is_fp32(args.x) && args.x.dim() == 4 && args.x.numel() > 0 &&
+         is_stored_weight(args.weight) && args.weight.size(1) == args.x.size(1) &&
+         is_fp32_or_absent(args.bias) && is_fp32_or_absent(args.residual) &&
+         is_fp32_or_absent(args.sample_bias);
+}
+
+// {H W C, W C, C} of a channels-last tensor.
+ConvStrides strides_of(const Tensor& x) {
+  int64_t pixel = x.size(1), row = x.size(3) * pixel;
+  return {x.size(2) * row, row, pixel};
+}
+
+WinogradShape shape_of(const ops::Conv2d& args) {
+  auto [left, right, top, bottom] = args.padding;
+  return {.batch = args.x.size(0),
+          .in_channels = args.x.size(1),
+          .out_channels = args.weight.size(0),
+          .in_height = args.x.size(2),
+          .in_width = args.x.size(3),
+          .up_height = args.upsample_to[0],
+          .up_width = args.upsample_to[1],
+          .left = left,
+          .right = right,
+          .top = top,
+          .bottom = bottom};
+}
+
+// The tensors of one call in channels-last order, held while a kernel works on their memory.
+struct Call {
+  explicit Call(const ops::Conv2d& args)
+      : x(in_channels_last(args.x)),
+        residual(args.residual ? in_channels_last(*args.residual) : Tensor()),
+        sample_bias(args.sample_bias ? args.sample_bias->contiguous() : Tensor()),
+        y(new_channels_last(ops::Conv2d::shape(args), args.x)),
+        epilogue{.bias = data_or_null(args.bias),
+                 .sample_bias = args.sample_bias ? sample_bias.const_data_ptr<float>() : nullptr,
+                 .sample_bias_stride = args.weight.size(0),
+                 .residual = args.residual ? residual.const_data_ptr<float>() : nullptr,
+                 .residual_strides = strides_of(y),
+                 .activation = activation(args.activation)} {}
+
+  ConvInput input() const { return {x.const_data_ptr<float>(), strides_of(x)}; }
+
+  Tensor x, residual, sample_bias, y;
+  ConvEpilogue epilogue;
+};
+
+bool accepts_winograd(const ops::Conv2d& args) {
+  return takes(args) && args.stride == 1 && args.weight.size(2) == 3 && args.weight.size(3) == 3 &&
+         choose_conv3x3(shape_of(args)) != ConvChoice::direct;
+}
+
+Tensor run_winograd(const ops::Conv2d& args) {
+  Call call(args);
+  WinogradShape shape = shape_of(args);
+  ConvChoice form = choose_conv3x3(shape);
+  ConvWeights weights{args.weight.const_data_ptr(), weight_type(args.weight)};
+  int64_t in = shape.in_channels, out = shape.out_channels;
+  bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
+                              shape.out_height() * shape.out_width() <= most_pixels_worth_packing);
+  const PackedWinograd* packed = wanted ? args.pack->find_or_make<PackedWinograd>(
+                                              packed_winograd_bytes(form, in, out),
+                                              [&] { return pack_winograd(form, in, out, weights); })
+                                        : nullptr;
+  float* y = call.y.mutable_data_ptr<float>();
+  if (packed && packed->form() == form)
+    winograd_conv(shape, call.input(), *packed, call.epilogue, y, strides_of(call.y));
+  else
+    winograd_conv(form, shape, call.input(), weights, call.epilogue, y, strides_of(call.y));
+  return call.y;
+}
+
+DirectConvArgs direct_args(const ops::Conv2d& args, Call& call) {
+  DirectConvShape shape{.batch = args.x.size(0),
+                        .in_channels = args.x.size(1),
+                        .out_channels = args.weight.size(0),
+                        .in_height = args.x.size(2),
+                        .in_width = args.x.size(3),
+                        .up_height = args.upsample_to[0],
+                        .up_width = args.upsample_to[1],
+                        .kernel_height = args.weight.size(2),
+                        .kernel_width = args.weight.size(3),
+                        .stride = args.stride,
+                        .padding = args.padding};
+  return {.shape = shape,
+          .x = call.x.const_data_ptr<float>(),
+          .x_pixel = shape.in_channels,
+          .y = call.y.mutable_data_ptr<float>(),
+          .y_pixel = shape.out_channels,
+          .bias = call.epilogue.bias,
+          .sample_bias = call.epilogue.sample_bias,
+          .sample_bias_stride = shape.out_channels,
+          .residual = call.epilogue.residual,
+          .residual_pixel = shape.out_channels,
+          .activation = call.epilogue.activation};
+}
+
+Tensor run_direct(const ops::Conv2d& args) {
+  Call call(args);
+  DirectConvArgs direct = direct_args(args, call);
+  const DirectConvShape& shape = direct.shape;
+  const void* weights = args.weight.const_data_ptr();
+  WeightType type = weight_type(args.weight);
+  bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
+                              shape.out_height() * shape.out_width() <= most_pixels_worth_packing);
+  const PackedMatrix* packed =
+      wanted ? args.pack->find_or_make<PackedMatrix>(
+                   packed_bytes(shape.out_channels, shape.in_channels * shape.taps()),
+                   [&] { return pack_conv(shape, weights, type); })
+             : nullptr;
+  packed ? conv_direct(direct, *packed) : conv_direct(direct, weights, type);
+  return call.y;
+}
+
+// Few input or output channels (the picture's own, or the latents') leave little to be won and
+// much of the picture to be lost.
+constexpr int64_t least_channels_to_quantise = 16;
+
+bool accepts_int8(const ops::Conv2d& args) {
+  return args.pack && args.pack->quantization() == ops::Quantization::int8 && takes(args) &&
+         args.weight.size(0) >= least_channels_to_quantise &&
+         args.weight.size(1) >= least_channels_to_quantise &&
+         args.weight.numel() / args.weight.size(0) <= int8_most_inner;
+}
+
+Tensor run_int8(const ops::Conv2d& args) {
+  Call call(args);
+  auto [left, right, top, bottom] = args.padding;
+  Int8ConvShape shape{.batch = args.x.size(0),
+                      .in_channels = args.x.size(1),
+                      .out_channels = args.weight.size(0),
+                      .in_height = args.x.size(2),
+                      .in_width = args.x.size(3),
+                      .up_height = args.upsample_to[0],
+                      .up_width = args.upsample_to[1],
+                      .kernel_height = args.weight.size(2),
+                      .kernel_width = args.weight.size(3),
+                      .stride = args.stride,
+                      .left = left,
+                      .right = right,
+                      .top = top,
+                      .bottom = bottom};
+  const auto& packed = args.pack->replace<PackedInt8>(
+      packed_int8_bytes(shape.out_channels, args.weight.numel() / shape.out_channels), [&] {
+        return pack_int8_conv({args.weight.const_data_ptr(), weight_type(args.weight)},
+                              shape.out_channels, shape.in_channels, shape.kernel_height,
+                              shape.kernel_width);
+      });
+  int8_conv(shape, call.input(), packed, call.epilogue, call.y.mutable_data_ptr<float>(),
+            strides_of(call.y));
+  return call.y;
+}
+
+}  // namespace
+
+void add_convolution_kernels(ops::OpTable& table) {
+  table.conv2d.add({"cpu int8 convolution", accepts_int8, run_int8});
+  table.conv2d.add({"cpu winograd", accepts_winograd, run_winograd});
+  table.conv2d.add({"cpu direct convolution", takes, run_direct});
+}
+
+}  // namespace omnirt::cpu

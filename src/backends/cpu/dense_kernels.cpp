@@ -1,0 +1,105 @@
+#include <ATen/ops/empty.h>
+
+#include "backends/cpu/kernels.hpp"
+#include "backends/cpu/simd/gemm.hpp"
+#include "backends/cpu/simd/int8.hpp"
+#include "backends/cpu/tensors.hpp"
+
+namespace omnirt::cpu {
+namespace {
+
+// Packing a weight costs as much as some rows of the product; above this many rows a sample it is
+// lost in the product, below it is worth the memory. Per sample, so that a batch changes nothing.
+constexpr int64_t most_rows_worth_packing = 256;
+
+bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  return is_fp32(x) && x.dim() >= 2 && x.numel() > 0 && is_stored_weight(weight) &&
+         weight.dim() == 2 && weight.numel() > 0 && is_fp32_or_absent(bias);
+}
+
+int64_t rows_of(const Tensor& x) {
+  return x.numel() / x.size(-1);
+}
+
+int64_t rows_of_sample(const Tensor& x) {
+  return rows_of(x) / x.size(0);
+}
+
+WeightView view_of(const Tensor& weight) {
+  return {weight.const_data_ptr(), weight_type(weight), weight.size(0), weight.size(1), 0};
+}
+
+bool is_quantised(const ops::PackSlot* slot, const Tensor& weight) {
+  return slot && slot->quantization() == ops::Quantization::int8 &&
+         weight.size(1) <= int8_most_inner;
+}
+
+void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::PackSlot* slot) {
+  WeightView view = view_of(weight);
+  bool gated = args.epilogue.geglu;
+  if (is_quantised(slot, weight)) {
+    size_t bytes = packed_int8_bytes(view.rows, view.columns, gated);
+    int8_linear(args, slot->replace<PackedInt8>(bytes, [&] { return pack_int8(view, gated); }));
+    return;
+  }
+  bool wanted = slot && (slot->policy() == ops::PackPolicy::always ||
+                         rows_of_sample(x) <= most_rows_worth_packing);
+  const PackedMatrix* packed =
+      wanted ? slot->find_or_make<PackedMatrix>(packed_bytes(view.rows, view.columns, gated),
+                                                [&] { return pack(view, gated); })
+             : nullptr;
+  packed ? gemm(args, *packed) : gemm(args, view);
+}
+
+bool accepts_linear(const ops::Linear& args) {
+  return takes(args.x, args.weight, args.bias) && is_fp32_or_absent(args.residual);
+}
+
+Tensor run_linear(const ops::Linear& args) {
+  Tensor x = args.x.contiguous();
+  Tensor residual = args.residual ? args.residual->contiguous() : Tensor();
+  Tensor y = at::empty(ops::Linear::shape(args), x.options());
+  int64_t in = args.weight.size(1), out = args.weight.size(0);
+  product({.m = rows_of(x),
+           .n = out,
+           .k = in,
+           .x = x.const_data_ptr<float>(),
+           .x_stride = in,
+           .y = y.mutable_data_ptr<float>(),
+           .y_stride = out,
+           .epilogue = {.bias = data_or_null(args.bias),
+                        .residual = args.residual ? residual.const_data_ptr<float>() : nullptr,
+                        .residual_stride = out,
+                        .activation = activation(args.activation)}},
+          x, args.weight, args.pack);
+  return y;
+}
+
+bool accepts_gated(const ops::GatedLinear& args) {
+  return takes(args.x, args.weight, args.bias) && args.weight.size(0) % 2 == 0;
+}
+
+Tensor run_gated(const ops::GatedLinear& args) {
+  Tensor x = args.x.contiguous();
+  Tensor y = at::empty(ops::GatedLinear::shape(args), x.options());
+  int64_t in = args.weight.size(1), out = args.weight.size(0) / 2;
+  product({.m = rows_of(x),
+           .n = out,
+           .k = in,
+           .x = x.const_data_ptr<float>(),
+           .x_stride = in,
+           .y = y.mutable_data_ptr<float>(),
+           .y_stride = out,
+           .epilogue = {.bias = data_or_null(args.bias), .geglu = true}},
+          x, args.weight, args.pack);
+  return y;
+}
+
+}  // namespace
+
+void add_dense_kernels(ops::OpTable& table) {
+  table.linear.add({"cpu gemm", accepts_linear, run_linear});
+  table.gated_linear.add({"cpu gemm geglu", accepts_gated, run_gated});
+}
+
+}  // namespace omnirt::cpu

@@ -1,0 +1,23 @@
+#pragma once
+#include "ops/op_table.hpp"
+
+namespace omnirt::cpu {
+
+// The processor's kernels for fp32 tensors over weights as the file stores them (fp32, fp16, bf16),
+// channels-last. One function an area; each adds to the ops that it serves. What they do not take,
+// the references compute.
+void add_dense_kernels(ops::OpTable& table);
+void add_convolution_kernels(ops::OpTable& table);
+void add_attention_kernels(ops::OpTable& table);
+void add_norm_kernels(ops::OpTable& table);
+void add_elementwise_kernels(ops::OpTable& table);
+
+inline void add_kernels(ops::OpTable& table) {
+  add_dense_kernels(table);
+  add_convolution_kernels(table);
+  add_attention_kernels(table);
+  add_norm_kernels(table);
+  add_elementwise_kernels(table);
+}
+
+}  // namespace omnirt::cpu

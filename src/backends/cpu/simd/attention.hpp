@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+
+namespace omnirt::cpu {
+
+// Floats {batch, tokens, heads, head_dim} with head_dim contiguous; strides count floats, so q, k
+// and v may be slices of one tensor. For {B, T, heads * d} rows the head stride is d.
+template <class Float>
+struct TokenView {
+  Float* data;
+  int64_t batch_stride;
+  int64_t token_stride;
+  int64_t head_stride;
+};
+
+struct AttentionArgs {
+  TokenView<const float> q;  // {batch, q_tokens, heads, head_dim}
+  TokenView<const float> k;  // {batch, k_tokens, heads, head_dim}
+  TokenView<const float> v;  // as k
+  TokenView<float> y;        // as q; must not overlap the inputs
+  int64_t batch;
+  int64_t heads;
+  int64_t head_dim;
+  int64_t q_tokens;
+  int64_t k_tokens;
+  float scale;
+  // Query i sees keys 0..i only (both counted from the start, as torch's is_causal has it).
+  bool causal = false;
+  // Null, or {batch}: how many of the k_tokens each sample has (1 <= count <= k_tokens); the rest
+  // is not read.
+  const int64_t* key_counts = nullptr;
+};
+
+// y = softmax(q k^T * scale) v in fp32, without the matrix of scores: a running maximum and sum
+// over blocks of keys (Rabe & Staats 2021, arXiv 2112.05682; Dao et al. 2022, arXiv 2205.14135).
+// A NaN or a +inf score makes its query's row NaN, a score of -inf weighs nothing, a NaN in v
+// reaches every query that may see it: what softmax of the whole row gives. A query whose keys all
+// score -inf gives NaN. No bit depends on the number of threads, on batch or on heads.
+// At most team_size() threads; scratch is about 70 KB + 1 KB * head_dim a thread, kept by the team.
+void attention(const AttentionArgs& args);
+
+}  // namespace omnirt::cpu

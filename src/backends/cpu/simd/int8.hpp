@@ -1,0 +1,91 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/simd/gemm.hpp"
+#include "backends/cpu/simd/winograd.hpp"
+
+// Linear layers and convolutions over weights rounded to eight bits, float32 in and out.
+//
+//   w[n][k] = weight_scale[n] * v[n][k], v in [-127, 127], nearest, weight_scale = max|w[n]| / 127
+//   x[m][k] = scale[m] * (u[m][k] - zero[m]), u in [0, 255], scale from the range of row m
+//   y[m][n] = act((scale[m] * sum over k of (u - zero) v) * weight_scale[n] + bias + residual)
+//
+// * Activations are rounded as they come, each row of the product by its own range (zero always
+//   in it, so that padding is exact). A row is a token of a linear layer, and of a convolution the
+//   patch under one output pixel: an outlier then coarsens only the outputs that see it, where
+//   one range a sample would cost about ten decibels behind a normalisation. Unsigned with a zero
+//   point, because what follows SiLU or GELU is nearly all positive: a sign would waste a bit.
+// * Sums are exact 32-bit integers on every target. So the bits depend neither on the number of
+//   threads nor on the rest of the batch.
+// * A NaN or an infinity of x makes NaN of all outputs whose row (patch) holds it: those that
+//   fp32 would spoil. Values below about 1e-33 count as zero.
+namespace omnirt::cpu {
+
+// The longest row: beyond, a sum could leave 32 bits.
+constexpr int64_t int8_most_inner = 65536;
+
+// Rounded weights in panels [K / 4][32][4], K padded with zeros to a multiple of 64; the form does
+// not depend on the SIMD target. About 1 byte a weight.
+class PackedInt8 {
+ public:
+  PackedInt8() = default;
+  size_t bytes() const;
+  int64_t rows() const { return rows_; }    // as the file has them: 2 N when gated
+  int64_t inner() const { return inner_; }  // columns of a matrix; I * kernel height * width
+  bool gated() const { return gated_; }
+
+ private:
+  friend class Int8Packer;
+  friend struct Int8View;
+  struct Free {
+    void operator()(int8_t* memory) const;
+  };
+  std::unique_ptr<int8_t, Free> data_;
+  // Of each column of the panels, those that pad included: a halved panel pair when gated.
+  std::vector<float> scales_;
+  std::vector<int32_t> sums_;
+  int64_t rows_ = 0, inner_ = 0, padded_inner_ = 0, panels_ = 0;
+  bool gated_ = false;
+};
+
+// Bytes that packing takes.
+size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated = false);
+
+// [rows][columns], f32, f16 or bf16. gated: for an epilogue with geglu. Throws InvalidFile where a
+// weight is NaN or infinite, naming `name` and the output channel; Unsupported for rows longer than
+// int8_most_inner.
+PackedInt8 pack_int8(const WeightView& weight, bool gated = false, const std::string& name = {});
+
+// [O][I][kernel_height][kernel_width] contiguous.
+PackedInt8 pack_int8_conv(const ConvWeights& weight, int64_t out_channels, int64_t in_channels,
+                          int64_t kernel_height, int64_t kernel_width,
+                          const std::string& name = {});
+
+// The arguments of gemm; with geglu the weight must have been packed gated.
+// Throws InternalError when sizes do not agree.
+void int8_linear(const GemmArgs& args, const PackedInt8& weight);
+
+struct Int8ConvShape {
+  int64_t batch = 1;
+  int64_t in_channels = 0, out_channels = 0;
+  int64_t in_height = 0, in_width = 0;  // x as it lies in memory
+  int64_t up_height = 0, up_width = 0;  // nearest-neighbour size before the convolution; 0: none
+  int64_t kernel_height = 3, kernel_width = 3, stride = 1;
+  int64_t left = 1, right = 1, top = 1, bottom = 1;  // zeros around up(x)
+
+  int64_t conv_height() const { return up_height > 0 ? up_height : in_height; }
+  int64_t conv_width() const { return up_width > 0 ? up_width : in_width; }
+  int64_t out_height() const { return (conv_height() + top + bottom - kernel_height) / stride + 1; }
+  int64_t out_width() const { return (conv_width() + left + right - kernel_width) / stride + 1; }
+};
+
+// y[b,h,w,o] = act(conv(pad(up(x))) + bias[o] + sample_bias[b,o] + residual[b,h,w,o]), channels
+// contiguous. y must not overlap x. Throws InternalError when sizes do not agree.
+void int8_conv(const Int8ConvShape& shape, const ConvInput& x, const PackedInt8& weight,
+               const ConvEpilogue& epilogue, float* y, const ConvStrides& y_strides);
+
+}  // namespace omnirt::cpu

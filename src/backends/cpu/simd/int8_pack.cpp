@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "backends/cpu/simd/int8.hpp"
+#include "backends/cpu/simd/int8_kernels.hpp"
+#include "backends/cpu/simd/thread_team.hpp"
+#include "base/ensure.hpp"
+
+namespace omnirt::cpu {
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+size_t round_up(size_t value, size_t step) {
+  return (value + step - 1) / step * step;
+}
+
+size_t panel_count(int64_t rows, bool gated) {
+  const size_t outputs = static_cast<size_t>(gated ? rows / 2 : rows);
+  return (outputs + int8_panel - 1) / int8_panel * (gated ? 2 : 1);
+}
+
+}  // namespace
+
+void PackedInt8::Free::operator()(int8_t* memory) const {
+  ::operator delete(memory, alignment);
+}
+
+size_t PackedInt8::bytes() const {
+  return static_cast<size_t>(panels_) * static_cast<size_t>(padded_inner_) * int8_panel +
+         scales_.size() * sizeof(float) + sums_.size() * sizeof(int32_t);
+}
+
+size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated) {
+  const size_t columns = panel_count(rows, gated) * int8_panel;
+  const size_t padded = round_up(static_cast<size_t>(inner), int8_inner_step);
+  return columns * (padded + sizeof(float) + sizeof(int32_t));
+}
+
+class Int8Packer {
+ public:
+  // A row of the file is [channels][taps]; of the packed form, [taps][channels].
+  Int8Packer(const WeightView& weight, int64_t taps, bool gated, const std::string& name)
+      : weight_(weight),
+        name_(name),
+        channels_(static_cast<size_t>(weight.columns / taps)),
+        taps_(static_cast<size_t>(taps)),
+        kernels_(int8_kernels()) {
+    ensure(weight.rows > 0 && weight.columns > 0, "int8 weight of {} x {}", weight.rows,
+           weight.columns);
+    ensure(!gated || weight.rows % 2 == 0, "gated int8 weight of {} rows", weight.rows);
+    if (weight.columns > int8_most_inner)
+      throw Unsupported(Finding{name, fmt::format("{} inputs for one output", weight.columns),
+                                fmt::format("int8 sums are exact up to {}", int8_most_inner),
+                                "compute this model without int8"});
+    packed_.rows_ = weight.rows;
+    packed_.inner_ = weight.columns;
+    packed_.gated_ = gated;
+    packed_.padded_inner_ =
+        static_cast<int64_t>(round_up(static_cast<size_t>(weight.columns), int8_inner_step));
+    packed_.panels_ = static_cast<int64_t>(panel_count(weight.rows, gated));
+  }
+
+  PackedInt8 run() {
+    const size_t columns = static_cast<size_t>(packed_.panels_) * int8_panel;
+    packed_.data_.reset(static_cast<int8_t*>(::operator new(columns* padded(), alignment)));
+    packed_.scales_.assign(columns, 0.0f);
+    packed_.sums_.assign(columns, 0);
+    parallel_for(packed_.panels_, [&](int64_t panel, int thread) {
+      const size_t floats = round_up(inner(), 16), bytes = padded();
+      float* row = scratch(thread, floats + bytes / 2);
+      pack_panel(static_cast<size_t>(panel), row, reinterpret_cast<int8_t*>(row + floats));
+    });
+    return std::move(packed_);
+  }
+
+ private:
+  size_t inner() const { return static_cast<size_t>(packed_.inner_); }
+  size_t padded() const { return static_cast<size_t>(packed_.padded_inner_); }
+
+  // The row of the file in column n of a panel; -1: none. Gated panels alternate, values and gates.
+  int64_t row_of(size_t panel, size_t n) const {
+    const size_t outputs = static_cast<size_t>(packed_.rows_) / (packed_.gated_ ? 2 : 1);
+    const size_t column = (packed_.gated_ ? panel / 2 : panel) * int8_panel + n;
+    if (column >= outputs) return -1;
+    return static_cast<int64_t>(packed_.gated_ && panel % 2 == 1 ? outputs + column : column);
+  }
+
+  void pack_panel(size_t panel, float* floats, int8_t* bytes) {
+    int8_t* out = packed_.data_.get() + panel * padded() * int8_panel;
+    for (size_t n = 0; n < int8_panel; ++n) {
+      std::memset(bytes, 0, padded());
+      const int64_t row = row_of(panel, n);
+      if (row >= 0) round_row(row, panel * int8_panel + n, floats, bytes);
+      for (size_t p = 0; p < padded(); p += 4)
+        std::memcpy(out + p * int8_panel + n * 4, bytes + p, 4);
+    }
+  }
+
+  void round_row(int64_t row, size_t column, float* floats, int8_t* bytes) {
+    const int64_t stride = weight_.row_stride > 0 ? weight_.row_stride : weight_.columns;
+    const size_t item = weight_.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
+    const char* from =
+        static_cast<const char*>(weight_.data) + static_cast<size_t>(row * stride) * item;
+    kernels_.widen(from, weight_.type, inner(), floats);
+    const Int8Range range = kernels_.range(floats, inner());
+    if (std::isnan(range.high)) refuse(row);
+    const float most = std::max(range.high, -range.low);
+    // A row whose scale would be subnormal counts as zero.
+    const float scale = most > 1e-35f ? most / 127 : 0.0f;
+    const float inverse = scale > 0 ? 1 / scale : 0.0f;
+    int8_t* rounded = taps_ == 1 ? bytes : reinterpret_cast<int8_t*>(floats);
+    kernels_.quantize_weights(floats, inner(), inverse, rounded);
+    if (taps_ > 1) turn(rounded, bytes);
+    int32_t sum = 0;
+    for (size_t p = 0; p < inner(); ++p) sum += bytes[p];
+    packed_.scales_[column] = scale;
+    packed_.sums_[column] = sum;
+  }
+
+  // [channels][taps] -> [taps][channels].
+  void turn(const int8_t* from, int8_t* to) const {
+    for (size_t t = 0; t < taps_; ++t)
+      for (size_t c = 0; c < channels_; ++c) to[t * channels_ + c] = from[c * taps_ + t];
+  }
+
+  [[noreturn]] void refuse(int64_t row) const {
+    throw InvalidFile(Finding{name_, fmt::format("output channel {} of {}", row, packed_.rows_),
+                              "holds a NaN or an infinity, which int8 weights cannot",
+                              "use a sound checkpoint, or compute without int8"});
+  }
+
+  WeightView weight_;
+  std::string name_;
+  size_t channels_, taps_;
+  Int8Kernels kernels_;
+  PackedInt8 packed_;
+};
+
+PackedInt8 pack_int8(const WeightView& weight, bool gated, const std::string& name) {
+  return Int8Packer(weight, 1, gated, name).run();
+}
+
+PackedInt8 pack_int8_conv(const ConvWeights& weight, int64_t out_channels, int64_t in_channels,
+                          int64_t kernel_height, int64_t kernel_width, const std::string& name) {
+  const int64_t taps = kernel_height * kernel_width;
+  const WeightView view{weight.data, weight.type, out_channels, in_channels * taps};
+  return Int8Packer(view, taps, false, name).run();
+}
+
+}  // namespace omnirt::cpu

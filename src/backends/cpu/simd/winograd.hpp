@@ -1,0 +1,98 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backends/cpu/simd/types.hpp"
+
+// 3x3 stride-1 convolution by Winograd's minimal filtering, F(4x4,3x3) and F(2x2,3x3): Lavin and
+// Gray, "Fast Algorithms for Convolutional Neural Networks" (arXiv 1509.09308). Channels-last.
+//
+//   y[b,h,w,o] = act(conv3x3(pad(up(x)))[b,h,w,o] + (bias[o] + sample_bias[b,o]) +
+//   residual[b,h,w,o])
+//
+// - F(4x4,3x3) does a quarter of the multiplications of the direct sum, F(2x2,3x3) 4/9 of them. The
+//   largest error is about 2e-6 (F4) or 5e-7 (F2) of the largest output.
+// - The bits depend neither on the number of threads nor on the rest of the batch.
+// - A NaN or an infinity of x makes NaN of every output of each tile (4x4 or 2x2 outputs) whose
+//   input patch (6x6 or 4x4) holds it, in all channels: the outputs that the direct sum would spoil
+//   and at most three (one) rows and columns more.
+namespace omnirt::cpu {
+
+
+struct WinogradShape {
+  int64_t batch = 1;
+  int64_t in_channels = 0, out_channels = 0;
+  int64_t in_height = 0, in_width = 0;  // x as it lies in memory
+  int64_t up_height = 0, up_width = 0;  // nearest-neighbour size before the convolution; 0: none
+  int64_t left = 1, right = 1, top = 1, bottom = 1;  // zeros around up(x)
+
+  int64_t conv_height() const { return up_height > 0 ? up_height : in_height; }
+  int64_t conv_width() const { return up_width > 0 ? up_width : in_width; }
+  int64_t out_height() const { return conv_height() + top + bottom - 2; }
+  int64_t out_width() const { return conv_width() + left + right - 2; }
+};
+
+// In floats; channels are contiguous. Any alignment.
+struct ConvStrides {
+  int64_t batch = 0, row = 0, pixel = 0;
+};
+
+struct ConvInput {
+  const float* data = nullptr;
+  ConvStrides strides;
+};
+
+// [O][I][3][3] contiguous, as checkpoint files hold it; any byte alignment.
+struct ConvWeights {
+  const void* data = nullptr;
+  WeightType type = WeightType::f32;
+};
+
+struct ConvEpilogue {
+  const float* bias = nullptr;         // [O]
+  const float* sample_bias = nullptr;  // [B, O]
+  int64_t sample_bias_stride = 0;
+  const float* residual = nullptr;  // as y; may be y itself
+  ConvStrides residual_strides;
+  Activation activation = Activation::none;
+};
+
+enum class ConvChoice { direct, winograd2, winograd4 };
+
+// The rule, from the per-sample shape alone (so that a batch gives a sample's own bits).
+ConvChoice choose_conv3x3(const WinogradShape& shape);
+
+// Filters transformed beforehand, for one form: 4 (F4) or 16/9 (F2) times the fp32 weights.
+class PackedWinograd {
+ public:
+  PackedWinograd() = default;
+  ConvChoice form() const { return form_; }
+  size_t bytes() const { return floats_ * sizeof(float); }
+
+ private:
+  friend PackedWinograd pack_winograd(ConvChoice, int64_t, int64_t, const ConvWeights&);
+  friend struct WinogradRun;
+  struct Free {
+    void operator()(float* memory) const;
+  };
+  std::unique_ptr<float, Free> data_;
+  size_t floats_ = 0;
+  ConvChoice form_ = ConvChoice::direct;
+  int64_t in_channels_ = 0, out_channels_ = 0;
+};
+
+// form is winograd2 or winograd4.
+PackedWinograd pack_winograd(ConvChoice form, int64_t in_channels, int64_t out_channels,
+                             const ConvWeights& weights);
+size_t packed_winograd_bytes(ConvChoice form, int64_t in_channels, int64_t out_channels);
+
+// y must not overlap x. form is winograd2 or winograd4. Sizes are the caller's to have checked.
+void winograd_conv(ConvChoice form, const WinogradShape& shape, const ConvInput& x,
+                   const ConvWeights& weights, const ConvEpilogue& epilogue, float* y,
+                   const ConvStrides& y_strides);
+// The same bits from filters transformed beforehand.
+void winograd_conv(const WinogradShape& shape, const ConvInput& x, const PackedWinograd& weights,
+                   const ConvEpilogue& epilogue, float* y, const ConvStrides& y_strides);
+
+}  // namespace omnirt::cpu

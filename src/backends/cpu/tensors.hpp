@@ -1,0 +1,64 @@
+#pragma once
+#include <ATen/ops/empty.h>
+
+#include "backends/cpu/simd/types.hpp"
+#include "ops/activation.hpp"
+#include "ops/op.hpp"
+
+namespace omnirt::cpu {
+
+inline bool is_fp32(const Tensor& x) {
+  return x.scalar_type() == at::kFloat && x.device().is_cpu();
+}
+
+inline bool is_fp32_or_absent(const Tensor* x) {
+  return !x || is_fp32(*x);
+}
+
+// The types of weights that kernels read as the file stores them.
+inline bool is_stored_weight(const Tensor& weight) {
+  at::ScalarType type = weight.scalar_type();
+  return weight.is_contiguous() && weight.device().is_cpu() &&
+         (type == at::kFloat || type == at::kHalf || type == at::kBFloat16);
+}
+
+inline WeightType weight_type(const Tensor& weight) {
+  at::ScalarType type = weight.scalar_type();
+  return type == at::kFloat  ? WeightType::f32
+         : type == at::kHalf ? WeightType::f16
+                             : WeightType::bf16;
+}
+
+inline Activation activation(ops::Activation kind) {
+  switch (kind) {
+    case ops::Activation::none:
+      return Activation::none;
+    case ops::Activation::silu:
+      return Activation::silu;
+    case ops::Activation::gelu:
+      return Activation::gelu;
+    case ops::Activation::gelu_tanh:
+      return Activation::gelu_tanh;
+    case ops::Activation::quick_gelu:
+      return Activation::quick_gelu;
+    case ops::Activation::relu:
+      return Activation::relu;
+  }
+  return Activation::none;
+}
+
+inline const float* data_or_null(const Tensor* x) {
+  return x ? x->const_data_ptr<float>() : nullptr;
+}
+
+// x {B, C, H, W} in channels-last order; x itself where it is so already.
+inline Tensor in_channels_last(const Tensor& x) {
+  return x.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+// A new {B, C, H, W} in channels-last order.
+inline Tensor new_channels_last(const ops::Shape& shape, const Tensor& like) {
+  return at::empty(shape, like.options(), at::MemoryFormat::ChannelsLast);
+}
+
+}  // namespace omnirt::cpu

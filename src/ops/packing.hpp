@@ -1,0 +1,87 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <typeindex>
+
+namespace omnirt::ops {
+
+// When kernels may keep weights in a form of their own beside the stored one: by each kernel's
+// rule and a memory limit, never, or wherever a kernel has such a form.
+enum class PackPolicy { automatic, never, always };
+
+// Linear layers and convolutions over weights that are rounded to eight bits; none: as they are.
+enum class Quantization { none, int8 };
+
+// The memory that packed forms of one component may take, and what they take.
+struct PackBudget {
+  PackPolicy policy = PackPolicy::automatic;
+  Quantization quantization = Quantization::none;
+  size_t limit_bytes = 0;  // for PackPolicy::automatic
+  std::atomic<size_t> used_bytes{0};
+
+  // False where there is no room; then nothing is taken.
+  bool take(size_t bytes) {
+    if (policy == PackPolicy::never) return false;
+    size_t before = used_bytes.fetch_add(bytes);
+    if (policy == PackPolicy::always || before + bytes <= limit_bytes) return true;
+    used_bytes.fetch_sub(bytes);
+    return false;
+  }
+};
+
+// The packed forms of one weight, made by the kernels that read them; they go with the weight's
+// binding. Shared by threads.
+class PackSlot {
+ public:
+  // `release` gives back the memory behind the stored weight, which stays readable; may be empty.
+  PackSlot(PackBudget& budget, std::function<void()> release)
+      : budget_(budget), release_(std::move(release)) {}
+
+  PackPolicy policy() const { return budget_.policy; }
+  Quantization quantization() const { return budget_.quantization; }
+
+  // The form of type T, made by `make` at the first call, which takes `bytes`. Null where the
+  // budget has no room for it; the answer then stays so.
+  template <class T, class Make>
+  const T* find_or_make(size_t bytes, Make&& make) {
+    std::scoped_lock lock(mutex_);
+    auto it = forms_.find(typeid(T));
+    if (it == forms_.end() && !budget_.take(bytes)) it = forms_.emplace(typeid(T), nullptr).first;
+    return it != forms_.end() ? static_cast<const T*>(it->second.get()) : keep<T>(bytes, make);
+  }
+
+  // The form of type T that takes the stored weight's place: the budget is not asked.
+  template <class T, class Make>
+  const T& replace(size_t bytes, Make&& make) {
+    std::scoped_lock lock(mutex_);
+    auto it = forms_.find(typeid(T));
+    if (it != forms_.end()) return *static_cast<const T*>(it->second.get());
+    budget_.used_bytes += bytes;
+    const T& made = *keep<T>(bytes, make);
+    if (release_) release_();
+    return made;
+  }
+
+ private:
+  template <class T, class Make>
+  const T* keep(size_t bytes, Make& make) {
+    try {
+      return static_cast<const T*>(
+          forms_.emplace(typeid(T), std::make_shared<T>(make())).first->second.get());
+    } catch (...) {
+      budget_.used_bytes -= bytes;
+      throw;
+    }
+  }
+
+  PackBudget& budget_;
+  std::function<void()> release_;
+  std::mutex mutex_;
+  std::map<std::type_index, std::shared_ptr<void>> forms_;
+};
+
+}  // namespace omnirt::ops

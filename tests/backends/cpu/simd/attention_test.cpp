@@ -1,0 +1,322 @@
+#include "backends/cpu/simd/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "backends/cpu/simd/each_target.hpp"
+#include "backends/cpu/simd/thread_team.hpp"
+
+namespace omnirt::cpu {
+namespace {
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+// One tensor {batch, tokens, heads * d} with room between tokens and samples, at an address that is
+// not a multiple of 16.
+struct Tokens {
+  int64_t batch, tokens, heads, dim, token_stride, batch_stride;
+  std::vector<float> memory;
+
+  Tokens(int64_t b, int64_t t, int64_t h, int64_t d, unsigned seed)
+      : batch(b), tokens(t), heads(h), dim(d), token_stride(h * d + 3) {
+    batch_stride = t * token_stride + 5;
+    memory.resize(static_cast<size_t>(b * batch_stride + 1));
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal;
+    for (float& value : memory) value = normal(engine);
+  }
+  float* data() { return memory.data() + 1; }
+  float& at(int64_t b, int64_t t, int64_t h, int64_t i) {
+    return data()[b * batch_stride + t * token_stride + h * dim + i];
+  }
+  TokenView<float> view() { return {data(), batch_stride, token_stride, dim}; }
+  TokenView<const float> const_view() { return {data(), batch_stride, token_stride, dim}; }
+};
+
+struct Case {
+  int64_t batch, heads, dim, q_tokens, k_tokens;
+  bool causal = false;
+};
+
+struct Problem {
+  Tokens q, k, v, y;
+  AttentionArgs args{};
+
+  explicit Problem(const Case& c)
+      : q(c.batch, c.q_tokens, c.heads, c.dim, 1),
+        k(c.batch, c.k_tokens, c.heads, c.dim, 2),
+        v(c.batch, c.k_tokens, c.heads, c.dim, 3),
+        y(c.batch, c.q_tokens, c.heads, c.dim, 4) {
+    args.batch = c.batch;
+    args.heads = c.heads;
+    args.head_dim = c.dim;
+    args.q_tokens = c.q_tokens;
+    args.k_tokens = c.k_tokens;
+    args.scale = 1.0f / std::sqrt(static_cast<float>(c.dim));
+    args.causal = c.causal;
+  }
+
+  void run() {
+    args.q = q.const_view();
+    args.k = k.const_view();
+    args.v = v.const_view();
+    args.y = y.view();
+    attention(args);
+  }
+
+  // softmax(q k^T * scale) v in double, keys outside the mask left out.
+  std::vector<double> expected(int64_t b, int64_t h, int64_t row) {
+    int64_t keys = args.key_counts ? args.key_counts[b] : args.k_tokens;
+    if (args.causal) keys = std::min(keys, row + 1);
+    std::vector<double> score(static_cast<size_t>(keys)), result(static_cast<size_t>(q.dim));
+    double top = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (int64_t key = 0; key < keys; ++key) {
+      double dot = 0;
+      for (int64_t i = 0; i < q.dim; ++i) dot += double(q.at(b, row, h, i)) * k.at(b, key, h, i);
+      score[static_cast<size_t>(key)] = dot * args.scale;
+      top = std::max(top, dot * args.scale);
+    }
+    for (double& s : score) sum += s = std::exp(s - top);
+    for (int64_t key = 0; key < keys; ++key) {
+      const double weight = score[static_cast<size_t>(key)] / sum;
+      for (int64_t i = 0; i < q.dim; ++i)
+        result[static_cast<size_t>(i)] += weight * v.at(b, key, h, i);
+    }
+    return result;
+  }
+
+  double worst_error() {
+    double worst = 0;
+    for (int64_t b = 0; b < y.batch; ++b) {
+      for (int64_t h = 0; h < y.heads; ++h) {
+        for (int64_t row = 0; row < y.tokens; ++row) {
+          const std::vector<double> want = expected(b, h, row);
+          for (int64_t i = 0; i < y.dim; ++i) {
+            const double error = std::abs(y.at(b, row, h, i) - want[static_cast<size_t>(i)]);
+            worst = std::isnan(error) ? inf : std::max(worst, error);
+          }
+        }
+      }
+    }
+    return worst;
+  }
+};
+
+// Values are of order 1; scores up to about 5 are right to 1e-6, and so are their exponentials.
+constexpr double tolerance = 4e-6;
+
+TEST(Attention, IsSoftmaxOfScaledScoresTimesValues) {
+  const Case cases[] = {{1, 1, 1, 1, 1},      {2, 3, 5, 7, 9},     {1, 2, 40, 33, 77},
+                        {2, 1, 64, 64, 64},   {1, 1, 80, 31, 126}, {1, 2, 160, 17, 127},
+                        {1, 1, 512, 40, 300}, {3, 2, 7, 129, 253}, {1, 1, 42, 300, 15}};
+  each_target([&] {
+    for (const Case& c : cases) {
+      Problem problem(c);
+      problem.run();
+      EXPECT_LT(problem.worst_error(), tolerance)
+          << "d " << c.dim << " Tq " << c.q_tokens << " Tk " << c.k_tokens;
+    }
+  });
+}
+
+TEST(Attention, EveryHeadWidthUpToSeventyIsRight) {
+  each_target([&] {
+    for (int64_t dim = 1; dim <= 70; ++dim) {
+      Problem problem({1, 1, dim, 9, 13});
+      problem.run();
+      EXPECT_LT(problem.worst_error(), tolerance) << "d " << dim;
+    }
+  });
+}
+
+TEST(Attention, EveryNumberOfKeysIsRight) {
+  each_target([&] {
+    for (int64_t keys = 1; keys <= 140; ++keys) {
+      Problem problem({1, 1, 4, 3, keys});
+      problem.run();
+      EXPECT_LT(problem.worst_error(), tolerance) << "Tk " << keys;
+    }
+  });
+}
+
+TEST(Attention, ACausalQuerySeesNoLaterKey) {
+  const Case cases[] = {{2, 2, 64, 77, 77, true},
+                        {1, 1, 8, 200, 300, true},
+                        {1, 1, 8, 300, 150, true},
+                        {1, 3, 20, 1, 5, true}};
+  each_target([&] {
+    for (const Case& c : cases) {
+      Problem problem(c);
+      problem.run();
+      EXPECT_LT(problem.worst_error(), tolerance) << "Tq " << c.q_tokens << " Tk " << c.k_tokens;
+    }
+  });
+}
+
+TEST(Attention, LaterKeysWithHugeOrNanScoresDoNotReachEarlierQueries) {
+  each_target([&] {
+    Problem problem({1, 1, 8, 50, 50, true});
+    for (int64_t i = 0; i < 8; ++i) {
+      problem.k.at(0, 20, 0, i) = 1e6f;
+      problem.k.at(0, 30, 0, i) = nan;
+    }
+    problem.run();
+    for (int64_t row = 0; row < 20; ++row) {
+      const std::vector<double> want = problem.expected(0, 0, row);
+      for (int64_t i = 0; i < 8; ++i) {
+        EXPECT_NEAR(problem.y.at(0, row, 0, i), want[static_cast<size_t>(i)], tolerance);
+      }
+    }
+    EXPECT_FALSE(std::isnan(problem.y.at(0, 29, 0, 0)));
+    EXPECT_TRUE(std::isnan(problem.y.at(0, 30, 0, 0)));
+  });
+}
+
+TEST(Attention, KeysPastASamplesCountAreNotRead) {
+  const std::vector<int64_t> counts = {5, 130, 200};
+  each_target([&] {
+    Problem problem({3, 2, 16, 20, 200});
+    problem.args.key_counts = counts.data();
+    for (int64_t b = 0; b < 3; ++b) {
+      for (int64_t key = counts[static_cast<size_t>(b)]; key < 200; ++key) {
+        for (int64_t i = 0; i < 16; ++i) {
+          problem.k.at(b, key, 0, i) = problem.v.at(b, key, 1, i) = nan;
+        }
+      }
+    }
+    problem.run();
+    EXPECT_LT(problem.worst_error(), tolerance);
+  });
+}
+
+TEST(Attention, ScoresFarApartNeitherOverflowNorLoseTheLargest) {
+  each_target([&] {
+    Problem problem({1, 1, 4, 40, 300});
+    problem.args.scale = 300.0f;  // scores to +-5000: exponentials of them would overflow
+    problem.run();
+    // Scores of 5000 carry an error of 5000 * 2^-23, which weights and so the result inherit.
+    EXPECT_LT(problem.worst_error(), 4e-3);
+    problem.args.scale = -300.0f;
+    problem.run();
+    EXPECT_LT(problem.worst_error(), 4e-3);
+  });
+}
+
+TEST(Attention, ANanInAQueryIsANanInItsRowOnly) {
+  each_target([&] {
+    Problem problem({1, 2, 40, 70, 150});
+    problem.q.at(0, 33, 1, 7) = nan;
+    problem.run();
+    for (int64_t row = 0; row < 70; ++row) {
+      for (int64_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(std::isnan(problem.y.at(0, row, 1, i)), row == 33);
+        EXPECT_FALSE(std::isnan(problem.y.at(0, row, 0, i)));
+      }
+    }
+  });
+}
+
+TEST(Attention, ANanInAKeyReachesEveryQueryOfItsHead) {
+  each_target([&] {
+    for (const int64_t key : {0, 64, 299}) {
+      Problem problem({1, 2, 8, 35, 300});
+      problem.k.at(0, key, 1, 2) = nan;
+      problem.run();
+      for (int64_t row = 0; row < 35; ++row) {
+        EXPECT_TRUE(std::isnan(problem.y.at(0, row, 1, 5))) << key;
+        EXPECT_FALSE(std::isnan(problem.y.at(0, row, 0, 5))) << key;
+      }
+    }
+  });
+}
+
+TEST(Attention, ANanOrAnInfinityInAValueReachesItsColumnOnly) {
+  each_target([&] {
+    Problem problem({1, 1, 8, 35, 200});
+    problem.v.at(0, 150, 0, 2) = nan;
+    problem.v.at(0, 3, 0, 4) = inf;
+    problem.run();
+    for (int64_t row = 0; row < 35; ++row) {
+      for (int64_t i = 0; i < 8; ++i) {
+        const float value = problem.y.at(0, row, 0, i);
+        EXPECT_EQ(std::isnan(value), i == 2);
+        EXPECT_EQ(value == inf, i == 4);
+      }
+    }
+  });
+}
+
+TEST(Attention, AScoreOfMinusInfinityWeighsNothingAndOneOfPlusInfinityIsNan) {
+  each_target([&] {
+    Problem problem({1, 1, 1, 2, 300});
+    for (int64_t key = 0; key < 300; ++key) problem.k.at(0, key, 0, 0) = 1.0f;
+    for (int64_t key = 0; key < 128; ++key) problem.k.at(0, key, 0, 0) = -inf;
+    problem.q.at(0, 0, 0, 0) = 2.0f;   // the whole first block of keys scores -inf
+    problem.q.at(0, 1, 0, 0) = -2.0f;  // and here +inf
+    problem.run();
+    double mean = 0;
+    for (int64_t key = 128; key < 300; ++key) mean += problem.v.at(0, key, 0, 0) / 172.0;
+    EXPECT_NEAR(problem.y.at(0, 0, 0, 0), mean, tolerance);
+    EXPECT_TRUE(std::isnan(problem.y.at(0, 1, 0, 0)));
+  });
+}
+
+TEST(Attention, KeysThatAllScoreMinusInfinityGiveNan) {
+  each_target([&] {
+    Problem problem({1, 1, 1, 1, 150});
+    for (int64_t key = 0; key < 150; ++key) problem.k.at(0, key, 0, 0) = -inf;
+    problem.q.at(0, 0, 0, 0) = 1.0f;
+    problem.run();
+    EXPECT_TRUE(std::isnan(problem.y.at(0, 0, 0, 0)));
+  });
+}
+
+TEST(Attention, NothingOutsideTheResultIsWritten) {
+  each_target([&] {
+    Problem problem({2, 2, 10, 37, 20});
+    const float mark = 12345.0f;
+    std::fill(problem.y.memory.begin(), problem.y.memory.end(), mark);
+    problem.run();
+    int64_t marks = 0;
+    for (const float value : problem.y.memory) marks += value == mark;
+    EXPECT_EQ(marks, static_cast<int64_t>(problem.y.memory.size()) - 2 * 37 * 20);
+  });
+}
+
+bool same_bits(Tokens& a, int64_t sample_a, Tokens& b, int64_t sample_b) {
+  const size_t bytes = static_cast<size_t>(a.batch_stride - 5) * sizeof(float);
+  return std::memcmp(a.data() + sample_a * a.batch_stride, b.data() + sample_b * b.batch_stride,
+                     bytes) == 0;
+}
+
+TEST(Attention, TheNumberOfThreadsAndTheBatchChangeNoBit) {
+  const int before = team_size();
+  Problem one({1, 2, 40, 300, 300}), many({2, 2, 40, 300, 300});
+  for (Tokens* t : {&many.q, &many.k, &many.v}) {
+    Tokens& source = t == &many.q ? one.q : t == &many.k ? one.k : one.v;
+    for (int64_t b = 0; b < 2; ++b) {
+      std::copy_n(source.data(), source.batch_stride, t->data() + b * t->batch_stride);
+    }
+  }
+  std::fill(one.y.memory.begin(), one.y.memory.end(), 0.0f);
+  std::fill(many.y.memory.begin(), many.y.memory.end(), 0.0f);
+  set_team_size(1);
+  one.run();
+  for (const int threads : {1, 2, 5}) {
+    set_team_size(threads);
+    many.run();
+    EXPECT_TRUE(same_bits(one.y, 0, many.y, 0));
+    EXPECT_TRUE(same_bits(one.y, 0, many.y, 1));
+  }
+  set_team_size(before);
+}
+
+}  // namespace
+}  // namespace omnirt::cpu
