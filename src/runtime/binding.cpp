@@ -4,8 +4,8 @@
 
 namespace omnirt {
 
-Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, ComputeForm form)
-    : form_(form) {
+Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, ComputeForm form, Place place)
+    : form_(form), place_(std::move(place)) {
   for (auto& weight : weights) slots_.emplace_back().weight = std::move(weight);
 }
 
@@ -19,7 +19,8 @@ const Tensor& Binding::operator[](const Param& param) const {
 void Binding::make(const Slot& slot) const {
   Tensor stored = slot.weight->view();
   bool floating = at::isFloatingType(stored.scalar_type());
-  Tensor tensor = floating ? stored.to(form_.dtype) : stored;
+  at::ScalarType dtype = floating ? form_.dtype : stored.scalar_type();
+  Tensor tensor = place_ ? place_(stored, dtype) : stored.to(dtype);
   if (form_.channels_last && tensor.dim() == 4)
     tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
   if (tensor.data_ptr() != stored.data_ptr()) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,13 +15,17 @@ namespace omnirt {
 struct ComputeForm {
   at::ScalarType dtype = at::kFloat;
   bool channels_last = false;  // 4-d weights in NHWC order, as the activations are
+  bool operator==(const ComputeForm&) const = default;
 };
 
 // parameter -> weight in its compute form. A form is made when a parameter is first used and kept;
 // a weight that is stored in the compute form already is used where it lies. Shared by threads.
 class Binding {
  public:
-  Binding(std::vector<std::shared_ptr<const Weight>> weights, ComputeForm form);
+  // Moves a weight's values to where they are computed with, in a dtype (Backend::to_device).
+  using Place = std::function<Tensor(const Tensor& stored, at::ScalarType dtype)>;
+  // Without a `place` weights stay on the CPU.
+  Binding(std::vector<std::shared_ptr<const Weight>> weights, ComputeForm form, Place place = {});
 
   const Tensor& operator[](const Param& param) const;
   const ComputeForm& form() const { return form_; }
@@ -37,6 +42,7 @@ class Binding {
 
   std::deque<Slot> slots_;
   ComputeForm form_;
+  Place place_;
   mutable std::atomic<size_t> converted_bytes_{0};
 };
 

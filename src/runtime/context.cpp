@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include "runtime/level.hpp"
+
 namespace omnirt {
 
 Context::Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options)
@@ -16,21 +18,30 @@ const Tensor& Context::operator[](const Param& param) {
   return it->second;
 }
 
+std::string Context::where() const {
+  if (!op_) return "";
+  return std::string(", op ") + op_ + (segment_.empty() ? "" : " at " + segment_);
+}
+
 void Context::kernel_failed(const char* op, const std::string& kernel, const char* reason) {
-  if (options_.failures) options_.failures->push_back({op, kernel, reason});
+  if (options_.failures) {
+    std::string site = segment_.empty() ? "the network's edge" : segment_;
+    options_.failures->push_back({op, kernel, site, reason});
+  }
   if (options_.require_kernels) {
-    throw RunFailed(std::string("kernel ") + kernel + " of " + op +
-                    " failed, and it is required: " + reason);
+    throw LevelFailed(std::string("kernel ") + kernel + " of " + op +
+                      " failed, and it is required: " + reason);
   }
 }
 
 void Context::on_op(const char* op, const ops::Shape& output) {
+  op_ = op;
   if (options_.trace) options_.trace->push_back({segment_, op, output});
 }
 
 void Context::enter(const std::string& path) {
   if (options_.cancel) options_.cancel->check();
-  if (options_.trace) segment_ = path;
+  segment_ = path;
 }
 
 }  // namespace omnirt
