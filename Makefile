@@ -1,4 +1,5 @@
-# make demo | test | build | lint | bench | install. Each does its own set-up. PRESET=debug|asan|tsan picks another build.
+# make demo | test | build | lint | bench | install. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
+# BENCH=full the whole bench.
 PRESET ?= release
 BUILD := build/$(PRESET)
 TORCH_FLAG := $(if $(OMNIRT_TORCH),-DOMNIRT_TORCH=$(OMNIRT_TORCH))
@@ -19,8 +20,8 @@ lint:
 	@scripts/setup lint
 	@scripts/lint
 bench: build
-	@scripts/setup goldens
-	@bench/run $(BUILD)/omnirt
+	@scripts/setup bench
+	@bench/run $(BUILD)/omnirt $(if $(filter full,$(BENCH)),--full)
 install: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build $(BUILD)

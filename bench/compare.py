@@ -130,14 +130,14 @@ def main():
     options = parser.parse_args()
 
     python = os.environ.get(
-        "OMNIRT_PYTHON", str(ROOT / "build" / "goldens-venv" / "bin" / "python")
+        "OMNIRT_PYTHON", str(ROOT / "build" / "bench-venv" / "bin" / "python")
     )
     omnirt = str((ROOT / options.omnirt).resolve())
     if not os.access(omnirt, os.X_OK):
         stop(f"{options.omnirt} is no program; make build makes it")
     versions = output_of([python, "-c", VERSIONS]) if os.access(python, os.X_OK) else ""
     if not versions:
-        stop(f"{python} has no diffusers; scripts/setup goldens makes it, or set OMNIRT_PYTHON")
+        stop(f"{python} has no diffusers; scripts/setup bench makes it, or set OMNIRT_PYTHON")
 
     with tempfile.TemporaryDirectory() as folder:
         pictures = {name: os.path.join(folder, f"{name}.png") for name in ("omnirt", "reference")}

@@ -36,6 +36,18 @@ Json render(const TimelineReport& entry) {
   return {{"component", entry.component}, {"attempts", attempts}};
 }
 
+Json render(const FallbackReport& f) {
+  return {{"component", f.component},
+          {"level", f.level},
+          {"kind", f.kind},
+          {"count", f.count},
+          {"total", f.total}};
+}
+
+Json render(const PassedOverReport& p) {
+  return {{"name", p.name}, {"reason", p.reason}};
+}
+
 Json render(const PlacementReport& p) {
   return {{"component", p.component},
           {"device", p.device},
@@ -67,12 +79,14 @@ Json RunReport::to_json() const {
                {"model", model},
                {"model_path", model_path},
                {"backend", backend},
+               {"backends_passed_over", list(backends_passed_over)},
                {"workflow", workflow},
                {"timings", render(timings)},
                {"load_ms", load_ms},
                {"total_ms", total_ms},
                {"memory", render(memory)},
                {"backend_timeline", list(backend_timeline)},
+               {"fallbacks", list(fallbacks)},
                {"inputs_resolved", inputs_resolved},
                {"config_resolved", config_resolved.to_json()},
                {"artifacts", list(artifacts)},

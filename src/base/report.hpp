@@ -49,6 +49,20 @@ struct TimelineReport {
   std::vector<AttemptReport> attempts;
 };
 
+// How often a level or kernel was not what computed; runtime/fallbacks.hpp tells the kinds.
+struct FallbackReport {
+  std::string component;
+  std::string level;
+  std::string kind;
+  uint64_t count = 0;  // in this run
+  uint64_t total = 0;  // in this process's engine so far
+};
+
+struct PassedOverReport {
+  std::string name;
+  std::string reason;
+};
+
 struct PlacementReport {
   std::string component;
   std::string device;
@@ -73,12 +87,14 @@ struct RunReport {
   std::string model;
   std::string model_path;
   std::string backend;
+  std::vector<PassedOverReport> backends_passed_over;
   std::string workflow;  // names of the blocks that ran, in order, joined by " > "
   StageTimings timings;
   double load_ms = 0;  // headers, topology, tokenizer
   double total_ms = 0;
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;
+  std::vector<FallbackReport> fallbacks;
   ConfigValues config_resolved;
   Json inputs_resolved = Json::object();
   std::vector<ArtifactReport> artifacts;

@@ -1,6 +1,8 @@
 #include "catalogue/catalogue.hpp"
 
 #include "backends/cpu/cpu_backend.hpp"
+#include "backends/cuda/cuda_backend.hpp"
+#include "backends/stub/stub_backend.hpp"
 #include "families/sd/sd.hpp"
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
@@ -12,7 +14,7 @@ namespace {
 
 template <class T>
 BackendInfo backend(const char* name) {
-  return {name, [] { return std::make_unique<T>(); }};
+  return {name, [] { return std::make_unique<T>(); }, {}};
 }
 
 }  // namespace
@@ -21,7 +23,8 @@ Catalogue builtin_catalogue() {
   return {.families = {families::sd()},
           .networks = {clip_text_model_info(), unet_2d_condition_model_info(),
                        autoencoder_kl_info(), autoencoder_tiny_info()},
-          .backends = {backend<CpuBackend>("cpu")},
+          // The order in which `auto` looks.
+          .backends = {cuda_backend_info(), backend<CpuBackend>("cpu"), stub_backend_info()},
           .default_model = "emoji"};
 }
 

@@ -13,6 +13,7 @@ void add_generate(CLI::App& app, Run& run, Session& session);
 void add_bench(CLI::App& app, Run& run, Session& session);
 void add_validate(CLI::App& app, Run& run, Session& session);
 void add_models(CLI::App& app, Run& run, Session& session);
+void add_backends(CLI::App& app, Run& run, Session& session);
 void add_inspect(CLI::App& app, Run& run);
 void add_sheet(CLI::App& app, Run& run);
 void add_completions(CLI::App& app, Run& run);

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   omnirt::cli::add_validate(app, command, *session);
   omnirt::cli::add_bench(app, command, *session);
   omnirt::cli::add_models(app, command, *session);
+  omnirt::cli::add_backends(app, command, *session);
   omnirt::cli::add_inspect(app, command);
   omnirt::cli::add_sheet(app, command);
   omnirt::cli::add_completions(app, command);

@@ -50,7 +50,7 @@ void RequestOptions::add_fields(CLI::App& app) {
   app.add_option("--task", task_, "text2image, image2image, inpaint; unset: told from the inputs")
       ->group(group);
   app.add_option("-m,--model", model_, "model id or folder")->group(group);
-  app.add_option("--backend", backend_, "auto, cpu")->group(group);
+  app.add_option("--backend", backend_, "auto, or one that `omnirt backends` lists")->group(group);
   app.add_option("-p,--prompt", prompts_, "what the picture shows; again for several prompts")
       ->group(group);
   app.add_option("--negative-prompt", negative_prompts_, "what it does not show")->group(group);

@@ -116,6 +116,31 @@ Json describe_models(const Catalogue& catalogue) {
   return entries;
 }
 
+Json describe_backends(const Catalogue& catalogue) {
+  Json all = Json::array();
+  bool taken = false;
+  for (const BackendInfo& info : catalogue.backends) {
+    Availability found = availability(info);
+    bool automatic = found.available && info.automatic && !taken;
+    taken = taken || automatic;
+    Json one = {{"name", info.name},
+                {"available", found.available},
+                {"automatic", automatic},
+                {"reason", found.reason},
+                {"way_out", found.way_out}};
+    if (found.available) {
+      auto backend = info.make();
+      Capabilities can = backend->capabilities();
+      one["dtype_options"] = can.dtype_options;
+      one["compile_available"] = can.compile_available;
+      one["supports_graph_mode"] = can.supports_graph_mode;
+      one["available_memory_gb"] = backend->available_memory_gb();
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 Json describe_model(const Catalogue& catalogue, const std::string& id) {
   const ModelSpec* first = catalogue.find_entry(id, "");
   if (!first) throw UnknownModel({"model", id, "unknown model", suggest(id, catalogue.ids())});

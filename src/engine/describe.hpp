@@ -10,6 +10,9 @@ namespace omnirt {
 std::vector<const KeyInfo*> all_keys(const Catalogue& catalogue);
 // All registry entries: what they say, and what their blocks declare.
 Json describe_models(const Catalogue& catalogue);
+// Each backend of the catalogue: whether it can be used here, the reason, and what it can do. The
+// one that `auto` takes is marked.
+Json describe_backends(const Catalogue& catalogue);
 // The entries of one id, with its workflows block by block. Throws UnknownModel.
 Json describe_model(const Catalogue& catalogue, const std::string& id);
 

@@ -1,6 +1,5 @@
 #include "engine/engine.hpp"
 
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -27,23 +26,29 @@ uint64_t peak_rss_bytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-const char* dtype_name(at::ScalarType dtype) {
-  return dtype == at::kFloat ? "fp32" : dtype == at::kBFloat16 ? "bf16" : "fp16";
+PlanFacts plan_facts(const Proposal& proposal) {
+  return {compute_dtype(proposal.config.get(keys::dtype))};
 }
 
-void describe_components(const LoadedPipeline& pipeline, const Backend& backend,
-                         RunReport& report) {
+// Tells in a report how its networks were run, however the run ended.
+class LevelsTold {
+ public:
+  LevelsTold(const LevelRuns& levels, RunReport& report) : levels_(levels), report_(report) {}
+  LevelsTold(const LevelsTold&) = delete;
+  LevelsTold& operator=(const LevelsTold&) = delete;
+  ~LevelsTold() { levels_.describe(report_); }
+
+ private:
+  const LevelRuns& levels_;
+  RunReport& report_;
+};
+
+uint64_t stored_bytes(const LoadedPipeline& pipeline) {
+  uint64_t bytes = 0;
   for (const auto& [name, component] : pipeline.components()) {
-    if (!component->network) continue;
-    TimelineReport entry{name, {}};
-    for (const Attempt& a : component->wrapped.timeline.attempts) {
-      entry.attempts.push_back({a.level, a.ok, a.reason, a.selected, a.ms});
-    }
-    report.backend_timeline.push_back(std::move(entry));
-    report.device_placement.push_back(
-        {name, backend.device().str(), dtype_name(component->form.dtype), component->stored_dtype});
-    report.memory.weights_stored_bytes += component->store->bytes();
+    if (component->store) bytes += component->store->bytes();
   }
+  return bytes;
 }
 
 std::vector<Finding> findings_of(const Error& error) {
@@ -75,7 +80,6 @@ Backend& Engine::backend(const std::string& name) {
   for (const BackendInfo& info : catalogue_.backends) {
     if (info.name != name) continue;
     slot = info.make();
-    slot->prepare();
     return *slot;
   }
   throw InternalError("backend '" + name + "' was settled on, but is not in the catalogue");
@@ -83,15 +87,15 @@ Backend& Engine::backend(const std::string& name) {
 
 std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
                                                         const ComponentFolder& folder) {
-  at::ScalarType dtype = compute_dtype(proposal.config.get(keys::dtype));
+  PlanFacts facts = plan_facts(proposal);
   std::string key = fmt::format("{}|{}|{}|{}", folder.folder.string(), folder.class_name,
-                                dtype_name(dtype), proposal.backend);
+                                proposal.config.get(keys::dtype), proposal.backend);
   {
     std::scoped_lock lock(mutex_);
     auto it = components_.find(key);
     if (it != components_.end()) return it->second;
   }
-  auto made = omnirt::load_component(catalogue_, folder, backend(proposal.backend), dtype);
+  auto made = omnirt::load_component(catalogue_, folder, backend(proposal.backend), facts);
   std::scoped_lock lock(mutex_);
   // Another thread may have been first; then its copy serves both.
   return components_.try_emplace(key, std::move(made)).first->second;
@@ -100,6 +104,7 @@ std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal
 std::shared_ptr<LoadedPipeline> Engine::load(const Proposal& proposal) {
   auto pipeline = std::make_shared<LoadedPipeline>();
   std::vector<Finding> findings;
+  backend(proposal.backend).prepare(plan_facts(proposal));
   for (const std::string& name : proposal.plan.components) {
     if (name == keys::scheduler.name) continue;
     try {
@@ -127,7 +132,17 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
 
 Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& options) {
   std::shared_ptr<LoadedPipeline> pipeline;
-  return settle(request, options, pipeline);
+  Proposal proposal = settle(request, options, pipeline);
+  LevelPolicy policy = proposal.ok() ? proposal.levels() : LevelPolicy{};
+  if (!policy.only && !policy.required) return proposal;
+  try {
+    LevelRuns(*pipeline, policy, nullptr).check();
+  } catch (const RunFailed& refused) {
+    auto key = policy.only ? keys::level.name : keys::require_level.name;
+    Level level = policy.only ? *policy.only : *policy.required;
+    proposal.error({std::string("config.") + key, to_string(level), refused.what(), ""});
+  }
+  return proposal;
 }
 
 void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
@@ -147,13 +162,9 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
     throw;
   } catch (const std::bad_alloc&) {
     throw told(out_of_memory("the allocator has none left"));
-  } catch (const c10::Error& thrown) {
-    std::string what = thrown.what_without_backtrace();
-    // c10 tells of memory that it cannot have by this text alone.
-    if (what.find("not enough memory") != std::string::npos) throw told(out_of_memory(what));
-    throw told(RunFailed(what));
   } catch (const std::exception& thrown) {
-    throw told(RunFailed(thrown.what()));
+    if (is_out_of_memory(thrown)) throw told(out_of_memory(reason_of(thrown)));
+    throw told(RunFailed(reason_of(thrown)));
   }
   report.total_ms = now_ms() - start;
 }
@@ -167,6 +178,8 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   report.model = proposal.spec ? proposal.spec->id : request.model;
   report.model_path = proposal.folder.path.string();
   report.backend = proposal.backend;
+  for (const PassedOver& each : proposal.backends_passed_over)
+    report.backends_passed_over.push_back({each.name, each.reason});
   report.workflow = proposal.plan.workflow();
   report.config_resolved = proposal.config;
   report.inputs_resolved = proposal.inputs_json();
@@ -174,9 +187,12 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   if (!proposal.ok()) throw InvalidRequest(proposal.errors);
   report.load_ms = now_ms() - start;
   Backend& device = backend(proposal.backend);
-  describe_components(*pipeline, device, report);
+  report.memory.weights_stored_bytes = stored_bytes(*pipeline);
+  LevelRuns levels(*pipeline, proposal.levels(), &fallbacks_);
+  LevelsTold told(levels, report);
+  levels.check();
   device.reset_memory_stats();
-  execute(proposal, *pipeline, device, hooks, report);
+  execute(proposal, *pipeline, levels, device, hooks, report);
   MemoryStats memory = device.memory_stats();
   report.memory.tensor_peak_bytes = memory.peak_bytes;
   report.memory.tensor_current_bytes = memory.allocated_bytes;

@@ -27,6 +27,9 @@ class Engine {
   void run(const GenerateRequest& request, const ValidateOptions& options, const RunHooks& hooks,
            RunReport& report);
 
+  // How often, in all runs so far, a level or kernel was not what computed.
+  std::vector<FallbackCount> fallbacks() const { return fallbacks_.all(); }
+
  private:
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
                   std::shared_ptr<LoadedPipeline>& into);
@@ -39,6 +42,7 @@ class Engine {
 
   Catalogue catalogue_;
   std::mutex mutex_;
+  FallbackCounter fallbacks_;
   std::map<std::string, std::unique_ptr<Backend>> backends_;
   std::map<std::string, std::shared_ptr<LoadedComponent>> components_;
 };

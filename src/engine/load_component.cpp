@@ -22,7 +22,7 @@ std::string stored_dtype(const WeightStore& store) {
 }
 
 void load_network(const Catalogue& catalogue, const ComponentFolder& folder, Backend& backend,
-                  at::ScalarType dtype, LoadedComponent& component) {
+                  const PlanFacts& facts, LoadedComponent& component) {
   const nn::NetworkInfo* info = catalogue.find_network(folder.class_name);
   if (!info) {
     std::vector<std::string> known;
@@ -38,8 +38,7 @@ void load_network(const Catalogue& catalogue, const ComponentFolder& folder, Bac
   auto files = io::TensorFiles::open(folder.folder, std::span(&info->weights_base, 1));
   component.store = open_weights(files, *component.network, folder.name);
   component.stored_dtype = stored_dtype(*component.store);
-  component.form = backend.compute_form(dtype);
-  component.wrapped = backend.wrap_module(folder.name);
+  component.wrapped = backend.wrap_module(folder.name, folder.class_name, facts);
 }
 
 }  // namespace
@@ -53,7 +52,7 @@ at::ScalarType compute_dtype(const std::string& name) {
 
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
                                                 const ComponentFolder& folder, Backend& backend,
-                                                at::ScalarType dtype) {
+                                                const PlanFacts& facts) {
   auto component = std::make_shared<LoadedComponent>();
   component->name = folder.name;
   component->class_name = folder.class_name;
@@ -61,7 +60,7 @@ std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
     component->tokenizer =
         std::make_shared<text::CLIPTokenizer>(text::CLIPTokenizer::from_folder(folder.folder));
   } else {
-    load_network(catalogue, folder, backend, dtype, *component);
+    load_network(catalogue, folder, backend, facts, *component);
   }
   return component;
 }

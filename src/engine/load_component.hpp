@@ -10,7 +10,7 @@ namespace omnirt {
 // tokenizer. Reads no weight. Throws Unsupported, InvalidFile, WeightMismatch.
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
                                                 const ComponentFolder& folder, Backend& backend,
-                                                at::ScalarType dtype);
+                                                const PlanFacts& facts);
 
 // "fp32" and the like; throws Unsupported for others.
 at::ScalarType compute_dtype(const std::string& name);

@@ -34,6 +34,9 @@ std::vector<const KeyInfo*> Session::keys() const {
 Json Session::models() const {
   return describe_models(engine_->catalogue());
 }
+Json Session::backends() const {
+  return describe_backends(engine_->catalogue());
+}
 Json Session::model(const std::string& id) const {
   return describe_model(engine_->catalogue(), id);
 }

@@ -41,6 +41,8 @@ class Session {
   std::vector<const KeyInfo*> keys() const;
   // All registry entries, with what is derived from their blocks.
   Json models() const;
+  // All backends: {name, available, automatic, reason, way_out, ...}.
+  Json backends() const;
   // One model (aliases followed); throws UnknownModel.
   Json model(const std::string& id) const;
   // More runs follow: what was made single_run at first holds on to its components from now on.

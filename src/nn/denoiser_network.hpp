@@ -1,11 +1,11 @@
 #pragma once
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "base/ensure.hpp"
 #include "nn/network.hpp"
+#include "runtime/component_call.hpp"
 
 namespace omnirt::nn {
 
@@ -15,7 +15,7 @@ struct NetworkInput {
   bool required = true;
 };
 
-using NamedTensors = std::map<std::string, Tensor>;
+using omnirt::NamedTensors;
 
 // A network that predicts what a sampling loop removes from its latents: the same interface for
 // every architecture, with inputs by name. Its input struct names its fields in one

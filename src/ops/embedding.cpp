@@ -25,7 +25,8 @@ Tensor TimestepEmbedding::reference(const TimestepEmbedding& args) {
   int64_t half = args.dim / 2;
   // In fp32 and in the reference's order of operations: the sines of large arguments feel the last
   // bit.
-  Tensor exponent = -std::log(10000.0) * at::arange(0, half, at::TensorOptions().dtype(at::kFloat));
+  auto options = at::TensorOptions().dtype(at::kFloat).device(args.x.device());
+  Tensor exponent = -std::log(10000.0) * at::arange(0, half, options);
   Tensor frequency = at::exp(exponent / (static_cast<double>(half) - args.freq_shift));
   Tensor angle = args.x.to(at::kFloat).unsqueeze(1) * frequency.unsqueeze(0);
   Tensor y = args.flip_sin_to_cos ? at::cat({angle.cos(), angle.sin()}, 1)

@@ -30,14 +30,13 @@ std::vector<Tensor> Denoiser::predict(const std::vector<Row>& rows) const {
 
 void Denoiser::predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
                              std::vector<Tensor>& out) const {
-  std::map<std::string, Tensor> batch;
+  nn::NamedTensors batch;
   for (const auto& [name, first] : rows[group.front()].inputs) {
     std::vector<Tensor> parts;
     for (size_t i : group) parts.push_back(rows[i].inputs.at(name));
     batch[name] = parts.size() == 1 ? parts.front() : at::cat(parts);
   }
-  Context cx = context_();
-  Tensor predicted = network_.predict(cx, batch);
+  Tensor predicted = network_(batch);
   for (size_t k = 0; k < group.size(); ++k) {
     out[group[k]] = predicted.narrow(0, static_cast<int64_t>(k), 1);
   }

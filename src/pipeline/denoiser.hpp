@@ -18,8 +18,9 @@ struct Row {
 // The only place that groups, batches and splits conditions, pictures and requests.
 class Denoiser {
  public:
-  Denoiser(const nn::DenoiserNetwork& network, std::function<Context()> context, size_t max_rows)
-      : network_(network), context_(std::move(context)), max_rows_(max_rows) {}
+  // One prediction of the network for a batch of rows.
+  using Predict = std::function<Tensor(const nn::NamedTensors& batch)>;
+  Denoiser(Predict network, size_t max_rows) : network_(std::move(network)), max_rows_(max_rows) {}
 
   // One prediction {1, ...} a row, in the rows' order. Rows whose inputs have the same names and
   // shapes go through the network together, at most max_rows at once.
@@ -28,8 +29,7 @@ class Denoiser {
  private:
   void predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
                      std::vector<Tensor>& out) const;
-  const nn::DenoiserNetwork& network_;
-  std::function<Context()> context_;
+  Predict network_;
   size_t max_rows_;
 };
 

@@ -40,7 +40,7 @@ LatentStats statistics(const Tensor& latents) {
 
 class Execution {
  public:
-  Execution(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
+  Execution(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels, Backend& backend,
             const RunHooks& hooks, RunReport& report)
       : proposal_(proposal),
         pipeline_(pipeline),
@@ -52,6 +52,7 @@ class Execution {
                 .guider = proposal.guider.get(),
                 .scheduler = &proposal.scheduler,
                 .pipeline = &pipeline,
+                .levels = &levels,
                 .cancel = hooks.cancel,
                 .run_id = report.run_id,
                 .model = proposal.spec->id,
@@ -132,9 +133,9 @@ class Execution {
 
 }  // namespace
 
-void execute(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
-             const RunHooks& hooks, RunReport& report) {
-  Execution(proposal, pipeline, backend, hooks, report).run();
+void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
+             Backend& backend, const RunHooks& hooks, RunReport& report) {
+  Execution(proposal, pipeline, levels, backend, hooks, report).run();
 }
 
 }  // namespace omnirt

@@ -25,7 +25,7 @@ struct RunHooks {
 
 // Runs a validated proposal on a loaded pipeline, filling the report's timings, artifacts and
 // latent statistics. Throws Cancelled within a step of the token being set, and RunFailed.
-void execute(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
-             const RunHooks& hooks, RunReport& report);
+void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
+             Backend& backend, const RunHooks& hooks, RunReport& report);
 
 }  // namespace omnirt

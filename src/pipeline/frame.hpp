@@ -7,9 +7,9 @@
 #include "base/ensure.hpp"
 #include "guiders/guider.hpp"
 #include "pipeline/block.hpp"
+#include "pipeline/level_runs.hpp"
 #include "pipeline/loaded_pipeline.hpp"
 #include "pipeline/scheduler_choice.hpp"
-#include "runtime/context.hpp"
 
 namespace omnirt {
 
@@ -23,6 +23,7 @@ class Frame {
     const Guider* guider = nullptr;
     const SchedulerChoice* scheduler = nullptr;
     LoadedPipeline* pipeline = nullptr;
+    LevelRuns* levels = nullptr;
     const CancelToken* cancel = nullptr;
     std::string run_id;
     std::string model;
@@ -81,18 +82,24 @@ class Frame {
     return renames_.contains(port.name());
   }
 
-  // An execution of a component that the running block declared.
-  template <class T>
-  Context context(const Component<T>& port) {
-    check(port);
-    return options_.pipeline->context(port.name(), {.cancel = options_.cancel, .state = &state_});
+  // One call of a component that the running block declared: `body(network, cx, inputs)` on the
+  // device, at the component's level, made again at the next one when a level fails it. `inputs`
+  // and the result lie on the CPU; see ComponentCall for `variant` and what a body may do.
+  template <class T, class Body>
+  Tensor call(const Component<T>& port, NamedTensors inputs, Body&& body,
+              std::string variant = "") {
+    const T& network = (*this)[port];
+    return options_.levels->call(
+        port.name(),
+        {std::move(inputs), std::move(variant),
+         [&](Context& cx, const NamedTensors& on_device) { return body(network, cx, on_device); }},
+        options_.cancel);
   }
   const Guider& guider() const { return *options_.guider; }
   const CancelToken* cancel() const { return options_.cancel; }
   const Json& record() const { return options_.record; }
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }
-  RunState& state() { return state_; }
 
   // For the executor: whose turn it is, and what the request brings.
   void enter(const Block* block, const Condition* condition);
@@ -140,7 +147,6 @@ class Frame {
   std::map<std::string, std::string> renames_;
   // condition ("" is shared) -> name -> value
   std::map<std::string, std::map<std::string, std::any>> values_;
-  RunState state_;
 };
 
 }  // namespace omnirt

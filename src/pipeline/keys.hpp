@@ -94,6 +94,22 @@ inline constexpr Key<int64_t> max_batch_rows{
     {1, 256},
     "max-batch-rows",
     "rows (pictures x conditions) that the denoiser takes at once"};
+inline constexpr Key<std::string> level{
+    "level",
+    "auto",
+    {},
+    "level",
+    "run networks at this level, and no other; auto: the fastest that works",
+    "",
+    "auto|compile|kernel_override|eager"};
+inline constexpr Key<std::string> require_level{
+    "require_level",
+    std::monostate{},
+    {},
+    "require",
+    "a level, or a faster one, that the run must keep to: falling below it is an error",
+    "",
+    "compile|kernel_override|eager"};
 inline constexpr Key<bool> release_components{
     "release_components",
     false,

@@ -4,20 +4,28 @@
 
 namespace omnirt {
 
-std::shared_ptr<const Binding> LoadedComponent::lease() {
+std::shared_ptr<const Binding> LoadedComponent::lease(const ComputeForm& form) {
   std::scoped_lock lock(mutex_);
-  if (!binding_) binding_ = bind_weights(*store, *network, form);
-  return binding_;
+  for (const auto& binding : bindings_) {
+    if (binding->form() == form) return binding;
+  }
+  auto place = [&backend = wrapped->backend()](const Tensor& stored, at::ScalarType dtype) {
+    return backend.to_device(stored, dtype);
+  };
+  return bindings_.emplace_back(bind_weights(*store, *network, form, place));
 }
 
 void LoadedComponent::release() {
+  if (wrapped) wrapped->forget();
   std::scoped_lock lock(mutex_);
-  binding_.reset();
+  bindings_.clear();
 }
 
 size_t LoadedComponent::converted_bytes() const {
   std::scoped_lock lock(mutex_);
-  return binding_ ? binding_->converted_bytes() : 0;
+  size_t bytes = 0;
+  for (const auto& binding : bindings_) bytes += binding->converted_bytes();
+  return bytes;
 }
 
 void LoadedPipeline::add(const std::string& name, std::shared_ptr<LoadedComponent> component) {
@@ -28,12 +36,6 @@ void LoadedPipeline::add(const std::string& name, std::shared_ptr<LoadedComponen
 LoadedComponent* LoadedPipeline::find(const std::string& name) const {
   auto it = components_.find(name);
   return it == components_.end() ? nullptr : it->second.get();
-}
-
-Context LoadedPipeline::context(const std::string& name, Context::Options options) const {
-  LoadedComponent* component = find(name);
-  ensure(component && component->network, "component '{}' is not a loaded network", name);
-  return {*component->wrapped.ops, component->lease(), options};
 }
 
 }  // namespace omnirt

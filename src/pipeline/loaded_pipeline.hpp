@@ -4,13 +4,12 @@
 #include <mutex>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "base/ensure.hpp"
-#include "base/report.hpp"
 #include "nn/network.hpp"
 #include "pipeline/scheduler_choice.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/context.hpp"
 #include "text/tokenizer.hpp"
 
 namespace omnirt {
@@ -24,11 +23,11 @@ struct LoadedComponent {
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const WeightStore> store;
   std::string stored_dtype;
-  ComputeForm form;
-  WrappedComponent wrapped;
+  std::shared_ptr<WrappedComponent> wrapped;  // of a network
 
-  // The weights in their compute form; a run holds the lease while it computes with them.
-  std::shared_ptr<const Binding> lease();
+  // The weights in a compute form; a run holds the lease while it computes with them. Levels that
+  // want the same form share it.
+  std::shared_ptr<const Binding> lease(const ComputeForm& form);
   // Forgets the compute forms; those in use live on with their lease. The next lease makes them
   // anew.
   void release();
@@ -36,7 +35,7 @@ struct LoadedComponent {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const Binding> binding_;
+  std::vector<std::shared_ptr<const Binding>> bindings_;  // one a form
 };
 
 // A pipeline's components, loaded. Runs share it; nothing here belongs to one of them.
@@ -65,7 +64,6 @@ class LoadedPipeline {
     }
     return *typed;
   }
-  Context context(const std::string& name, Context::Options options) const;
 
  private:
   std::map<std::string, std::shared_ptr<LoadedComponent>> components_;

@@ -8,7 +8,7 @@
 #include "guiders/guider.hpp"
 #include "nn/network.hpp"
 #include "pipeline/block.hpp"
-#include "runtime/backend.hpp"
+#include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
 #include "weights/pipeline_folder.hpp"
 
@@ -64,11 +64,6 @@ struct Family {
   // What the reference's pipelines change in a scheduler's config as they take it over; may be
   // empty.
   std::function<void(const SchedulerAdoption& adoption, Json& config)> adopt_scheduler;
-};
-
-struct BackendInfo {
-  std::string name;
-  std::function<std::unique_ptr<Backend>()> make;
 };
 
 // All that this build holds. The only thing that names families, networks and backends is

@@ -9,6 +9,11 @@ void Proposal::take(const InvalidRequest& thrown) {
   errors.insert(errors.end(), thrown.findings().begin(), thrown.findings().end());
 }
 
+LevelPolicy Proposal::levels() const {
+  return {parse_level(config.get(keys::level)),
+          parse_level(config.maybe(keys::require_level).value_or(""))};
+}
+
 const Json& Proposal::component_config(const std::string& name) const {
   static const Json empty = Json::object();
   const ComponentFolder* component = folder.find(name);
@@ -46,11 +51,15 @@ Json Proposal::to_json() const {
   Json findings = Json::array(), doubts = Json::array();
   for (const Finding& finding : errors) findings.push_back(omnirt::to_json(finding));
   for (const Finding& finding : warnings) doubts.push_back(omnirt::to_json(finding));
+  Json passed_over = Json::array();
+  for (const PassedOver& each : backends_passed_over)
+    passed_over.push_back({{"name", each.name}, {"reason", each.reason}});
   return {{"ok", ok()},
           {"task", task},
           {"model", spec ? spec->id : request.model},
           {"model_path", folder.path.string()},
           {"backend", backend},
+          {"backends_passed_over", passed_over},
           {"workflow", plan.workflow()},
           {"inputs", inputs_json()},
           {"config", config.to_json()},

@@ -27,6 +27,7 @@ struct Proposal {
   PipelineFolder folder;  // with the request's components in place
   std::string task;
   std::string backend;
+  std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   Facts facts;
   Plan plan;
   ConfigValues config;
@@ -40,6 +41,8 @@ struct Proposal {
   bool ok() const { return errors.empty(); }
   void error(Finding finding) { errors.push_back(std::move(finding)); }
   void warn(Finding finding) { warnings.push_back(std::move(finding)); }
+  // Which levels the config allows.
+  LevelPolicy levels() const;
   // The findings of an error that some check threw.
   void take(const InvalidRequest& thrown);
   // A component's config.json; an empty object when it is not there.

@@ -68,6 +68,14 @@ void check_dtype(Proposal& proposal) {
   }
 }
 
+void check_levels(Proposal& proposal) {
+  LevelPolicy policy = proposal.levels();
+  if (!policy.only || !policy.required || at_least(*policy.only, *policy.required)) return;
+  proposal.error({"config.require_level", to_string(*policy.required),
+                  fmt::format("level {} is asked for, which is below it", to_string(*policy.only)),
+                  "leave one of the two away"});
+}
+
 void check_memory(Proposal& proposal) {
   double available = io::available_memory_gb(), wanted = proposal.spec->resource_hint.min_ram_gb;
   if (available >= wanted) return;
@@ -111,6 +119,7 @@ void settle_config(Proposal& proposal) {
     proposal.config.set(keys::guidance_rescale.name, nullptr, Origin::derived);
   }
   if (!proposal.backend.empty()) check_dtype(proposal);
+  check_levels(proposal);
   check_memory(proposal);
 }
 

@@ -155,26 +155,14 @@ bool settle_task(Proposal& proposal) {
 }
 
 void settle_backend(Proposal& proposal) {
-  std::string wanted = proposal.request.backend;
-  if (wanted.empty()) wanted = proposal.spec->default_backend;
-  std::vector<std::string> names{"auto"}, reasons;
-  for (const BackendInfo& info : proposal.catalogue->backends) {
-    names.push_back(info.name);
-    if (wanted != "auto" && wanted != info.name) continue;
-    auto backend = info.make();
-    Availability found = backend->is_available();
-    if (!found.available) {
-      reasons.push_back(info.name + ": " + found.reason);
-      continue;
-    }
-    proposal.backend = info.name;
-    return;
-  }
-  if (reasons.empty()) {
-    proposal.error({"backend", wanted, "this build has no such backend", suggest(wanted, names)});
-  } else {
-    proposal.error({"backend", wanted, fmt::format("not available ({})", fmt::join(reasons, "; ")),
-                    "use auto"});
+  const std::string& given = proposal.request.backend;
+  try {
+    Resolution found = resolve_backend(proposal.catalogue->backends,
+                                       given.empty() ? proposal.spec->default_backend : given);
+    proposal.backend = found.backend->name;
+    proposal.backends_passed_over = std::move(found.passed_over);
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
   }
 }
 

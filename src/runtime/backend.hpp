@@ -1,37 +1,25 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "ops/op_table.hpp"
-#include "runtime/binding.hpp"
+#include "runtime/wrapped_component.hpp"
 
 namespace omnirt {
 
-// One try at running a component at a level, and why it was taken or passed over.
-struct Attempt {
-  std::string level;  // "compile", "kernel_override", "eager"
-  bool ok = false;
-  std::string reason;
-  bool selected = false;
-  double ms = 0;
-};
-
-struct TimelineEntry {
-  std::string component;
-  std::vector<Attempt> attempts;
-};
-
 struct Capabilities {
-  std::vector<std::string> dtype_options;
+  std::vector<std::string> dtype_options;  // "fp32", "fp16", "bf16": what it computes in
   bool compile_available = false;
-  bool supports_graph_mode = false;
+  bool supports_graph_mode = false;  // compile captures whole calls and plays them back
 };
 
 struct Availability {
   bool available = false;
-  std::string reason;  // what is missing, or what was found
+  std::string reason{};   // what is missing, or what was found
+  std::string way_out{};  // what to do where it is not available
 };
 
 struct MemoryStats {
@@ -39,31 +27,45 @@ struct MemoryStats {
   size_t allocated_bytes = 0;
 };
 
-// A component as a backend runs it: the op table that its contexts use, and how that was chosen.
-struct WrappedComponent {
-  std::shared_ptr<const ops::OpTable> ops;
-  TimelineEntry timeline;
-};
-
-// A device and its kernels. Levels are tried in order compile -> kernel_override -> eager, by
-// wrap_module; every attempt and its reason is recorded. A new backend implements the virtual
-// parts; `cpu` and `cpu-stub` show how.
+// A device and its kernels. A component is run at the first level of compile -> kernel_override ->
+// eager that works; every attempt and its reason is recorded (WrappedComponent, ComponentRun). A
+// new backend implements the virtual parts; docs/adding-a-backend.md is the way in, and
+// tests/backends/contract_test.cpp what it must pass.
 class Backend {
  public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   virtual at::Device device() const = 0;
-  // Never throws.
+  // Never throws. Looks, but sets nothing up.
   virtual Availability is_available() const noexcept = 0;
   virtual Capabilities capabilities() const = 0;
-  // Called once before a pipeline's first run here, to add kernels and set the device up.
-  virtual void prepare() {}
-  // The compiled op table of one component. Throws Unsupported with the reason where there is none.
-  virtual std::shared_ptr<const ops::OpTable> compile(const std::string& component) = 0;
+  // Sets the device up and registers overrides; called before components are wrapped, for each
+  // plan, so that a second call must do no harm. Throws Unsupported.
+  virtual void prepare(const PlanFacts&) {}
+  // One component at level compile; `tag` is its class. Throws Unsupported with the reason where
+  // there is none. Called by several threads.
+  virtual LevelPlan compile(const std::string& component, const std::string& tag,
+                            const PlanFacts& facts) = 0;
+  // The form in which the ops of kernel_override and eager want weights.
+  virtual ComputeForm compute_form(Level, const PlanFacts& facts) const {
+    return {.dtype = facts.dtype};
+  }
 
-  WrappedComponent wrap_module(const std::string& component);
-  // Adds kernels that serve at level kernel_override; `add` is called on a fresh table.
+  // A component of class `tag` as this backend runs it; nothing is tried yet. The backend must
+  // outlive it.
+  std::shared_ptr<WrappedComponent> wrap_module(const std::string& component,
+                                                const std::string& tag, PlanFacts facts = {});
+  // Adds kernels that serve at level kernel_override; `add` is called on a fresh table. A second
+  // override of the same name takes the first one's place.
   void register_override(std::string name, std::function<void(ops::OpTable&)> add);
+  std::vector<std::string> overrides() const;
+  // One component at `level`: compile(), or a table of the overrides, or the references; few
+  // backends have more to say. Throws Unsupported with the reason.
+  virtual LevelPlan plan(Level level, const std::string& component, const std::string& tag,
+                         const PlanFacts& facts);
 
   virtual void reset_memory_stats() = 0;
   virtual MemoryStats memory_stats() const = 0;
@@ -71,17 +73,21 @@ class Backend {
   virtual double available_memory_gb() const = 0;
   // Waits until the device has done what it was given; stages are timed between two of these.
   virtual void synchronize() {}
+  // A tensor's values on the device in `dtype`; x itself where it lies there already.
   virtual Tensor to_device(const Tensor& x, at::ScalarType dtype) const {
     return x.to(device(), dtype);
   }
-  // The form in which this backend wants weights of `dtype`.
-  virtual ComputeForm compute_form(at::ScalarType dtype) const { return {dtype, false}; }
+  // The way back. Waits for the device.
+  virtual Tensor to_host(const Tensor& x) const { return x.to(at::kCPU); }
 
  private:
+  LevelPlan overridden(const PlanFacts& facts);
+
   struct Override {
     std::string name;
     std::function<void(ops::OpTable&)> add;
   };
+  mutable std::mutex mutex_;
   std::vector<Override> overrides_;
 };
 

@@ -19,8 +19,9 @@ constexpr size_t most_packed_share = 16;
 
 }  // namespace
 
-Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form)
-    : form_(form) {
+Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form,
+                 Place place)
+    : form_(form), place_(std::move(place)) {
   budget_.policy = form.pack;
   budget_.quantization = form.quantization;
   size_t stored = 0;
@@ -50,11 +51,14 @@ void Binding::make(const Slot& slot) const {
 }
 
 Tensor Binding::formed(const Tensor& stored) const {
-  if (!at::isFloatingType(stored.scalar_type())) return stored;
+  auto placed = [&](at::ScalarType dtype) {
+    return place_ ? place_(stored, dtype) : stored.to(dtype);
+  };
+  if (!at::isFloatingType(stored.scalar_type())) return placed(stored.scalar_type());
   // Vectors are small, and read whole by every kernel.
   bool matrix = stored.dim() >= 2;
   if (form_.as_stored && matrix && readable_as_stored(stored.scalar_type())) return stored;
-  Tensor tensor = stored.to(form_.dtype);
+  Tensor tensor = placed(form_.dtype);
   bool reorder = form_.channels_last && !form_.as_stored && tensor.dim() == 4;
   return reorder ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }

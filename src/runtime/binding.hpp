@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,13 +23,18 @@ struct ComputeForm {
   ops::PackPolicy pack = ops::PackPolicy::never;
   std::optional<size_t> pack_limit_bytes = std::nullopt;  // for PackPolicy::automatic
   ops::Quantization quantization = ops::Quantization::none;
+  bool operator==(const ComputeForm&) const = default;
 };
 
 // parameter -> weight in its compute form. A form is made when a parameter is first used and kept;
 // a weight that is stored in the compute form already is used where it lies. Shared by threads.
 class Binding {
  public:
-  Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form);
+  // Moves a weight's values to where they are computed with, in a dtype (Backend::to_device).
+  using Place = std::function<Tensor(const Tensor& stored, at::ScalarType dtype)>;
+  // Without a `place` weights stay on the CPU.
+  Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form,
+          Place place = {});
 
   const Tensor& operator[](const Param& param) const;
   // Where kernels keep further forms of a parameter's weight.
@@ -54,6 +60,7 @@ class Binding {
   Tensor formed(const Tensor& stored) const;
 
   ComputeForm form_;
+  Place place_;
   mutable ops::PackBudget budget_;
   std::deque<Slot> slots_;
   mutable std::atomic<size_t> converted_bytes_{0};

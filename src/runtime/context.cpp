@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include "base/clock.hpp"
+#include "runtime/level.hpp"
 
 namespace omnirt {
 
@@ -18,15 +19,24 @@ const Tensor& Context::operator[](const Param& param) {
   return it->second;
 }
 
+std::string Context::where() const {
+  if (!op_) return "";
+  return std::string(", op ") + op_ + (segment_.empty() ? "" : " at " + segment_);
+}
+
 void Context::kernel_failed(const char* op, const std::string& kernel, const char* reason) {
-  if (options_.failures) options_.failures->push_back({op, kernel, reason});
+  if (options_.failures) {
+    std::string site = segment_.empty() ? "the network's edge" : segment_;
+    options_.failures->push_back({op, kernel, site, reason});
+  }
   if (options_.require_kernels) {
-    throw RunFailed(std::string("kernel ") + kernel + " of " + op +
-                    " failed, and it is required: " + reason);
+    throw LevelFailed(std::string("kernel ") + kernel + " of " + op +
+                      " failed, and it is required: " + reason);
   }
 }
 
 void Context::on_op(const char* op, const ops::Shape& output) {
+  op_ = op;
   if (!options_.trace) return;
   options_.trace->push_back({segment_, op, output, "", 0});
   op_start_ms_ = now_ms();
@@ -40,7 +50,7 @@ void Context::on_computed(const char* by) {
 
 void Context::enter(const std::string& path) {
   if (options_.cancel) options_.cancel->check();
-  if (options_.trace) segment_ = path;
+  segment_ = path;
 }
 
 }  // namespace omnirt

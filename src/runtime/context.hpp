@@ -23,6 +23,7 @@ struct OpRecord {
 struct KernelFailure {
   std::string op;
   std::string kernel;
+  std::string site;  // the segment that was entered last
   std::string reason;
 };
 
@@ -36,7 +37,7 @@ class Context final : public ops::Caller {
     bool dry = false;                        // shapes only; weights are not touched
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
     std::vector<KernelFailure>* failures = nullptr;
-    bool require_kernels = false;  // a kernel's failure is an error
+    bool require_kernels = false;  // a kernel's failure is the level's: LevelFailed
   };
   Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options);
 
@@ -52,6 +53,10 @@ class Context final : public ops::Caller {
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
   RunState* state() { return options_.state; }
+  const std::shared_ptr<const Binding>& binding() const { return binding_; }
+  // Where the execution stands, to be told when it ends early: ", op conv2d at mid_block"; empty
+  // before the first op.
+  std::string where() const;
 
   // Wraps one repeated block of a network. Cancellation is looked at here; step caches, skipping,
   // residency leases and per-block timing take hold at the same place.
@@ -74,6 +79,7 @@ class Context final : public ops::Caller {
   Options options_;
   std::string segment_;
   double op_start_ms_ = 0;
+  const char* op_ = nullptr;
   std::map<size_t, Tensor> dry_weights_;
 };
 

@@ -100,14 +100,14 @@ std::shared_ptr<const WeightStore> open_weights(const io::TensorFiles& files,
 }
 
 std::shared_ptr<const Binding> bind_weights(const WeightStore& store, const nn::Network& network,
-                                            ComputeForm form) {
+                                            ComputeForm form, Binding::Place place) {
   std::vector<std::shared_ptr<const Weight>> weights;
   for (const Param* param : network.params()) {
     auto it = store.all().find(param->name);
     ensure(it != store.all().end(), "no weight for parameter '{}'", param->name);
     weights.push_back(it->second);
   }
-  return std::make_shared<const Binding>(std::move(weights), form);
+  return std::make_shared<const Binding>(std::move(weights), form, std::move(place));
 }
 
 }  // namespace omnirt

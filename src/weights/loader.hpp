@@ -16,9 +16,10 @@ std::shared_ptr<const WeightStore> open_weights(const io::TensorFiles& files,
                                                 const nn::Network& network,
                                                 const std::string& component);
 
-// Parameters -> weights. The store must be one that open_weights made for this network.
+// Parameters -> weights. The store must be one that open_weights made for this network. `place`
+// moves weights to a device; without one they stay on the CPU.
 std::shared_ptr<const Binding> bind_weights(const WeightStore& store, const nn::Network& network,
-                                            ComputeForm form);
+                                            ComputeForm form, Binding::Place place = {});
 
 // A name as the network's weight map has it; "" when the map says to leave it aside.
 std::string mapped_name(const nn::WeightMap& map, const std::string& name);

@@ -41,19 +41,6 @@ GenerateRequest emoji_request(const fs::path& folder) {
   return request;
 }
 
-// A request of tests/goldens/pipelines, whose paths are relative to its folder.
-GenerateRequest folder_request(const fs::path& folder) {
-  GenerateRequest request = parse_request(read_json_file(folder / "request.json"));
-  request.model = (folder / request.model).string();
-  for (const char* name : {"image", "mask"}) {
-    if (request.inputs.contains(name))
-      request.inputs[name] = (folder / request.inputs[name].get<std::string>()).string();
-  }
-  for (auto& [name, path] : request.components.items())
-    path = (folder / path.get<std::string>()).string();
-  return request;
-}
-
 void expect_embeds(const Outcome& outcome, const std::map<std::string, Tensor>& golden,
                    const char* name, const char* condition) {
   auto expected = golden.find(name);

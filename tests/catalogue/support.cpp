@@ -40,7 +40,23 @@ Engine& engine() {
   return shared;
 }
 
+GenerateRequest folder_request(const fs::path& folder) {
+  GenerateRequest request = parse_request(read_json_file(folder / "request.json"));
+  request.model = (folder / request.model).string();
+  for (const char* name : {"image", "mask"}) {
+    if (request.inputs.contains(name))
+      request.inputs[name] = (folder / request.inputs[name].get<std::string>()).string();
+  }
+  for (auto& [name, path] : request.components.items())
+    path = (folder / path.get<std::string>()).string();
+  return request;
+}
+
 Outcome run(GenerateRequest request) {
+  return run_on(engine(), std::move(request));
+}
+
+Outcome run_on(Engine& engine, GenerateRequest request) {
   TemporaryFolder folder;
   request.config["output_dir"] = folder.path().string();
   Outcome outcome;
@@ -58,7 +74,7 @@ Outcome run(GenerateRequest request) {
     if (block == "decode_latents")
       outcome.image = (*frame.peek<Tensor>("pictures") * 0.5 + 0.5).clamp(0, 1);
   };
-  engine().run(request, {}, hooks, outcome.report);
+  engine.run(request, {}, hooks, outcome.report);
   return outcome;
 }
 

@@ -23,6 +23,10 @@ Engine& engine();
 
 // Runs a request into a folder of its own, which is removed again.
 Outcome run(GenerateRequest request);
+Outcome run_on(Engine& engine, GenerateRequest request);
+
+// A request of tests/goldens/pipelines, whose paths are relative to its folder.
+GenerateRequest folder_request(const std::filesystem::path& folder);
 
 // The tensors of a safetensors file, copied.
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& file);

@@ -18,7 +18,7 @@ Capabilities CpuBackend::capabilities() const {
   return {{"fp32", "bf16"}, false, false};
 }
 
-std::shared_ptr<const ops::OpTable> CpuBackend::compile(const std::string& component) {
+LevelPlan CpuBackend::compile(const std::string& component, const std::string&, const PlanFacts&) {
   throw Unsupported(
       {"compile", component, "this build of the cpu backend has no compile level", ""});
 }

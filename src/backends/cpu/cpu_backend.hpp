@@ -12,13 +12,16 @@ class CpuBackend final : public Backend {
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
-  std::shared_ptr<const ops::OpTable> compile(const std::string& component) override;
+  LevelPlan compile(const std::string& component, const std::string& tag,
+                    const PlanFacts& facts) override;
   void reset_memory_stats() override;
   MemoryStats memory_stats() const override;
   double available_memory_gb() const override;
   // Channels last: oneDNN's convolutions and the reshapes between pictures and tokens need no
   // copies then.
-  ComputeForm compute_form(at::ScalarType dtype) const override { return {dtype, true}; }
+  ComputeForm compute_form(Level, const PlanFacts& facts) const override {
+    return {facts.dtype, true};
+  }
 };
 
 }  // namespace omnirt

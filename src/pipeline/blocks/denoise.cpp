@@ -11,8 +11,12 @@ void DenoiseLoop::start(Frame& frame) const {
 }
 
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {
-  return {frame[unet], [&frame, this] { return frame.context(unet); },
-          static_cast<size_t>(frame[max_batch_rows])};
+  auto predict = [&frame, this](const nn::NamedTensors& batch) {
+    return frame.call(unet, batch,
+                      [](const nn::DenoiserNetwork& network, Context& cx,
+                         const nn::NamedTensors& inputs) { return network.predict(cx, inputs); });
+  };
+  return {predict, static_cast<size_t>(frame[max_batch_rows])};
 }
 
 bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {

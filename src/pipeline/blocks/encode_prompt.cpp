@@ -69,10 +69,14 @@ void EncodePrompt::run(Frame& frame) const {
   auto pictures = static_cast<int64_t>(frame[seeds].size());
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
   Tensor ids = token_ids(frame[tokenizer], prompts);
-  Context cx = frame.context(text_encoder);
   // The reference skips layers for the prompt itself, never for what stands in for it.
   int64_t skip = frame.renamed(prompt) ? 0 : frame[clip_skip];
-  Tensor embeds = frame[text_encoder].forward(cx, ids, {.clip_skip = skip}).last_hidden_state;
+  Tensor embeds = frame.call(
+      text_encoder, {{"ids", ids}},
+      [skip](const CLIPTextModel& encoder, Context& cx, const NamedTensors& in) {
+        return encoder.forward(cx, in.at("ids"), {.clip_skip = skip}).last_hidden_state;
+      },
+      fmt::format("clip_skip={}", skip));
   // A prompt's pictures stand together; one negative prompt serves all.
   frame[prompt_embeds] = embeds.repeat_interleave(pictures / embeds.size(0), 0);
 }

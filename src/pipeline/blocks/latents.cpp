@@ -13,34 +13,42 @@ Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height) {
   return image_to_tensor(rgb) * 2.0 - 1.0;
 }
 
-Tensor sampled_latents(const nn::Autoencoder& vae, Context& cx, const Tensor& picture,
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
                        int64_t count, Noise& noise) {
-  // Encoded once; each picture of the run has a sample of its own.
-  auto draw = [&](at::IntArrayRef shape) {
-    std::vector<int64_t> of_all = shape.vec();
-    of_all[0] = count;
-    return noise.randn(of_all);
-  };
-  Tensor sample = vae.encode(cx, picture.to(cx.dtype()), draw).to(at::kFloat);
+  const nn::Autoencoder& autoencoder = frame[vae];
+  NamedTensors inputs{{"picture", picture}};
+  // Drawn before the call, which may be made more than once. The picture is encoded once; each
+  // picture of the run has a sample of its own.
+  if (autoencoder.samples()) {
+    int64_t grid = autoencoder.scale_factor();
+    inputs["noise"] = noise.randn(
+        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid});
+  }
+  Tensor sample = frame.call(
+      vae, inputs,
+      [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+        return network.encode(cx, in.at("picture").to(cx.dtype()),
+                              [&](at::IntArrayRef) { return in.at("noise"); });
+      },
+      "encode");
+  sample = sample.to(at::kFloat);
   std::vector<int64_t> shape = sample.sizes().vec();
   shape[0] = count;
-  return (sample.expand(shape) - vae.shift_factor()) * vae.scaling_factor();
+  return (sample.expand(shape) - autoencoder.shift_factor()) * autoencoder.scaling_factor();
 }
 
 void EncodeImage::run(Frame& frame) const {
   Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
-  Context cx = frame.context(vae);
   frame[image_latents] = sampled_latents(
-      frame[vae], cx, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
 }
 
 void EncodeImageBelowFullStrength::run(Frame& frame) const {
   frame[image_latents] = Tensor();
   if (frame[strength] == 1.0) return;
   Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
-  Context cx = frame.context(vae);
   frame[image_latents] = sampled_latents(
-      frame[vae], cx, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
 }
 
 std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
@@ -72,10 +80,15 @@ void DecodeLatents::run(Frame& frame) const {
   std::vector<io::Image> made;
   // One at a time: decoding needs far more memory a picture than anything before it.
   for (int64_t i = 0; i < sample.size(0); ++i) {
-    Context cx = frame.context(vae);
     Tensor latents_of_one =
         sample.narrow(0, i, 1) / autoencoder.scaling_factor() + autoencoder.shift_factor();
-    decoded.push_back(autoencoder.decode(cx, latents_of_one.to(cx.dtype())).to(at::kFloat));
+    Tensor picture = frame.call(
+        vae, {{"latents", latents_of_one}},
+        [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+          return network.decode(cx, in.at("latents").to(cx.dtype()));
+        },
+        "decode");
+    decoded.push_back(picture.to(at::kFloat));
     made.push_back(tensor_to_image(decoded.back(), 0));
   }
   frame[pictures] = at::cat(decoded);

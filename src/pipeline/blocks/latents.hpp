@@ -108,8 +108,9 @@ Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height);
 // {pictures, latent channels, height, width} of a run's latents.
 std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
                                   int64_t height);
-// A sample a picture of the latents of `picture` {1, 3, H, W}, scaled as denoisers take them.
-Tensor sampled_latents(const nn::Autoencoder& vae, Context& cx, const Tensor& pictures,
+// A sample a picture of the latents of `picture` {1, 3, H, W}, scaled as denoisers take them; one
+// draw of `noise` where the autoencoder samples.
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
                        int64_t count, Noise& noise);
 
 }  // namespace omnirt::blocks

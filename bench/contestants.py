@@ -1,0 +1,85 @@
+"""Who takes part in the bench, on which models, and at which sizes.
+
+A peer is a script of bench/peers in one mode. `stored` picks the folder of the checkpoint; `once`
+marks those whose start is so long that one round has to do, `uneven` those whose steps differ by
+design, so that only a run's mean step says something.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    name: str
+    title: str
+    script: str
+    mode: str
+    stored: str = "fp32"
+    models: tuple = ("sd15", "emoji")
+    once: bool = False
+    extra: tuple = ()
+    uneven: bool = False
+
+    def arguments(self):
+        return ["--mode", self.mode, *(f"--extra={value}" for value in self.extra)]
+
+
+def omnirt(name, title, mode="compile", **more):
+    return Peer(name, title, "omnirt_program.py", mode, **more)
+
+
+def diffusers(name, title, mode, **more):
+    return Peer(name, title, "diffusers_pipeline.py", mode, **more)
+
+
+def openvino(name, title, mode):
+    return Peer(name, title, "openvino_pipeline.py", mode)
+
+
+def step_cache(interval):
+    """What a step cache does to a picture can only be seen on a network that has learnt to draw."""
+    return omnirt(
+        f"omnirt-cache{interval}",
+        f"omnirt, step cache, interval {interval}",
+        extra=("--cache", "deep", "--cache-interval", str(interval)),
+        models=("sd15", "emoji") if interval == 3 else ("emoji",),
+        uneven=True,
+    )
+
+
+# In the order of the table.
+PEERS = [
+    omnirt("omnirt-compile", "omnirt, compile"),
+    omnirt("omnirt-kernels", "omnirt, kernel_override", "kernel_override"),
+    omnirt("omnirt-eager", "omnirt, eager", "eager"),
+    omnirt("omnirt-fp16-file", "omnirt, compile, stored as fp16", stored="fp16", models=("sd15",)),
+    omnirt("omnirt-int8", "omnirt, int8", extra=("--quantize", "int8")),
+    omnirt("omnirt-bf16", "omnirt, bf16", extra=("--dtype", "bf16")),
+    *(step_cache(interval) for interval in (2, 3, 4, 5)),
+    diffusers("diffusers", "diffusers, eager", "eager"),
+    diffusers("diffusers-channels-last", "diffusers, channels-last", "channels_last"),
+    diffusers("torch-compile", "diffusers, torch.compile, frozen", "compile", once=True),
+    openvino("openvino", "OpenVINO, fp32", "fp32"),
+    openvino("openvino-int8", "OpenVINO, int8 (NNCF)", "int8"),
+    Peer(
+        "stable-diffusion.cpp",
+        "stable-diffusion.cpp",
+        "sdcpp_pipeline.py",
+        "fp32",
+        models=("sd15",),
+        once=True,
+    ),
+]
+REFERENCE = "diffusers"  # whose pictures the others' are compared with
+BY_NAME = {peer.name: peer for peer in PEERS}
+
+# Enough for a first answer in minutes; `--full` is the whole list at both sizes.
+QUICK = ("omnirt-compile", "omnirt-eager", "diffusers", "openvino")
+
+MODELS = {"sd15": {"sizes": (512, 768)}, "emoji": {"sizes": (128,)}}
+
+
+def folder(peer, model, root, work):
+    if model == "emoji":
+        return root / "models" / "emoji"
+    return work / ("sd15" if peer.stored == "fp32" else "sd15-fp16")

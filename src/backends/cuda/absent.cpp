@@ -1,0 +1,13 @@
+// Compiled in place of this folder's other files where libtorch has no CUDA (cuda.cmake).
+#include "backends/cuda/cuda_backend.hpp"
+
+namespace omnirt {
+
+BackendInfo cuda_backend_info() {
+  return {"cuda",
+          {},
+          {false, "this build has no CUDA: the libtorch that it was built with is for processors",
+           "build with a libtorch that has CUDA (OMNIRT_TORCH=<its prefix>)"}};
+}
+
+}  // namespace omnirt

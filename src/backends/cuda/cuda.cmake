@@ -1,0 +1,11 @@
+# The cuda backend is built where the libtorch that was found has CUDA; otherwise the catalogue lists it as absent.
+option(OMNIRT_CUDA "build the cuda backend where libtorch has CUDA" ON)
+file(GLOB omnirt_cuda_sources ${CMAKE_CURRENT_SOURCE_DIR}/backends/cuda/*.cpp)
+set(omnirt_cuda_absent ${CMAKE_CURRENT_SOURCE_DIR}/backends/cuda/absent.cpp)
+list(REMOVE_ITEM omnirt_cuda_sources ${omnirt_cuda_absent})
+if(OMNIRT_CUDA AND TARGET torch_cuda)
+  message(STATUS "backend cuda: built")
+  set_source_files_properties(${omnirt_cuda_absent} PROPERTIES HEADER_FILE_ONLY ON)
+else()
+  set_source_files_properties(${omnirt_cuda_sources} PROPERTIES HEADER_FILE_ONLY ON)
+endif()

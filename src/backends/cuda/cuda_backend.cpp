@@ -1,0 +1,105 @@
+#include "backends/cuda/cuda_backend.hpp"
+
+#include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <fmt/format.h>
+
+#include "backends/cuda/attention.hpp"
+#include "backends/cuda/cuda_graph.hpp"
+
+namespace omnirt {
+namespace {
+
+// ATen's first CUDA device. Levels: eager is the references on the device, kernel_override adds
+// fused attention, compile plays these back as CUDA graphs.
+class CudaBackend final : public Backend {
+ public:
+  std::string name() const override { return "cuda"; }
+  at::Device device() const override { return {at::kCUDA, 0}; }
+  Availability is_available() const noexcept override;
+  Capabilities capabilities() const override;
+  void prepare(const PlanFacts& facts) override;
+  LevelPlan compile(const std::string& component, const std::string& tag,
+                    const PlanFacts& facts) override;
+  // Channels last: cuDNN's kernels for half types want it.
+  ComputeForm compute_form(Level, const PlanFacts& facts) const override {
+    return {.dtype = facts.dtype, .channels_last = true};
+  }
+  void reset_memory_stats() override;
+  MemoryStats memory_stats() const override;
+  double available_memory_gb() const override;
+  void synchronize() override { c10::cuda::device_synchronize(); }
+};
+
+// The major compute capability; 8 (Ampere) brings bf16 and the flash kernel.
+int capability() {
+  int major = 0;
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  return major;
+}
+
+Availability CudaBackend::is_available() const noexcept {
+  constexpr const char* way_out = "install the device's driver and make the device visible";
+  try {
+    if (c10::cuda::device_count() < 1) return {false, "no CUDA device is visible", way_out};
+    return {true, fmt::format("a device of compute capability {}.x", capability()), ""};
+  } catch (const std::exception& error) {
+    return {false, reason_of(error), way_out};
+  }
+}
+
+Capabilities CudaBackend::capabilities() const {
+  std::vector<std::string> dtypes{"fp32", "fp16"};
+  if (capability() >= 8) dtypes.emplace_back("bf16");
+  return {.dtype_options = dtypes, .compile_available = true, .supports_graph_mode = true};
+}
+
+void CudaBackend::prepare(const PlanFacts&) {
+  at::globalContext().lazyInitDevice(at::kCUDA);
+  // fp32 means fp32 (TF32 keeps 10 bits of it), and a repeated run gives the same bits.
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setBenchmarkCuDNN(false);
+  bool flash = capability() >= 8;
+  register_override("fused attention",
+                    [flash](ops::OpTable& table) { cuda::add_fused_attention(table, flash); });
+}
+
+LevelPlan CudaBackend::compile(const std::string& component, const std::string& tag,
+                               const PlanFacts& facts) {
+  LevelPlan kernels = plan(Level::kernel_override, component, tag, facts);
+  kernels.runner =
+      std::make_shared<CaptureRunner>([device = device()] { return cuda::make_graph(device); });
+  kernels.note = "CUDA graphs over " + kernels.note;
+  return kernels;
+}
+
+void CudaBackend::reset_memory_stats() {
+  c10::cuda::CUDACachingAllocator::resetPeakStats(device().index());
+}
+
+MemoryStats CudaBackend::memory_stats() const {
+  auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device().index());
+  const auto& all =
+      stats.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
+  return {static_cast<size_t>(all.peak), static_cast<size_t>(all.current)};
+}
+
+// What the driver has free and what the caching allocator holds without using it.
+double CudaBackend::available_memory_gb() const {
+  auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(device().index());
+  auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device().index());
+  constexpr auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  auto idle = stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
+  return (static_cast<double>(free) + static_cast<double>(idle)) / (1024.0 * 1024.0 * 1024.0);
+}
+
+}  // namespace
+
+BackendInfo cuda_backend_info() {
+  return {"cuda", [] { return std::make_unique<CudaBackend>(); }, {}};
+}
+
+}  // namespace omnirt

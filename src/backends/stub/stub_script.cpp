@@ -1,0 +1,60 @@
+#include "backends/stub/stub_script.hpp"
+
+#include "base/config.hpp"
+
+namespace omnirt {
+namespace {
+
+constexpr const char* where = "OMNIRT_STUB";
+
+struct Top {
+  bool available = true;
+  std::string reason = StubScript().reason;
+  static void visit(auto& self, auto& v) {
+    v("available", self.available);
+    v("reason", self.reason);
+    v.ignore({"refuse", "fail", "memory"});
+  }
+};
+
+struct Memory {
+  int64_t peak_bytes = 0;
+  int64_t allocated_bytes = 0;
+  std::optional<double> available_gb;
+  static void visit(auto& self, auto& v) {
+    v("peak_bytes", self.peak_bytes);
+    v("allocated_bytes", self.allocated_bytes);
+    v("available_gb", self.available_gb);
+  }
+};
+
+Level level_of(const std::string& name) {
+  if (auto level = parse_level(name)) return *level;
+  throw InvalidRequest({where, name, "no such level", "compile, kernel_override or eager"});
+}
+
+}  // namespace
+
+StubScript parse_stub_script(const std::string& text) {
+  Json json = parse_json(text, where);
+  if (!json.is_object()) throw InvalidRequest({where, shown(json), "an object is expected", ""});
+  auto top = read_config<Top>(json, where);
+  StubScript script{.available = top.available, .reason = top.reason};
+  const Json refuse = json.value("refuse", Json::object());
+  for (const auto& [level, why] : refuse.items())
+    script.refuse[level_of(level)] = why.is_string() ? why.get<std::string>() : why.dump();
+  const Json fail = json.value("fail", Json::array());
+  for (const Json& failure : fail) {
+    script.fail.push_back(read_config<StubScript::Failure>(failure, where));
+    level_of(script.fail.back().level);
+  }
+  if (json.contains("memory")) {
+    auto memory = read_config<Memory>(json["memory"], where);
+    script.memory = {static_cast<size_t>(memory.peak_bytes),
+                     static_cast<size_t>(memory.allocated_bytes)};
+    script.available_gb = memory.available_gb;
+  }
+  return script;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,46 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/backend.hpp"
+
+namespace omnirt {
+
+// What a cpu-stub does instead of working: all that can go wrong with a device, on demand.
+struct StubScript {
+  // A failure once a level has been taken. With `op`: that op's kernel throws, where its output has
+  // `shape` (empty: any). Without: the component's `call`-th call at the level (0: each) is
+  // computed and then fails.
+  struct Failure {
+    std::string level = "compile";
+    std::string component;  // "": any
+    int64_t call = 0;
+    std::string op;
+    std::vector<int64_t> shape;
+    std::string message = "scripted";
+    static void visit(auto& self, auto& v) {
+      v("level", self.level);
+      v("component", self.component);
+      v("call", self.call);
+      v("op", self.op);
+      v("shape", self.shape);
+      v("message", self.message);
+    }
+  };
+
+  bool available = true;
+  std::string reason = "computes by the references";
+  std::map<Level, std::string> refuse{};  // levels that are not to be had, and why
+  std::vector<Failure> fail{};
+  std::optional<MemoryStats> memory{};  // unset: those of this process's tensors
+  std::optional<double> available_gb{};
+};
+
+// {"available", "reason", "refuse": {level: why}, "fail": [{level, component, call, op, shape,
+//   message}], "memory": {"peak_bytes", "allocated_bytes", "available_gb"}}, each optional. Throws
+// InvalidRequest.
+StubScript parse_stub_script(const std::string& json);
+
+}  // namespace omnirt

@@ -1,0 +1,56 @@
+#include "pipeline/level_runs.hpp"
+
+namespace omnirt {
+namespace {
+
+std::string dtype_name(at::ScalarType dtype) {
+  return dtype == at::kFloat ? "fp32" : dtype == at::kBFloat16 ? "bf16" : "fp16";
+}
+
+}  // namespace
+
+LevelRuns::LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy,
+                     FallbackCounter* total)
+    : pipeline_(pipeline), total_(total), counter_(total) {
+  for (const auto& [name, component] : pipeline.components()) {
+    if (!component->network) continue;
+    runs_.try_emplace(
+        name, component->wrapped,
+        [component = component](const ComputeForm& form) { return component->lease(form); },
+        ComponentRun::Options{name, policy, &counter_});
+  }
+}
+
+void LevelRuns::check() const {
+  for (const auto& [name, run] : runs_) run.check();
+}
+
+Tensor LevelRuns::call(const std::string& name, const ComponentCall& call,
+                       const CancelToken* cancel) {
+  auto run = runs_.find(name);
+  ensure(run != runs_.end(), "component '{}' is not a loaded network", name);
+  return run->second.call(call, cancel);
+}
+
+void LevelRuns::describe(RunReport& report) const {
+  report.backend_timeline.clear();
+  report.device_placement.clear();
+  report.fallbacks.clear();
+  for (const auto& [name, run] : runs_) {
+    const LoadedComponent& component = *pipeline_.find(name);
+    TimelineReport entry{name, {}};
+    for (const Attempt& a : run.timeline().attempts)
+      entry.attempts.push_back({a.level, a.ok, a.reason, a.selected, a.ms});
+    report.backend_timeline.push_back(std::move(entry));
+    if (!run.plan()) continue;
+    report.device_placement.push_back({name, component.wrapped->backend().device().str(),
+                                       dtype_name(run.plan()->form.dtype), component.stored_dtype});
+  }
+  for (const FallbackCount& each : counter_.all()) {
+    uint64_t total = total_ ? total_->count(each.component, each.level, each.kind) : each.count;
+    report.fallbacks.push_back(
+        {each.component, to_string(each.level), to_string(each.kind), each.count, total});
+  }
+}
+
+}  // namespace omnirt

@@ -1,0 +1,35 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "base/report.hpp"
+#include "pipeline/loaded_pipeline.hpp"
+#include "runtime/component_run.hpp"
+
+namespace omnirt {
+
+// How the networks of one run are run: the level of each, the calls and their fallbacks. Belongs to
+// one run and one thread.
+class LevelRuns {
+ public:
+  // Chooses each network's level. `total` counts for all runs of an engine; may be null.
+  LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy, FallbackCounter* total);
+  LevelRuns(const LevelRuns&) = delete;
+  LevelRuns& operator=(const LevelRuns&) = delete;
+
+  // Throws RunFailed with the reasons where a network has no level that the policy allows.
+  void check() const;
+  // ComponentRun::call of the component `name`.
+  Tensor call(const std::string& name, const ComponentCall& call, const CancelToken* cancel);
+
+  // backend_timeline, fallbacks, device_placement, as they stand.
+  void describe(RunReport& report) const;
+
+ private:
+  const LoadedPipeline& pipeline_;
+  FallbackCounter* total_;
+  FallbackCounter counter_;
+  std::map<std::string, ComponentRun> runs_;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,53 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "runtime/component_call.hpp"
+
+namespace omnirt {
+
+// A device's record of work: what was launched while it was captured is launched again by replay,
+// on the memory that it had then.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  // Runs `work` under capture. What it throws passes through, with the device fit for use again.
+  virtual void capture(const std::function<void()>& work) = 0;
+  virtual void replay() = 0;
+};
+
+// A component's calls as graphs, one a variant and shapes of inputs: the first call runs op by op
+// (it makes the weights' forms and the libraries' workspaces, which a capture may not), the second
+// captures, later ones are played back. So what is called once never pays for a capture. A call
+// that keeps values in the run's state is never captured, since a graph looks nothing up.
+class CaptureRunner final : public CallRunner {
+ public:
+  using MakeGraph = std::function<std::unique_ptr<Graph>()>;
+  // `most`: captures kept at a time, each with its activations' memory; the one that was not used
+  // for the longest time goes first.
+  explicit CaptureRunner(MakeGraph make, size_t most = 8);
+  ~CaptureRunner() override;
+  Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override;
+  void forget() override;
+  size_t captures() const;
+
+ private:
+  using Shapes = std::vector<std::tuple<std::string, std::vector<int64_t>, at::ScalarType>>;
+  using Key = std::pair<std::string, Shapes>;
+  struct Capture;
+  static Key key_of(const ComponentCall& call, const NamedTensors& inputs);
+  Capture& entry(Key key, const std::shared_ptr<const Binding>& binding);
+
+  MakeGraph make_;
+  size_t most_;
+  mutable std::mutex mutex_;
+  std::deque<std::unique_ptr<Capture>> captures_;  // the one that was used last in front
+};
+
+}  // namespace omnirt

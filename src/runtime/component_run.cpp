@@ -1,0 +1,143 @@
+#include "runtime/component_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "runtime/backend.hpp"
+
+namespace omnirt {
+namespace {
+
+// ATen's errors carry a stack trace behind what they say.
+std::string without_trace(const std::string& text) {
+  return text.substr(0, text.find("\nException raised from"));
+}
+
+}  // namespace
+
+ComponentRun::ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options)
+    : wrapped_(std::move(wrapped)), lease_(std::move(lease)), options_(std::move(options)) {
+  choose(0);
+}
+
+// Takes the first level from `from` on that is allowed and works.
+void ComponentRun::choose(int from) {
+  std::vector<Level> refused;
+  plan_ = nullptr;
+  for (Level level : all_levels) {
+    if (static_cast<int>(level) < from || !options_.policy.allows(level)) continue;
+    const WrappedComponent::Outcome& outcome = wrapped_->at(level);
+    attempts_.push_back({to_string(level), outcome.ok, outcome.reason, outcome.ok, outcome.ms});
+    if (outcome.ok) {
+      plan_ = &outcome.plan;
+      level_ = level;
+      break;
+    }
+    refused.push_back(level);
+  }
+  // A run that cannot begin has not fallen back.
+  if (!plan_ || !options_.counter) return;
+  for (Level level : refused)
+    options_.counter->add(options_.component, level, FallbackKind::refused);
+}
+
+std::string ComponentRun::refusal() const {
+  const LevelPolicy& policy = options_.policy;
+  std::string wanted = policy.only ? fmt::format("level {}", to_string(*policy.only))
+                       : policy.required
+                           ? fmt::format("level {} or a faster one", to_string(*policy.required))
+                           : "a level";
+  return fmt::format("component {} must run at {}", options_.component, wanted);
+}
+
+void ComponentRun::check() const {
+  if (plan_) return;
+  std::string reasons;
+  for (const Attempt& attempt : attempts_) {
+    if (!attempt.ok) reasons += fmt::format("; {}: {}", attempt.level, attempt.reason);
+  }
+  throw RunFailed(
+      fmt::format("{}, and backend {} cannot{}; leave level and require_level away to "
+                  "take what works",
+                  refusal(), wrapped_->backend().name(), reasons));
+}
+
+void ComponentRun::count(FallbackKind kind, uint64_t count) {
+  if (options_.counter) options_.counter->add(options_.component, level_, kind, count);
+}
+
+Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailure>& failures) {
+  auto above_eager = [](const std::optional<Level>& level) {
+    return level && *level != Level::eager;
+  };
+  // Where slower levels are refused, a kernel may not be passed over in silence either.
+  bool firm = above_eager(options_.policy.only) || above_eager(options_.policy.required);
+  return {*plan_->ops,
+          lease_(plan_->form),
+          {.cancel = cancel, .state = &state_, .failures = &failures, .require_kernels = firm}};
+}
+
+// Results are moved back here, so that what a device does late fails within the call.
+Tensor ComponentRun::at_level(const ComponentCall& call, Context& cx) const {
+  const Backend& backend = wrapped_->backend();
+  NamedTensors inputs;
+  for (const auto& [name, x] : call.inputs) inputs[name] = backend.to_device(x, x.scalar_type());
+  return backend.to_host(plan_->runner ? plan_->runner->run(cx, call, inputs)
+                                       : call.body(cx, inputs));
+}
+
+Tensor ComponentRun::call(const ComponentCall& call, const CancelToken* cancel) {
+  check();
+  ++calls_;
+  while (true) {
+    double start = now_ms();
+    std::vector<KernelFailure> failures;
+    Context cx = context(cancel, failures);
+    try {
+      Tensor result = at_level(call, cx);
+      note(failures);
+      return result;
+    } catch (const std::exception& error) {
+      note(failures);
+      // Below eager there is nothing: its failure is the run's, in its own words.
+      if (!is_level_failure(error) || level_ == Level::eager) throw;
+      fall(fmt::format("call {}{}: {}", calls_, cx.where(), reason_of(error)), now_ms() - start);
+    }
+  }
+}
+
+// Goes on at the next level.
+void ComponentRun::fall(const std::string& reason, double ms) {
+  for (Attempt& attempt : attempts_) attempt.selected = false;
+  attempts_.push_back({to_string(level_), false, reason, false, ms});
+  state_.clear();
+  Level failed = level_;
+  if (options_.policy.strict(failed)) {
+    plan_ = nullptr;
+    throw RunFailed(fmt::format("{}, and it failed: {}", refusal(), reason));
+  }
+  count(FallbackKind::call);
+  choose(static_cast<int>(failed) + 1);
+  check();
+}
+
+// Every failure is counted; the timeline tells each kernel once.
+void ComponentRun::note(const std::vector<KernelFailure>& failures) {
+  if (failures.empty()) return;
+  count(FallbackKind::kernel, failures.size());
+  for (const KernelFailure& failure : failures) {
+    std::string what =
+        fmt::format("kernel {} of op {} was passed over", failure.kernel, failure.op);
+    bool told = std::ranges::any_of(
+        attempts_, [&](const Attempt& attempt) { return attempt.reason.starts_with(what); });
+    if (told) continue;
+    attempts_.push_back({to_string(level_), false,
+                         fmt::format("{}, call {} at {}: {}", what, calls_, failure.site,
+                                     without_trace(failure.reason)),
+                         false, 0});
+  }
+}
+
+}  // namespace omnirt

@@ -1,0 +1,56 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/fallbacks.hpp"
+#include "runtime/wrapped_component.hpp"
+
+namespace omnirt {
+
+// One component's way through one run: the level it is at, what was tried, and what it keeps
+// between its calls. Every call of a component goes through here, so that every call can fall back.
+// Belongs to one run and one thread.
+class ComponentRun {
+ public:
+  using Lease = std::function<std::shared_ptr<const Binding>(const ComputeForm& form)>;
+  struct Options {
+    std::string component;  // its name in the pipeline
+    LevelPolicy policy;
+    FallbackCounter* counter = nullptr;
+  };
+  // Chooses the fastest level that works among those allowed.
+  ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options);
+
+  // Throws RunFailed with the reasons where no level that is allowed works.
+  void check() const;
+  // The call's result, on the CPU. Made again at the next level when one fails it; what the run
+  // kept for this component is dropped then, so that nothing half-made is used. Throws RunFailed
+  // where no lower level is allowed; Cancelled, InvalidRequest and exhausted memory pass through.
+  Tensor call(const ComponentCall& call, const CancelToken* cancel = nullptr);
+
+  TimelineEntry timeline() const { return {options_.component, attempts_}; }
+  // Null where no level works.
+  const LevelPlan* plan() const { return plan_; }
+  Level level() const { return level_; }
+
+ private:
+  void choose(int from);
+  Tensor at_level(const ComponentCall& call, Context& cx) const;
+  Context context(const CancelToken* cancel, std::vector<KernelFailure>& failures);
+  void note(const std::vector<KernelFailure>& failures);
+  void fall(const std::string& reason, double ms);
+  void count(FallbackKind kind, uint64_t count = 1);
+  std::string refusal() const;
+
+  std::shared_ptr<WrappedComponent> wrapped_;
+  Lease lease_;
+  Options options_;
+  const LevelPlan* plan_ = nullptr;
+  Level level_ = Level::eager;
+  std::vector<Attempt> attempts_;
+  RunState state_;
+  uint64_t calls_ = 0;
+};
+
+}  // namespace omnirt

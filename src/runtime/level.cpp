@@ -1,0 +1,41 @@
+#include "runtime/level.hpp"
+
+#include <c10/util/Exception.h>
+
+#include <new>
+
+namespace omnirt {
+
+const char* to_string(Level level) {
+  static constexpr std::array<const char*, 3> names{"compile", "kernel_override", "eager"};
+  return names[static_cast<size_t>(level)];
+}
+
+std::optional<Level> parse_level(const std::string& text) {
+  for (Level level : all_levels) {
+    if (text == to_string(level)) return level;
+  }
+  return std::nullopt;
+}
+
+std::string reason_of(const std::exception& error) {
+  const auto* c10 = dynamic_cast<const c10::Error*>(&error);
+  return c10 ? c10->what_without_backtrace() : error.what();
+}
+
+bool is_out_of_memory(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const OutOfMemory*>(&error) ||
+      dynamic_cast<const c10::OutOfMemoryError*>(&error)) {
+    return true;
+  }
+  // c10's CPU allocator tells of memory that it cannot have by this text alone.
+  return dynamic_cast<const c10::Error*>(&error) &&
+         reason_of(error).find("not enough memory") != std::string::npos;
+}
+
+bool is_level_failure(const std::exception& error) {
+  return !dynamic_cast<const Cancelled*>(&error) && !dynamic_cast<const InvalidRequest*>(&error) &&
+         !is_out_of_memory(error);
+}
+
+}  // namespace omnirt

@@ -1,0 +1,98 @@
+#include "backends/contract.hpp"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randn.h>
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "backends/cuda/cuda_backend.hpp"
+#include "backends/example_backend.hpp"
+#include "backends/stub/stub_backend.hpp"
+
+namespace omnirt::testing {
+
+std::vector<BackendInfo> backends_under_test() {
+  return {{"cpu", [] { return std::make_unique<CpuBackend>(); }, {}},
+          stub_backend_info(),
+          cuda_backend_info(),
+          example_backend_info()};
+}
+
+ProbeNetwork::ProbeNetwork()
+    : conv_in_(add("conv_in.weight", {8, 4, 3, 3})),
+      conv_in_bias_(add("conv_in.bias", {8})),
+      norm_(add("norm.weight", {8})),
+      norm_bias_(add("norm.bias", {8})),
+      conv_out_(add("conv_out.weight", {8, 8, 3, 3})),
+      proj_(add("proj.weight", {8, 8})) {}
+
+Param ProbeNetwork::add(const std::string& name, std::vector<int64_t> shape) {
+  Tensor values = at::randn(shape, at::detail::createCPUGenerator(weights_.size() + 1), at::kFloat);
+  auto owner = std::make_shared<Tensor>(values.contiguous());
+  weights_.push_back(
+      std::make_shared<const Weight>(Weight{name,
+                                            io::Dtype::f32,
+                                            shape,
+                                            static_cast<const std::byte*>(owner->const_data_ptr()),
+                                            owner->nbytes(),
+                                            owner,
+                                            {}}));
+  return {name, shape, weights_.size() - 1};
+}
+
+Tensor ProbeNetwork::forward(Context& cx, const Tensor& x) const {
+  const ops::OpTable& ops = cx.ops();
+  Tensor h = cx.segment("conv_in", [&] {
+    return ops.conv2d(cx, {.x = x.to(cx.dtype()),
+                           .weight = cx[conv_in_],
+                           .bias = cx.maybe(conv_in_bias_),
+                           .padding = {1, 1, 1, 1}});
+  });
+  h = cx.segment("middle", [&] {
+    Tensor y = ops.group_norm(cx, {.x = h,
+                                   .weight = cx.maybe(norm_),
+                                   .bias = cx.maybe(norm_bias_),
+                                   .groups = 2,
+                                   .eps = 1e-5,
+                                   .activation = ops::Activation::silu});
+    return ops.conv2d(cx,
+                      {.x = y, .weight = cx[conv_out_], .padding = {1, 1, 1, 1}, .residual = &h});
+  });
+  return cx.segment("attention", [&] {
+    Tensor tokens = h.permute({0, 2, 3, 1}).reshape({h.size(0), -1, h.size(1)});
+    Tensor mixed =
+        ops.attention(cx, {.x = tokens, .key = tokens, .value = tokens, .heads = 2, .scale = 0.5});
+    return ops.linear(cx, {.x = mixed, .weight = cx[proj_], .residual = &tokens});
+  });
+}
+
+std::shared_ptr<const Binding> ProbeNetwork::bind(const Backend& backend,
+                                                  const ComputeForm& form) const {
+  return std::make_shared<const Binding>(weights_, form,
+                                         [&backend](const Tensor& stored, at::ScalarType dtype) {
+                                           return backend.to_device(stored, dtype);
+                                         });
+}
+
+Tensor ProbeNetwork::input(int64_t batch, int64_t side) {
+  return at::randn({batch, 4, side, side}, at::detail::createCPUGenerator(99), at::kFloat);
+}
+
+ProbeRun::ProbeRun(Backend& backend, LevelPolicy policy, PlanFacts facts)
+    : run_(backend.wrap_module("probe", "ProbeNetwork", facts),
+           [this, &backend](const ComputeForm& form) { return network_.bind(backend, form); },
+           {"probe", policy, &counter_}) {}
+
+Tensor ProbeRun::call(const Tensor& x, const CancelToken* cancel) {
+  return run_.call(
+      {{{"x", x}},
+       "",
+       [this](Context& cx, const NamedTensors& in) { return network_.forward(cx, in.at("x")); }},
+      cancel);
+}
+
+Tensor expected_of_probe(const Tensor& x) {
+  static CpuBackend cpu;
+  return ProbeRun(cpu, {.only = Level::eager, .required = {}}).call(x);
+}
+
+}  // namespace omnirt::testing

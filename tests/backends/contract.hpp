@@ -1,0 +1,48 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/component_run.hpp"
+#include "runtime/resolve.hpp"
+
+namespace omnirt::testing {
+
+// The backends that this build holds, and the worked example of docs/adding-a-backend.md.
+std::vector<BackendInfo> backends_under_test();
+
+// A small network that goes through most ops: two convolutions with a norm between them, and
+// attention over what comes out. Weights of its own, the same each time.
+class ProbeNetwork {
+ public:
+  ProbeNetwork();
+  // The picture {B, 4, H, W} to {B, H * W, 8}.
+  Tensor forward(Context& cx, const Tensor& x) const;
+  std::shared_ptr<const Binding> bind(const Backend& backend, const ComputeForm& form) const;
+  static Tensor input(int64_t batch, int64_t side);
+
+ private:
+  Param add(const std::string& name, std::vector<int64_t> shape);
+  std::vector<std::shared_ptr<const Weight>> weights_;
+  Param conv_in_, conv_in_bias_, norm_, norm_bias_, conv_out_, proj_;
+};
+
+// A run of the probe on a backend.
+class ProbeRun {
+ public:
+  explicit ProbeRun(Backend& backend, LevelPolicy policy = {}, PlanFacts facts = {});
+  Tensor call(const Tensor& x, const CancelToken* cancel = nullptr);
+  ComponentRun& run() { return run_; }
+  FallbackCounter& counter() { return counter_; }
+
+ private:
+  ProbeNetwork network_;
+  FallbackCounter counter_;
+  ComponentRun run_;
+};
+
+// What the references give in fp32 on the CPU.
+Tensor expected_of_probe(const Tensor& x);
+
+}  // namespace omnirt::testing

@@ -1,0 +1,205 @@
+// What every backend must keep to; docs/adding-a-backend.md leads here. Runs over all that this
+// build holds; one that is not available on this machine is held to its refusal alone.
+#include "backends/contract.hpp"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace omnirt::testing {
+namespace {
+
+at::ScalarType scalar_type_of(const std::string& name) {
+  return name == "fp32" ? at::kFloat : name == "bf16" ? at::kBFloat16 : at::kHalf;
+}
+
+// Of the largest value. fp32: another order of additions over sums of 72 terms. Half types: their
+// epsilon (2^-11, 2^-8) through three layers and a softmax.
+double tolerance(at::ScalarType dtype) {
+  return dtype == at::kFloat ? 1e-4 : dtype == at::kHalf ? 2e-2 : 1e-1;
+}
+
+double relative_error(const Tensor& got, const Tensor& expected) {
+  Tensor difference = (got.to(at::kFloat) - expected).abs().max();
+  return (difference / expected.abs().max()).item<double>();
+}
+
+class BackendContract : public ::testing::TestWithParam<BackendInfo> {
+ protected:
+  void SetUp() override {
+    Availability found = availability(GetParam());
+    if (!found.available) GTEST_SKIP() << GetParam().name << ": " << found.reason;
+    backend_ = GetParam().make();
+    backend_->prepare({});
+  }
+  std::unique_ptr<Backend> backend_;
+};
+
+class ListedBackend : public ::testing::TestWithParam<BackendInfo> {};
+
+TEST_P(ListedBackend, TellsWhetherItIsThereAndWhy) {
+  Availability found = availability(GetParam());
+  EXPECT_FALSE(found.reason.empty());
+  if (!found.available) EXPECT_FALSE(found.way_out.empty());
+}
+
+TEST_P(ListedBackend, IsNamedAsItIsListedAndResolvedByThatName) {
+  Availability found = availability(GetParam());
+  if (found.available) {
+    EXPECT_EQ(GetParam().make()->name(), GetParam().name);
+    EXPECT_EQ(resolve_backend({GetParam()}, GetParam().name).backend->name, GetParam().name);
+  } else {
+    EXPECT_THROW(resolve_backend({GetParam()}, GetParam().name), Unsupported);
+  }
+}
+
+TEST_P(BackendContract, ComputesInFp32AndInEachTypeThatItNames) {
+  auto options = backend_->capabilities().dtype_options;
+  EXPECT_THAT(options, ::testing::Contains("fp32"));
+  Tensor x = ProbeNetwork::input(2, 8), expected = expected_of_probe(x);
+  for (const std::string& name : options) {
+    PlanFacts facts{.dtype = scalar_type_of(name)};
+    for (Level level : all_levels) {
+      ProbeRun probe(*backend_, {.only = level, .required = {}}, facts);
+      if (!probe.run().plan()) continue;
+      EXPECT_EQ(probe.run().plan()->form.dtype, facts.dtype);
+      EXPECT_LT(relative_error(probe.call(x), expected), tolerance(facts.dtype))
+          << name << " at " << to_string(level);
+    }
+  }
+}
+
+TEST_P(BackendContract, HasALevelAndTellsEveryAttemptWithItsReason) {
+  ProbeRun probe(*backend_);
+  ASSERT_TRUE(probe.run().plan());
+  auto attempts = probe.run().timeline().attempts;
+  for (const Attempt& attempt : attempts) {
+    EXPECT_FALSE(attempt.reason.empty()) << attempt.level;
+    EXPECT_EQ(attempt.selected, &attempt == &attempts.back());
+    EXPECT_GE(attempt.ms, 0);
+  }
+}
+
+TEST_P(BackendContract, CompilesWhereItSaysSoAndRefusesWithAReasonElsewhere) {
+  auto wrapped = backend_->wrap_module("probe", "ProbeNetwork");
+  EXPECT_EQ(wrapped->at(Level::compile).ok, backend_->capabilities().compile_available)
+      << wrapped->at(Level::compile).reason;
+}
+
+TEST_P(BackendContract, GivesTheSameBitsForTheSameCall) {
+  Tensor x = ProbeNetwork::input(1, 8);
+  for (Level level : all_levels) {
+    ProbeRun probe(*backend_, {.only = level, .required = {}});
+    if (!probe.run().plan()) continue;
+    Tensor first = probe.call(x);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(probe.call(x).equal(first)) << to_string(level);
+  }
+}
+
+TEST_P(BackendContract, TakesShapesInAnyOrder) {
+  for (Level level : all_levels) {
+    ProbeRun probe(*backend_, {.only = level, .required = {}});
+    if (!probe.run().plan()) continue;
+    for (auto [batch, side] : {std::pair{1, 8}, {2, 8}, {1, 6}, {2, 5}, {1, 8}}) {
+      Tensor x = ProbeNetwork::input(batch, side);
+      EXPECT_LT(relative_error(probe.call(x), expected_of_probe(x)), tolerance(at::kFloat))
+          << batch << " x " << side << " at " << to_string(level);
+    }
+  }
+}
+
+TEST_P(BackendContract, ServesSeveralThreadsAtOnce) {
+  Tensor a = ProbeNetwork::input(1, 8), b = ProbeNetwork::input(2, 6), got_a, got_b;
+  std::thread first([&] { got_a = ProbeRun(*backend_).call(a); });
+  std::thread second([&] { got_b = ProbeRun(*backend_).call(b); });
+  first.join();
+  second.join();
+  EXPECT_LT(relative_error(got_a, expected_of_probe(a)), tolerance(at::kFloat));
+  EXPECT_LT(relative_error(got_b, expected_of_probe(b)), tolerance(at::kFloat));
+}
+
+TEST_P(BackendContract, MovesTensorsThereAndBackUnchanged) {
+  for (const Tensor& x : {ProbeNetwork::input(1, 5), at::arange(7), at::tensor(3.5)}) {
+    Tensor there = backend_->to_device(x, x.scalar_type());
+    EXPECT_EQ(there.device().type(), backend_->device().type());
+    EXPECT_TRUE(backend_->to_host(there).equal(x));
+  }
+  Tensor cast = backend_->to_device(ProbeNetwork::input(1, 5), at::kDouble);
+  EXPECT_EQ(cast.scalar_type(), at::kDouble);
+}
+
+TEST_P(BackendContract, LeavesACallsInputsAsTheyAre) {
+  Tensor x = ProbeNetwork::input(1, 8), before = x.clone();
+  ProbeRun(*backend_).call(x);
+  EXPECT_TRUE(x.equal(before));
+}
+
+TEST_P(BackendContract, ReportsMemoryAndForgetsAPeakWhenAsked) {
+  EXPECT_GT(backend_->available_memory_gb(), 0);
+  ProbeRun(*backend_).call(ProbeNetwork::input(4, 64));
+  backend_->synchronize();
+  size_t peak = backend_->memory_stats().peak_bytes;
+  backend_->reset_memory_stats();
+  MemoryStats after = backend_->memory_stats();
+  EXPECT_GE(peak, after.peak_bytes);
+  EXPECT_GE(after.peak_bytes, after.allocated_bytes);
+}
+
+TEST_P(BackendContract, ServesARegisteredOverrideAtItsLevelAndFallsBackWhereItFails) {
+  backend_->register_override("broken linear", [](ops::OpTable& table) {
+    table.linear.add(
+        {"broken", [](const ops::Linear&) { return true; },
+         [](const ops::Linear&) -> Tensor { throw std::runtime_error("does not compute"); }});
+  });
+  ProbeRun probe(*backend_, {.only = {}, .required = {}});
+  auto wrapped = backend_->wrap_module("probe", "ProbeNetwork");
+  const auto& outcome = wrapped->at(Level::kernel_override);
+  ASSERT_TRUE(outcome.ok) << outcome.reason;
+  EXPECT_THAT(outcome.reason, ::testing::HasSubstr("broken linear"));
+  Tensor x = ProbeNetwork::input(1, 8);
+  EXPECT_LT(relative_error(probe.call(x), expected_of_probe(x)), tolerance(at::kFloat));
+}
+
+TEST_P(BackendContract, EndsACallWithinASegmentOfBeingCancelled) {
+  CancelToken cancel;
+  cancel.cancel();
+  ProbeRun probe(*backend_);
+  EXPECT_THROW(probe.call(ProbeNetwork::input(1, 8), &cancel), Cancelled);
+  EXPECT_TRUE(probe.counter().all().empty() ||
+              probe.counter().all().front().kind == FallbackKind::refused);
+}
+
+TEST_P(BackendContract, GoesOnAfterItsWeightsWereGivenBack) {
+  auto wrapped = backend_->wrap_module("probe", "ProbeNetwork");
+  ProbeNetwork network;
+  Tensor x = ProbeNetwork::input(1, 8), expected = expected_of_probe(x);
+  ComponentRun run(wrapped, [&](const ComputeForm& form) { return network.bind(*backend_, form); },
+                   {"probe", {}, nullptr});
+  for (int i = 0; i < 2; ++i) {
+    Tensor y = run.call({{{"x", x}}, "", [&](Context& cx, const NamedTensors& in) {
+                           return network.forward(cx, in.at("x"));
+                         }});
+    EXPECT_LT(relative_error(y, expected), tolerance(at::kFloat));
+    wrapped->forget();
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<BackendInfo>& info) {
+  std::string name = info.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ListedBackend, ::testing::ValuesIn(backends_under_test()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, BackendContract, ::testing::ValuesIn(backends_under_test()), name_of);
+
+}  // namespace
+
+// How test listings name a backend.
+void PrintTo(const BackendInfo& info, std::ostream* out) {
+  *out << info.name;
+}
+
+}  // namespace omnirt::testing
