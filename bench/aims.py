@@ -43,12 +43,16 @@ def speed_aims(large):
             ratio(ours, theirs("stable-diffusion.cpp"), decode),
         ),
         ("first step: times sooner than diffusers", 10.0, ratio(ours, theirs("diffusers"), first)),
-        ("UNet step, stored as fp16: share of the speed from fp32", 0.9, ratio(stored_fp16, ours, step)),
+        (
+            "UNet step, stored as fp16: share of the speed from fp32",
+            0.9,
+            ratio(stored_fp16, ours, step),
+        ),
     ]
 
 
 def memory_aims(large):
-    """Shares of diffusers' peak: at most, so told as negative floors."""
+    """Shares of diffusers' peak: at most."""
     theirs = large.get("diffusers")
     return [
         ("peak RSS: share of diffusers'", 0.8, ratio(theirs, large.get("omnirt-compile"), peak)),
@@ -93,7 +97,7 @@ def embedded_aims(embedded):
 
 
 def all_aims(sections):
-    """[(what, limit, "at least" or "at most", value or None)] for 512x512 and the embedded model."""
+    """[(what, limit, "at least" or "at most", value or None)], at 512x512 and embedded."""
     large, embedded = sections.get(("sd15", 512), {}), sections.get(("emoji", 128), {})
     floors = speed_aims(large) + picture_aims(large, embedded) + embedded_aims(embedded)
     return [(what, limit, "at least", value) for what, limit, value in floors] + [

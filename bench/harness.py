@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures omnirt and its peers side by side: one checkpoint, one run, every peer a process.
+"""Measures omnirt and its peers side by side: one checkpoint, one request, every peer a process.
 
   bench/run build/release/omnirt              a first answer in minutes
   bench/run build/release/omnirt --full       every peer, both sizes, several rounds
@@ -11,14 +11,17 @@ Standard library only: a small parent, since a child's peak memory is never told
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import contestants
@@ -64,6 +67,20 @@ def read_files(folder):
                     pass
 
 
+@contextlib.contextmanager
+def ended_in_time(child, seconds):
+    """Kills a child that is not done after so long, or with the bench; its own children too."""
+    watch = threading.Timer(seconds, os.killpg, (child.pid, signal.SIGKILL))
+    watch.start()
+    try:
+        yield
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        raise
+    finally:
+        watch.cancel()
+
+
 class Bench:
     def __init__(self, options):
         self.options = options
@@ -98,8 +115,10 @@ class Bench:
                 stdout=said,
                 stderr=log,
                 env={**self.environment, "BENCH_STARTED": repr(begin)},
+                start_new_session=True,
             )
-            _, status, usage = os.wait4(child.pid, 0)
+            with ended_in_time(child, self.options.timeout):
+                _, status, usage = os.wait4(child.pid, 0)
             wall = time.monotonic() - begin
             child.returncode = os.waitstatus_to_exitcode(status)
             for file in (said, log):
@@ -146,6 +165,11 @@ def plan(options, taking_part):
                 yield options.repeats, LONG_STEPS, cell
 
 
+def entry_of(cell, reason):
+    peer, model, size = cell
+    return {"peer": peer.name, "model": model, "size": size, "reason": reason.strip()}
+
+
 def prepare(bench, results):
     """Makes what each peer needs; who cannot take part is told and left out."""
     taking_part = []
@@ -155,9 +179,7 @@ def prepare(bench, results):
         reason = answer.get("unavailable") or answer.get("failed")
         if reason:
             tell(f"left out: {peer.name}, {model}, {size}: {reason}")
-            results["left_out"].append(
-                {"peer": peer.name, "model": model, "size": size, "reason": reason}
-            )
+            results["left_out"].append(entry_of((peer, model, size), reason))
         else:
             taking_part.append((peer, model, size))
         if time.monotonic() - begin > 20:
@@ -236,6 +258,8 @@ def measure_one(bench, results, turn, steps, cell):
     read_files(contestants.folder(peer, model, ROOT, bench.work))
     request = bench.request(turn, steps, bench.work / name)
     run = bench.process([*bench.command(peer, model, size), *request])
+    if "failed" not in run and not run.get("steps_ms"):
+        run = {"failed": run.get("unavailable") or "it told of no step"}
     tell(f"{peer.name:<24}{model:<6}{size:>4} round {turn + 1}, {steps} steps: {told(run)}")
     results["versions"].update(run.pop("versions", {}))
     identity = {"peer": peer.name, "model": model, "size": size, "steps": steps, "round": turn}
@@ -251,13 +275,16 @@ def measure(bench):
         subprocess.run(line, check=True)
     (bench.work / "pictures").mkdir(parents=True, exist_ok=True)
     taking_part = prepare(bench, results)
+    if bench.options.prepare:
+        sys.exit(0)
     results["rates"].append(machine.rates(bench.python))
     for turn, steps, cell in plan(bench.options, taking_part):
         if cell in failed:
             continue
         measure_one(bench, results, turn, steps, cell)
-        if "failed" in results["runs"][-1]:
+        if reason := results["runs"][-1].get("failed"):
             failed.add(cell)
+            results["left_out"].append(entry_of(cell, reason))
         write(path, results)
     results["rates"].append(machine.rates(bench.python))
     results["pictures"] = compared(bench, results)
@@ -285,6 +312,8 @@ def parse():
     parser.add_argument("--repeats", type=int, help="rounds")
     parser.add_argument("--whole", type=listed, help="peers that also make one 20-step sd15 run")
     parser.add_argument("--whole-sizes", type=listed, help="at these sizes (512)")
+    parser.add_argument("--prepare", action="store_true", help="checkpoint and conversions alone")
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds of one run at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "bench")
     parser.add_argument("--results", type=pathlib.Path, help="the JSON to write, or to read")

@@ -74,7 +74,7 @@ def tables(results):
     sections = summary.sections(results)
     parts = [section(*key, rows) for key, rows in sections.items()]
     if any(not row.whole_measured for rows in sections.values() for row in rows.values()):
-        parts.append("≈: put together from the first step's moment, 20 median steps and a decode.")
+        parts.append("≈: put together from the first step's moment, 20 median steps, a decode.")
     if notes := footnotes(sections):
         parts.append("\n".join(f"- {note}" for note in notes))
     if results["left_out"]:
@@ -82,12 +82,17 @@ def tables(results):
     return "\n\n".join(parts)
 
 
+def last_line(reason):
+    """Of a traceback the line that tells; the whole of it stands in the results."""
+    return reason.splitlines()[-1][:200] if reason else "no reason was told"
+
+
 def left_out(results):
-    """Each peer once, with its first line of reason; a whole traceback helps nobody here."""
     reasons = {}
     for entry in results["left_out"]:
         title = contestants.BY_NAME[entry["peer"]].title
-        reasons.setdefault(f"{title}: {entry['reason'].splitlines()[-1][:200]}", None)
+        where = f"{entry['model']} {entry['size']}"
+        reasons.setdefault(f"{title}, {where}: {last_line(entry['reason'])}", None)
     return "Left out:\n" + "\n".join(f"- {reason}" for reason in reasons)
 
 
@@ -95,16 +100,18 @@ def rates(results):
     lines = []
     for when, measured in zip(("before", "after"), results["rates"]):
         if "sgemm_gflops" in measured:
+            product, moved = measured["sgemm_gflops"], measured["copy_gb_s"]
             lines.append(
-                f"{when} the rounds sgemm {measured['sgemm_gflops']:.0f} GFLOP/s, copy "
-                f"{measured['copy_gb_s']:.1f} GB/s read and written (load {measured['load_before']:.1f})"
+                f"{when} the rounds sgemm {product:.0f} GFLOP/s, copy {moved:.1f} GB/s "
+                f"read and written (load {measured['load_before']:.1f})"
             )
     return "; ".join(lines)
 
 
 def machine(results):
     facts = results["machine"]
-    libraries = ", ".join(f"{name} {value}" for name, value in sorted(results["versions"].items()) if value)
+    found = sorted(results["versions"].items())
+    libraries = ", ".join(f"{name} {value}" for name, value in found if value)
     lines = [
         f"{facts['processor']}, {facts['cores']} cores ({', '.join(facts['simd'])}), "
         f"{facts['memory_gb']} GB; {facts['system']}.",

@@ -1,63 +1,75 @@
-// Speed of the Winograd convolutions, in GFLOP/s of the direct sum's arithmetic.
-#include <ctime>
+// Speed of the Winograd convolutions at the shapes of SD1.5's UNet and VAE, in GFLOP/s of the
+// direct sum's arithmetic: winograd [threads] [repeats] [f32|f16]. The best of the repeats counts.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "backends/cpu/simd/thread_team.hpp"
 #include "backends/cpu/simd/winograd.hpp"
 
+namespace {
+
 using namespace omnirt::cpu;
 
-namespace {
 struct Case {
   int64_t batch, in, out, size;
 };
-constexpr Case cases[] = {{2, 320, 320, 64},   {2, 640, 320, 64},  {2, 960, 320, 64}, {2, 640, 640, 32},
-                          {2, 960, 640, 32},   {2, 1920, 640, 32}, {2, 1280, 1280, 16},
-                          {2, 2560, 1280, 16}, {2, 1280, 1280, 8}, {1, 512, 512, 64},
-                          {1, 512, 512, 128},  {1, 256, 256, 256}, {1, 128, 128, 512}};
 
-std::vector<float> fill(size_t n) {
-  std::vector<float> v(n);
-  uint32_t s = 1;
-  for (float& f : v) f = static_cast<float>(static_cast<int32_t>(s = s * 1664525u + 1013904223u)) * 1e-10f;
-  return v;
+constexpr Case cases[] = {{2, 320, 320, 64},   {2, 640, 320, 64},   {2, 960, 320, 64},
+                          {2, 640, 640, 32},   {2, 960, 640, 32},   {2, 1920, 640, 32},
+                          {2, 1280, 1280, 16}, {2, 2560, 1280, 16}, {2, 1280, 1280, 8},
+                          {1, 512, 512, 64},   {1, 512, 512, 128},  {1, 256, 256, 256},
+                          {1, 128, 128, 512}};
+
+std::vector<float> numbers(int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count));
+  uint32_t state = 1;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) * 0x1p-24f - 0.5f;
+  }
+  return values;
 }
 
-bool cpu_time = false;
-double seconds() {
-  timespec now;
-  clock_gettime(cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+double best_seconds(const Case& c, WeightType type, int repeats) {
+  WinogradShape shape{.batch = c.batch,
+                      .in_channels = c.in,
+                      .out_channels = c.out,
+                      .in_height = c.size,
+                      .in_width = c.size};
+  const int64_t pixels = c.batch * c.size * c.size;
+  const std::vector<float> x = numbers(pixels * c.in), weights = numbers(c.in * c.out * 9);
+  std::vector<float> y(static_cast<size_t>(pixels * c.out));
+  const ConvStrides in{c.size * c.size * c.in, c.size * c.in, c.in};
+  const ConvStrides out{c.size * c.size * c.out, c.size * c.out, c.out};
+  double best = 1e30;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    winograd_conv(ConvChoice::winograd4, shape, {x.data(), in}, {weights.data(), type}, {},
+                  y.data(), out);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best = std::min(best, taken.count());
+  }
+  return best;
 }
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_team_size(argc > 1 ? atoi(argv[1]) : 1);
-  cpu_time = team_size() == 1;
-  const int repeats = argc > 2 ? atoi(argv[2]) : 3;
-  const int only = argc > 3 ? atoi(argv[3]) : -1;
-  int index = 0;
+  if (argc > 1) set_team_size(std::atoi(argv[1]));
+  const int repeats = argc > 2 ? std::atoi(argv[2]) : 10;
+  const bool half = argc > 3 && std::strcmp(argv[3], "f16") == 0;
   for (const Case& c : cases) {
-    if (only >= 0 && only != index++) continue;
-    WinogradShape shape;
-    shape.batch = c.batch;
-    shape.in_channels = c.in;
-    shape.out_channels = c.out;
-    shape.in_height = shape.in_width = c.size;
-    const auto x = fill(c.batch * c.in * c.size * c.size), w = fill(c.in * c.out * 9);
-    std::vector<float> y(c.batch * c.out * c.size * c.size);
-    const ConvStrides xs{c.size * c.size * c.in, c.size * c.in, c.in};
-    const ConvStrides ys{c.size * c.size * c.out, c.size * c.out, c.out};
-    double best = 1e9;
-    for (int r = 0; r < repeats; ++r) {
-      const double start = seconds();
-      winograd_conv(ConvChoice::winograd4, shape, {x.data(), xs}, {w.data(), WeightType::f32}, {}, y.data(), ys);
-      best = std::min(best, seconds() - start);
-    }
-    const double flop = 2.0 * 9 * c.in * c.out * c.size * c.size * c.batch;
-    std::printf("%5ld->%5ld @%3ld b%ld  %8.2f ms  %7.1f GFLOP/s\n", c.in, c.out, c.size, c.batch, best * 1e3,
-                flop / best / 1e9);
+    const double seconds = best_seconds(c, half ? WeightType::f16 : WeightType::f32, repeats);
+    const double operations =
+        2.0 * 9 * static_cast<double>(c.in * c.out * c.size * c.size * c.batch);
+    std::printf("%5lld -> %5lld @ %3lld, batch %lld  %8.2f ms  %7.1f GFLOP/s\n",
+                static_cast<long long>(c.in), static_cast<long long>(c.out),
+                static_cast<long long>(c.size), static_cast<long long>(c.batch), seconds * 1e3,
+                operations / seconds * 1e-9);
   }
 }

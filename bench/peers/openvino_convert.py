@@ -9,6 +9,18 @@ import json
 import numpy
 
 SEEDS = 10  # as many rounds as a bench may have
+VERSION = "1"  # raised when what is written changes, so that older files are made anew
+
+
+def stamp(folder):
+    """Of the model that files were made from: another checkpoint in its place is converted anew."""
+    weights = (folder / "unet" / "diffusion_pytorch_model.safetensors").stat()
+    return f"{VERSION} {weights.st_size} {weights.st_mtime_ns}"
+
+
+def is_made(target, folder):
+    made = target / "made"
+    return made.is_file() and made.read_text() == stamp(folder)
 
 
 def networks(folder):
@@ -81,7 +93,7 @@ def convert(folder, target):
             model = openvino.convert_model(module.eval(), example_input=example)
         openvino.save_model(model, target / f"{name}.xml", compress_to_fp16=False)
         del model
-    (target / "made").write_text("")
+    (target / "made").write_text(stamp(folder))
 
 
 def calibration(name, facts):
@@ -96,8 +108,8 @@ def calibration(name, facts):
             yield [sample, numpy.float32(timestep), draw.standard_normal(text, numpy.float32)]
 
 
-def quantize(source, target):
-    """int8 weights and activations where convolutions are; int8 weights alone in the text encoder."""
+def quantize(source, target, folder):
+    """int8 weights and activations where convolutions are; weights alone in the text encoder."""
     import nncf
     import openvino
 
@@ -122,7 +134,7 @@ def quantize(source, target):
         del model
     for name in ("facts.json", "tokenizer.json"):
         (target / name).write_text((source / name).read_text())
-    (target / "made").write_text("")
+    (target / "made").write_text(stamp(folder))
 
 
 def write_noise(source, target, options):

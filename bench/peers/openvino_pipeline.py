@@ -16,17 +16,16 @@ def folders(options):
 
 def prepare(options):
     with protocol.needs("OpenVINO's converter"):
-        import diffusers  # noqa: F401
         import openvino  # noqa: F401
 
         import openvino_convert
     source, target = folders(options)
-    if not (source / "made").is_file():
+    if not openvino_convert.is_made(source, options.model):
         openvino_convert.convert(options.model, source)
-    if not (target / "made").is_file():
+    if not openvino_convert.is_made(target, options.model):
         with protocol.needs("NNCF"):
             import nncf  # noqa: F401
-        openvino_convert.quantize(source, target)
+        openvino_convert.quantize(source, target, options.model)
     openvino_convert.write_noise(source, target, options)
     protocol.finish({})
 

@@ -1,7 +1,7 @@
 """What every peer of the bench shares: its arguments, its clock, and the line of JSON it ends with.
 
-A peer is a process that loads one model, makes one picture and prints one JSON object as the last
-line of its standard output:
+A peer is a process that loads one model, makes one picture and prints one JSON object, the last line
+of its standard output:
 
   first_step_s  process start to the first network call of the first step
   steps_ms      each denoising step: both halves of the guidance, and the scheduler's arithmetic

@@ -16,7 +16,10 @@ Json render(const MemoryReport& m) {
           {"tensor_peak_bytes", m.tensor_peak_bytes},
           {"tensor_current_bytes", m.tensor_current_bytes},
           {"weights_stored_bytes", m.weights_stored_bytes},
-          {"weights_converted_bytes", m.weights_converted_bytes}};
+          {"weights_converted_bytes", m.weights_converted_bytes},
+          {"weights_packed_bytes", m.weights_packed_bytes},
+          {"predicted_tensor_peak_bytes", m.predicted_tensor_peak_bytes},
+          {"kernel_scratch_bytes", m.kernel_scratch_bytes}};
 }
 
 Json render(const ArtifactReport& a) {
@@ -34,6 +37,11 @@ Json render(const TimelineReport& entry) {
                         {"ms", a.ms}});
   }
   return {{"component", entry.component}, {"attempts", attempts}};
+}
+
+Json render(const ProfileRow& row) {
+  return {{"component", row.component}, {"op", row.op},       {"by", row.by},
+          {"shape", row.shape},         {"calls", row.calls}, {"ms", row.ms}};
 }
 
 Json render(const FallbackReport& f) {
@@ -94,6 +102,7 @@ Json RunReport::to_json() const {
                {"device_placement", list(device_placement)},
                {"warnings", list(warnings)},
                {"error", nullptr}};
+  if (!profile.empty()) json["profile"] = list(profile);
   if (latent_stats) {
     const LatentStats& s = *latent_stats;
     json["latent_stats"] = {{"mean", s.mean}, {"std", s.std}, {"p50", s.p50}, {"p95", s.p95}};

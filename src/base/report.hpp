@@ -24,6 +24,10 @@ struct MemoryReport {
   uint64_t tensor_current_bytes = 0;
   uint64_t weights_stored_bytes = 0;     // of the components used, in the files' own types
   uint64_t weights_converted_bytes = 0;  // of compute forms made beside them
+  uint64_t weights_packed_bytes = 0;     // of packed and quantised forms that kernels made
+  // The tensor peak as dry forwards told it before the calls; 0 where no level plans.
+  uint64_t predicted_tensor_peak_bytes = 0;
+  uint64_t kernel_scratch_bytes = 0;  // that kernels keep for themselves
 };
 
 struct ArtifactReport {
@@ -63,6 +67,16 @@ struct PassedOverReport {
   std::string reason;
 };
 
+// What all calls of one op took, that one kernel computed with outputs of one shape.
+struct ProfileRow {
+  std::string component;
+  std::string op;
+  std::string by;  // the kernel, or "reference"
+  std::vector<int64_t> shape;
+  uint64_t calls = 0;
+  double ms = 0;
+};
+
 struct PlacementReport {
   std::string component;
   std::string device;
@@ -94,6 +108,7 @@ struct RunReport {
   double total_ms = 0;
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;
+  std::vector<ProfileRow> profile;  // where the config's `profile` asks for it, the dearest first
   std::vector<FallbackReport> fallbacks;
   ConfigValues config_resolved;
   Json inputs_resolved = Json::object();

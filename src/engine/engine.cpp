@@ -27,7 +27,13 @@ uint64_t peak_rss_bytes() {
 }
 
 PlanFacts plan_facts(const Proposal& proposal) {
-  return {compute_dtype(proposal.config.get(keys::dtype))};
+  std::string pack = proposal.config.get(keys::pack);
+  return {.dtype = compute_dtype(proposal.config.get(keys::dtype)),
+          .pack = pack == "never"    ? ops::PackPolicy::never
+                  : pack == "always" ? ops::PackPolicy::always
+                                     : ops::PackPolicy::automatic,
+          .quantization = proposal.config.get(keys::quantize) == "int8" ? ops::Quantization::int8
+                                                                        : ops::Quantization::none};
 }
 
 // Tells in a report how its networks were run, however the run ended.
@@ -88,8 +94,10 @@ Backend& Engine::backend(const std::string& name) {
 std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
                                                         const ComponentFolder& folder) {
   PlanFacts facts = plan_facts(proposal);
-  std::string key = fmt::format("{}|{}|{}|{}", folder.folder.string(), folder.class_name,
-                                proposal.config.get(keys::dtype), proposal.backend);
+  std::string key =
+      fmt::format("{}|{}|{}|{}|{}|{}", folder.folder.string(), folder.class_name,
+                  proposal.config.get(keys::dtype), proposal.backend,
+                  proposal.config.get(keys::pack), proposal.config.get(keys::quantize));
   {
     std::scoped_lock lock(mutex_);
     auto it = components_.find(key);
@@ -188,7 +196,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   report.load_ms = now_ms() - start;
   Backend& device = backend(proposal.backend);
   report.memory.weights_stored_bytes = stored_bytes(*pipeline);
-  LevelRuns levels(*pipeline, proposal.levels(), &fallbacks_);
+  LevelRuns levels(*pipeline, proposal.levels(), &fallbacks_, proposal.config.get(keys::profile));
   LevelsTold told(levels, report);
   levels.check();
   device.reset_memory_stats();
@@ -196,6 +204,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   MemoryStats memory = device.memory_stats();
   report.memory.tensor_peak_bytes = memory.peak_bytes;
   report.memory.tensor_current_bytes = memory.allocated_bytes;
+  report.memory.kernel_scratch_bytes = memory.scratch_bytes;
   report.memory.peak_rss_bytes = peak_rss_bytes();
 }
 

@@ -116,6 +116,7 @@ class Execution {
       if (!component) continue;
       // Counted before they are given back.
       report_.memory.weights_converted_bytes += component->converted_bytes();
+      report_.memory.weights_packed_bytes += component->packed_bytes();
       if (!release_) continue;
       component->release();
       return_freed_memory();

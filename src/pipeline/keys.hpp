@@ -110,6 +110,29 @@ inline constexpr Key<std::string> require_level{
     "a level, or a faster one, that the run must keep to: falling below it is an error",
     "",
     "compile|kernel_override|eager"};
+inline constexpr Key<std::string> pack{
+    "pack",
+    "auto",
+    {},
+    "pack",
+    "weights kept in a form of the kernels beside the stored one: where it pays, within a memory "
+    "limit; never; or wherever a kernel has one",
+    "",
+    "auto|never|always"};
+inline constexpr Key<std::string> quantize{
+    "quantize",
+    "none",
+    {},
+    "quantize",
+    "round the weights of linear layers and convolutions: faster and smaller, another picture",
+    "",
+    "none|int8"};
+inline constexpr Key<bool> profile{
+    "profile",
+    false,
+    {},
+    "profile",
+    "tell in the report what each op took, by kernel and shape (the run is a little slower)"};
 inline constexpr Key<bool> release_components{
     "release_components",
     false,

@@ -1,5 +1,9 @@
 #include "pipeline/level_runs.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
 namespace omnirt {
 namespace {
 
@@ -7,17 +11,34 @@ std::string dtype_name(at::ScalarType dtype) {
   return dtype == at::kFloat ? "fp32" : dtype == at::kBFloat16 ? "bf16" : "fp16";
 }
 
+// One row for each op, kernel and shape of a component, the dearest first.
+void add_profile(const std::string& component, const std::vector<OpRecord>& trace,
+                 std::vector<ProfileRow>& rows) {
+  std::map<std::tuple<std::string, std::string, ops::Shape>, ProfileRow> sums;
+  for (const OpRecord& op : trace) {
+    ProfileRow& row = sums[{op.op, op.by, op.output}];
+    row.calls += 1;
+    row.ms += op.ms;
+  }
+  for (auto& [key, row] : sums) {
+    row.component = component;
+    std::tie(row.op, row.by, row.shape) = key;
+    rows.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(rows, std::greater<>{}, &ProfileRow::ms);
+}
+
 }  // namespace
 
 LevelRuns::LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy,
-                     FallbackCounter* total)
+                     FallbackCounter* total, bool trace)
     : pipeline_(pipeline), total_(total), counter_(total) {
   for (const auto& [name, component] : pipeline.components()) {
     if (!component->network) continue;
     runs_.try_emplace(
         name, component->wrapped,
         [component = component](const ComputeForm& form) { return component->lease(form); },
-        ComponentRun::Options{name, policy, &counter_});
+        ComponentRun::Options{name, policy, &counter_, trace});
   }
 }
 
@@ -36,12 +57,16 @@ void LevelRuns::describe(RunReport& report) const {
   report.backend_timeline.clear();
   report.device_placement.clear();
   report.fallbacks.clear();
+  report.profile.clear();
   for (const auto& [name, run] : runs_) {
     const LoadedComponent& component = *pipeline_.find(name);
     TimelineReport entry{name, {}};
     for (const Attempt& a : run.timeline().attempts)
       entry.attempts.push_back({a.level, a.ok, a.reason, a.selected, a.ms});
     report.backend_timeline.push_back(std::move(entry));
+    add_profile(name, run.trace(), report.profile);
+    report.memory.predicted_tensor_peak_bytes =
+        std::max<uint64_t>(report.memory.predicted_tensor_peak_bytes, run.predicted_peak_bytes());
     if (!run.plan()) continue;
     report.device_placement.push_back({name, component.wrapped->backend().device().str(),
                                        dtype_name(run.plan()->form.dtype), component.stored_dtype});

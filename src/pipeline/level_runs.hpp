@@ -13,7 +13,9 @@ namespace omnirt {
 class LevelRuns {
  public:
   // Chooses each network's level. `total` counts for all runs of an engine; may be null.
-  LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy, FallbackCounter* total);
+  // `trace`: describe() tells what each op took.
+  LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy, FallbackCounter* total,
+            bool trace = false);
   LevelRuns(const LevelRuns&) = delete;
   LevelRuns& operator=(const LevelRuns&) = delete;
 

@@ -18,6 +18,7 @@ std::shared_ptr<const Binding> LoadedComponent::lease(const ComputeForm& form) {
 void LoadedComponent::release() {
   if (wrapped) wrapped->forget();
   std::scoped_lock lock(mutex_);
+  for (const auto& binding : bindings_) binding->release_pages();
   bindings_.clear();
 }
 
@@ -25,6 +26,13 @@ size_t LoadedComponent::converted_bytes() const {
   std::scoped_lock lock(mutex_);
   size_t bytes = 0;
   for (const auto& binding : bindings_) bytes += binding->converted_bytes();
+  return bytes;
+}
+
+size_t LoadedComponent::packed_bytes() const {
+  std::scoped_lock lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& binding : bindings_) bytes += binding->packed_bytes();
   return bytes;
 }
 

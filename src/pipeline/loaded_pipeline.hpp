@@ -32,6 +32,7 @@ struct LoadedComponent {
   // anew.
   void release();
   size_t converted_bytes() const;
+  size_t packed_bytes() const;
 
  private:
   mutable std::mutex mutex_;

@@ -25,6 +25,7 @@ struct Availability {
 struct MemoryStats {
   size_t peak_bytes = 0;
   size_t allocated_bytes = 0;
+  size_t scratch_bytes = 0;  // that kernels keep for themselves, outside tensors
 };
 
 // A device and its kernels. A component is run at the first level of compile -> kernel_override ->

@@ -27,6 +27,8 @@ class CallRunner {
   virtual ~CallRunner() = default;
   // The result on the device. Throws LevelFailed (or anything else) where the level cannot do it.
   virtual Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) = 0;
+  // The most bytes of tensors that a call takes, by its dry forward; 0 where none was made.
+  virtual size_t planned_peak(const ComponentCall&) { return 0; }
   // The component's weights are given back: drops what holds on to them.
   virtual void forget() {}
 };

@@ -76,12 +76,18 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
   bool firm = above_eager(options_.policy.only) || above_eager(options_.policy.required);
   return {*plan_->ops,
           lease_(plan_->form),
-          {.cancel = cancel, .state = &state_, .failures = &failures, .require_kernels = firm}};
+          {.cancel = cancel,
+           .state = &state_,
+           .trace = options_.trace ? &trace_ : nullptr,
+           .failures = &failures,
+           .require_kernels = firm}};
 }
 
 // Results are moved back here, so that what a device does late fails within the call.
-Tensor ComponentRun::at_level(const ComponentCall& call, Context& cx) const {
+Tensor ComponentRun::at_level(const ComponentCall& call, Context& cx) {
   const Backend& backend = wrapped_->backend();
+  if (size_t planned = plan_->runner ? plan_->runner->planned_peak(call) : 0)
+    predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
   NamedTensors inputs;
   for (const auto& [name, x] : call.inputs) inputs[name] = backend.to_device(x, x.scalar_type());
   return backend.to_host(plan_->runner ? plan_->runner->run(cx, call, inputs)

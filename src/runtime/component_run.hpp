@@ -18,6 +18,7 @@ class ComponentRun {
     std::string component;  // its name in the pipeline
     LevelPolicy policy;
     FallbackCounter* counter = nullptr;
+    bool trace = false;  // keep what each op took
   };
   // Chooses the fastest level that works among those allowed.
   ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options);
@@ -33,10 +34,15 @@ class ComponentRun {
   // Null where no level works.
   const LevelPlan* plan() const { return plan_; }
   Level level() const { return level_; }
+  // The most tensor bytes that the calls so far were planned to take together with what lay in
+  // memory before them; 0 where no level plans.
+  size_t predicted_peak_bytes() const { return predicted_peak_; }
+  // The ops of all calls so far, where Options::trace asks for them.
+  const std::vector<OpRecord>& trace() const { return trace_; }
 
  private:
   void choose(int from);
-  Tensor at_level(const ComponentCall& call, Context& cx) const;
+  Tensor at_level(const ComponentCall& call, Context& cx);
   Context context(const CancelToken* cancel, std::vector<KernelFailure>& failures);
   void note(const std::vector<KernelFailure>& failures);
   void fall(const std::string& reason, double ms);
@@ -51,6 +57,8 @@ class ComponentRun {
   std::vector<Attempt> attempts_;
   RunState state_;
   uint64_t calls_ = 0;
+  size_t predicted_peak_ = 0;
+  std::vector<OpRecord> trace_;
 };
 
 }  // namespace omnirt

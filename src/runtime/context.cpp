@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "runtime/level.hpp"
+#include "tensor/memory.hpp"
 
 namespace omnirt {
 
@@ -14,6 +15,7 @@ const Tensor& Context::operator[](const Param& param) {
   if (!options_.dry) return (*binding_)[param];
   auto [it, fresh] = dry_weights_.try_emplace(param.index);
   if (fresh) {
+    MemoryPlan::Pause weights_lie_elsewhere;
     it->second = at::empty(param.shape, at::TensorOptions().dtype(dtype()).device(at::kMeta));
   }
   return it->second;

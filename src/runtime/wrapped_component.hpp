@@ -14,6 +14,8 @@ class Backend;
 // What a backend may know of the run that it prepares and compiles for.
 struct PlanFacts {
   at::ScalarType dtype = at::kFloat;  // to compute in
+  ops::PackPolicy pack = ops::PackPolicy::automatic;
+  ops::Quantization quantization = ops::Quantization::none;
 };
 
 // A component at one level: the ops that its contexts use, and the form in which they want the

@@ -119,6 +119,12 @@ MemoryPlan::~MemoryPlan() {
   planned = std::move(outer_);
 }
 
+MemoryPlan::Pause::Pause() : held_(std::move(planned)) {}
+
+MemoryPlan::Pause::~Pause() {
+  planned = std::move(held_);
+}
+
 void watch_tensor_memory() {
   static std::once_flag once;
   std::call_once(once, [] {

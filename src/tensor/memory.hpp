@@ -30,6 +30,18 @@ class MemoryPlan {
   MemoryPlan& operator=(const MemoryPlan&) = delete;
   const BlockMap& blocks() const { return *blocks_; }
 
+  // What this thread makes while it lives is left out of the plan: weights, which lie elsewhere.
+  class Pause {
+   public:
+    Pause();
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    std::shared_ptr<BlockMap> held_;
+  };
+
  private:
   std::shared_ptr<BlockMap> blocks_, outer_;
 };

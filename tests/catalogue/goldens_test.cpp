@@ -112,12 +112,19 @@ std::vector<Case> cases() {
 
 class GoldenPipeline : public ::testing::TestWithParam<Case> {};
 
-TEST_P(GoldenPipeline, GivesTheReferencesPictureStageByStage) {
-  const Case& golden = GetParam();
+void expect_golden_at(const Case& golden, const char* level) {
   GenerateRequest request =
       golden.emoji ? emoji_request(golden.folder) : folder_request(golden.folder);
-  Outcome outcome = run(request);
-  expect_equal(outcome, read_tensors(golden.folder / "golden.safetensors"));
+  request.config["level"] = level;
+  expect_equal(run(request), read_tensors(golden.folder / "golden.safetensors"));
+}
+
+TEST_P(GoldenPipeline, GivesTheReferencesPictureStageByStage) {
+  expect_golden_at(GetParam(), "eager");
+}
+
+TEST_P(GoldenPipeline, GivesTheReferencesPictureByTheKernels) {
+  expect_golden_at(GetParam(), "compile");
 }
 
 INSTANTIATE_TEST_SUITE_P(AllGoldens, GoldenPipeline, ::testing::ValuesIn(cases()),

@@ -106,6 +106,8 @@ TEST(MemoryPlan, CountsTensorsWithoutStorageWhileTheyLive) {
   at::Tensor kept = at::empty({1000}, meta);
   {
     at::Tensor passing = at::empty({1 << 20}, meta);
+    MemoryPlan::Pause weights;
+    at::Tensor left_out = at::empty({1 << 22}, meta);
     at::Tensor view = passing.view({1 << 10, 1 << 10}).narrow(0, 0, 5);
   }
   EXPECT_EQ(plan.blocks().live(), BlockMap::rounded(4000));

@@ -1,5 +1,10 @@
 #include "backends/cpu/cpu_backend.hpp"
 
+#include <fmt/format.h>
+
+#include "backends/cpu/kernels.hpp"
+#include "backends/cpu/planned_calls.hpp"
+#include "backends/cpu/simd/thread_team.hpp"
 #include "base/error.hpp"
 #include "io/system_memory.hpp"
 #include "tensor/memory.hpp"
@@ -15,12 +20,44 @@ Availability CpuBackend::is_available() const noexcept {
 }
 
 Capabilities CpuBackend::capabilities() const {
-  return {{"fp32", "bf16"}, false, false};
+  return {{"fp32", "bf16"}, true, false};
 }
 
-LevelPlan CpuBackend::compile(const std::string& component, const std::string&, const PlanFacts&) {
-  throw Unsupported(
-      {"compile", component, "this build of the cpu backend has no compile level", ""});
+void CpuBackend::prepare(const PlanFacts&) {
+  register_override("fp32 kernels", cpu::add_kernels);
+}
+
+LevelPlan CpuBackend::compile(const std::string&, const std::string&, const PlanFacts& facts) {
+  auto table = std::make_shared<ops::OpTable>();
+  cpu::add_kernels(*table);
+  ComputeForm form = compute_form(Level::compile, facts);
+  return {table, form, std::make_shared<cpu::PlannedCalls>(table, form),
+          fmt::format("kernels on {} threads, weights as stored{}, dry forward before each shape",
+                      cpu::team_size(),
+                      form.quantization == ops::Quantization::int8 ? " and rounded to int8" : "")};
+}
+
+LevelPlan CpuBackend::plan(Level level, const std::string& component, const std::string& tag,
+                           const PlanFacts& facts) {
+  if (level == Level::eager && facts.quantization != ops::Quantization::none) {
+    throw Unsupported({"config.quantize", "int8", "the references do not round weights",
+                       "leave level away, or quantize"});
+  }
+  if (level != Level::eager && facts.dtype != at::kFloat) {
+    throw Unsupported({"config.dtype", c10::toString(facts.dtype), "the kernels compute in fp32",
+                       "the references compute in it, through oneDNN"});
+  }
+  return Backend::plan(level, component, tag, facts);
+}
+
+ComputeForm CpuBackend::compute_form(Level level, const PlanFacts& facts) const {
+  // Channels last: convolutions and the reshapes between pictures and tokens need no copies then.
+  ComputeForm form{.dtype = facts.dtype, .channels_last = true};
+  if (level == Level::eager) return form;
+  form.as_stored = true;
+  form.quantization = facts.quantization;
+  if (level == Level::compile) form.pack = facts.pack;
+  return form;
 }
 
 void CpuBackend::reset_memory_stats() {
@@ -29,7 +66,7 @@ void CpuBackend::reset_memory_stats() {
 
 MemoryStats CpuBackend::memory_stats() const {
   TensorMemory memory = tensor_memory();
-  return {memory.peak_bytes, memory.current_bytes};
+  return {memory.peak_bytes, memory.current_bytes, cpu::scratch_bytes()};
 }
 
 double CpuBackend::available_memory_gb() const {

@@ -3,8 +3,9 @@
 
 namespace omnirt {
 
-// The processor: always there. Computes by the ops' references; kernels of its own are registered
-// as overrides.
+// The processor: always there. compile: kernels over the weights as the file stores them, packed
+// forms, and a dry forward before each new shape. kernel_override: the same kernels, chosen at
+// call. eager: the ops' references. The kernels compute in fp32; other types go by the references.
 class CpuBackend final : public Backend {
  public:
   CpuBackend();
@@ -12,16 +13,15 @@ class CpuBackend final : public Backend {
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
+  void prepare(const PlanFacts&) override;
   LevelPlan compile(const std::string& component, const std::string& tag,
                     const PlanFacts& facts) override;
+  LevelPlan plan(Level level, const std::string& component, const std::string& tag,
+                 const PlanFacts& facts) override;
+  ComputeForm compute_form(Level level, const PlanFacts& facts) const override;
   void reset_memory_stats() override;
   MemoryStats memory_stats() const override;
   double available_memory_gb() const override;
-  // Channels last: oneDNN's convolutions and the reshapes between pictures and tokens need no
-  // copies then.
-  ComputeForm compute_form(Level, const PlanFacts& facts) const override {
-    return {facts.dtype, true};
-  }
 };
 
 }  // namespace omnirt

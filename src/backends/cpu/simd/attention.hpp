@@ -36,7 +36,9 @@ struct AttentionArgs {
 // A NaN or a +inf score makes its query's row NaN, a score of -inf weighs nothing, a NaN in v
 // reaches every query that may see it: what softmax of the whole row gives. A query whose keys all
 // score -inf gives NaN. No bit depends on the number of threads, on batch or on heads.
-// At most team_size() threads; scratch is about 70 KB + 1 KB * head_dim a thread, kept by the team.
+// At most team_size() threads. Scratch, kept by the team, a thread: about 0.5 MB, and a copy of one
+// head's keys and values (8 * k_tokens * head_dim bytes, 16 MB at most; larger ones are not
+// copied).
 void attention(const AttentionArgs& args);
 
 }  // namespace omnirt::cpu

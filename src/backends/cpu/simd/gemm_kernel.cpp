@@ -22,11 +22,12 @@ constexpr size_t line_floats = 16;
 
 // Asks for part `part` of `parts` of a matrix's cache lines: `rows` rows of `row_lines` lines,
 // `stride` bytes apart.
-HWY_INLINE void ask_for(const void* matrix, size_t rows, size_t row_lines, size_t stride,
+HWY_INLINE void ask_for(const char* matrix, size_t rows, size_t row_lines, size_t stride,
                         size_t part, size_t parts) {
   const size_t first = rows * row_lines * part / parts;
   size_t left = rows * row_lines * (part + 1) / parts - first;
-  const char* line = static_cast<const char*>(matrix) + first / row_lines * stride;
+  if (left == 0) return;
+  const char* line = matrix + first / row_lines * stride;
   for (size_t place = first % row_lines; left > 0; --left) {
     __builtin_prefetch(line + place * 64, 0, 2);
     if (++place == row_lines) place = 0, line += stride;
@@ -163,7 +164,14 @@ class GemmRun {
     const int64_t channel = inner_.first(block);
     if (!p_.patches) {
       stride = static_cast<size_t>(p_.x_stride);
-      return p_.x + row * stride + channel;
+      const float* x = p_.x + row * stride + channel;
+      if (!same_cache_set(stride * sizeof(float)) || piece.units == 1) return x;
+      stride = rows_stride();
+      for (size_t r = 0; r < rows; ++r) {
+        std::copy_n(x + r * static_cast<size_t>(p_.x_stride), inner_.size(block),
+                    piece.memory.rows + r * stride);
+      }
+      return piece.memory.rows;
     }
     stride = rows_stride();
     p_.patches->gather(p_.patches->self, static_cast<int64_t>(row), static_cast<int64_t>(rows),
@@ -178,7 +186,7 @@ class GemmRun {
     const size_t stride = sums_stride();
     const auto inner = static_cast<size_t>(inner_.size(block) * inner_.taps);
     for (size_t unit = 0; unit < piece.units; ++unit) {
-      ask_for_next(piece, block, first, rows, unit);
+      ask_for_weights(piece, block, first, rows, unit);
       float* sums = piece.memory.sums;
       if (!single_) sums += first * stride + unit * halves_ * width;
       if (few_rows_ && !p_.packed) pack_unit(piece, unit, block);
@@ -193,26 +201,25 @@ class GemmRun {
     }
   }
 
-  // While this tile is computed, the left side of the next tile and a share of the weights of the
-  // next inner block are brought near.
-  HWY_INLINE void ask_for_next(const Piece& piece, int64_t block, size_t first, size_t rows,
-                               size_t unit) const {
-    if (!p_.patches && ASK_A && first + rows < piece.rows) {
-      const size_t stride = static_cast<size_t>(p_.x_stride) * sizeof(float);
-      const float* next = p_.x + (piece.row + first + rows) * static_cast<size_t>(p_.x_stride);
-      const auto lines = static_cast<size_t>(inner_.size(block) + 15) / 16;
-      ask_for(next + inner_.first(block), std::min(rows, piece.rows - first - rows), lines, stride, unit, piece.units);
-    }
-    if (!p_.packed && ASK_W && !few_rows_ && block + 1 < inner_.count()) {
-      const size_t size = p_.weight.type == WeightType::f32 ? 4 : 2;
-      const auto columns = static_cast<size_t>(p_.weight.row_stride > 0 ? p_.weight.row_stride : p_.weight.columns);
-      const size_t stride = columns * size;
-      const size_t row = piece.unit * width;
-      const size_t all = std::min(piece.units * width, static_cast<size_t>(p_.n) - row);
-      const size_t lines = (static_cast<size_t>(inner_.size(block + 1) * inner_.taps) * size + 63) / 64;
-      const size_t r0 = all * first / piece.rows, r1 = all * (first + rows) / piece.rows;
-      if (r1 > r0) for (size_t half = 0; half < halves_; ++half)
-        ask_for(static_cast<const char*>(p_.weight.data) + (half * static_cast<size_t>(p_.n) + row + r0) * stride + static_cast<size_t>(inner_.first(block + 1) * inner_.taps) * size, r1 - r0, lines, stride, unit, piece.units);
+  // While this tile is computed, its share of the weights of the next inner block is brought near:
+  // they come from far, and packing has nothing else to do while it waits. (The same for the rows
+  // of the next tile was slower than without.)
+  HWY_INLINE void ask_for_weights(const Piece& piece, int64_t block, size_t first, size_t rows,
+                                  size_t unit) const {
+    if (p_.packed || few_rows_ || block + 1 >= inner_.count()) return;
+    const WeightView& weight = p_.weight;
+    const size_t size = weight.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
+    const auto stride =
+        static_cast<size_t>(weight.row_stride > 0 ? weight.row_stride : weight.columns) * size;
+    const size_t row = piece.unit * width;
+    const size_t all = std::min(piece.units * width, static_cast<size_t>(p_.n) - row);
+    const size_t from = all * first / piece.rows, to = all * (first + rows) / piece.rows;
+    const size_t bytes = static_cast<size_t>(inner_.size(block + 1) * inner_.taps) * size;
+    const size_t before = static_cast<size_t>(inner_.first(block + 1) * inner_.taps) * size;
+    for (size_t half = 0; half < halves_; ++half) {
+      const size_t start = (half * static_cast<size_t>(p_.n) + row + from) * stride + before;
+      ask_for(static_cast<const char*>(weight.data) + start, to - from, (bytes + 63) / 64, stride,
+              unit, piece.units);
     }
   }
 

@@ -185,6 +185,12 @@ HWY_INLINE void transpose_rows(const float* const* rows, size_t count,
   }
 }
 
+// True where a dozen rows, so many bytes apart, would fight for one set of the first level cache:
+// they are to be copied before they are read side by side.
+constexpr bool same_cache_set(size_t stride_bytes) {
+  return stride_bytes % 4096 == 0;
+}
+
 // Floats that pack_panel wants of `temporary`.
 constexpr size_t pack_temporary(size_t longest) {
   return float_lanes * (longest + 16);
@@ -200,8 +206,9 @@ HWY_INLINE void pack_panel(const WeightView& weight, int64_t row, int64_t have, 
   const size_t size = weight.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
   const int64_t stride = weight.row_stride > 0 ? weight.row_stride : weight.columns;
   const auto* base = static_cast<const uint8_t*>(weight.data);
-  const bool in_place =
-      weight.type == WeightType::f32 && reinterpret_cast<uintptr_t>(base) % alignof(float) == 0;
+  const bool in_place = weight.type == WeightType::f32 &&
+                        !same_cache_set(static_cast<size_t>(stride) * size) &&
+                        reinterpret_cast<uintptr_t>(base) % alignof(float) == 0;
   for (size_t column = 0; column < width; column += float_lanes) {
     const float* rows[float_lanes];
     for (size_t lane = 0; lane < float_lanes; ++lane) {
@@ -217,7 +224,8 @@ HWY_INLINE void pack_panel(const WeightView& weight, int64_t row, int64_t have, 
         widen_row(weight.type, from, count, widened);
       }
     }
-    const size_t ahead = in_place && ask_ahead ? static_cast<size_t>(stride) * float_lanes * size : 0;
+    const size_t ahead =
+        in_place && ask_ahead ? static_cast<size_t>(stride) * float_lanes * size : 0;
     if (order.taps == 1) {
       transpose_rows(rows, count, ahead, PanelRows<true>(order, panel + column, width));
     } else {

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/ensure.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "backends/cpu/simd/winograd_kernels.hpp"
 #include "backends/cpu/simd/winograd_plan.hpp"
+#include "base/ensure.hpp"
 
 namespace omnirt::cpu {
 
@@ -55,13 +55,15 @@ struct WinogradRun {
   const float* filters(int64_t block, int64_t channel_block, float* u) const {
     const int64_t first_panel = block * plan.block_panels;
     if (packed)
-      return packed + static_cast<size_t>(channel_block * plan.panels + first_panel) * plan.filters.panel_floats;
+      return packed + static_cast<size_t>(channel_block * plan.panels + first_panel) *
+                          plan.filters.panel_floats;
     const int64_t columns = static_cast<int64_t>(kernels.panel_columns);
     for (int64_t panel = 0; panel < panels_of(block); ++panel) {
       const int64_t out = (first_panel + panel) * columns;
       kernels.filter({weights, shape.in_channels, out, std::min(columns, shape.out_channels - out),
                       channel_block * plan.filters.block, channels_of(channel_block),
-                      u + static_cast<size_t>(panel) * plan.filters.panel_floats, plan.filters.plane});
+                      u + static_cast<size_t>(panel) * plan.filters.panel_floats,
+                      plan.filters.plane});
     }
     return u;
   }
@@ -75,7 +77,8 @@ struct WinogradRun {
     }
     const size_t filter_bytes = weights.type == WeightType::f32 ? 36 : 18;
     const size_t row = static_cast<size_t>(shape.in_channels) * filter_bytes;
-    return {static_cast<const uint8_t*>(weights.data) + static_cast<size_t>(block_out(block)) * row +
+    return {static_cast<const uint8_t*>(weights.data) +
+                static_cast<size_t>(block_out(block)) * row +
                 static_cast<size_t>(channel_block * plan.filters.block) * filter_bytes,
             static_cast<size_t>(block_outs(block)), row,
             static_cast<size_t>(channels_of(channel_block)) * filter_bytes};
@@ -91,9 +94,9 @@ struct WinogradRun {
     float* m = work;
     float* u = m + plan.m_floats();
     float* bias = u + (packed ? 0 : plan.u_floats());
-    const ScatterTask outputs{&plan.grid, epilogue, y, y_strides, chunk_first(chunk),
-                              chunk_size(chunk), block_out(block), block_outs(block), m,
-                              plan.m_row, plan.m_plane, bias};
+    const ScatterTask outputs{
+        &plan.grid,       epilogue,          y, y_strides,  chunk_first(chunk), chunk_size(chunk),
+        block_out(block), block_outs(block), m, plan.m_row, plan.m_plane,       bias};
     for (int64_t k = 0; k < plan.filters.blocks; ++k) {
       const float* filter = filters(block, k, u);
       kernels.product({chunk_size(chunk), panels_of(block), channels_of(k),
@@ -146,7 +149,9 @@ struct WinogradRun {
   }
 };
 
-void PackedWinograd::Free::operator()(float* memory) const { std::free(memory); }
+void PackedWinograd::Free::operator()(float* memory) const {
+  std::free(memory);
+}
 
 size_t packed_winograd_bytes(ConvChoice form, int64_t in_channels, int64_t out_channels) {
   return packed_winograd_floats(form, in_channels, out_channels, winograd_kernels(form)) *

@@ -19,7 +19,6 @@
 //   and at most three (one) rows and columns more.
 namespace omnirt::cpu {
 
-
 struct WinogradShape {
   int64_t batch = 1;
   int64_t in_channels = 0, out_channels = 0;

@@ -154,8 +154,7 @@ HWY_NOINLINE void filter_panel(const FilterTask& task) {
         transpose_edge<Source>(run, stride, outs, filters, taps);
       for (int64_t f = 0; f < filters; ++f)
         transform_filter<Form>(taps + f * filter_taps * float_lanes,
-                               task.u + (i + f) * panel_columns + half * lanes,
-                               task.plane_stride);
+                               task.u + (i + f) * panel_columns + half * lanes, task.plane_stride);
     }
   }
 }

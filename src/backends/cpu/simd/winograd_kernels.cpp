@@ -45,8 +45,8 @@ void product(const ProductTask& task) {
 
 template <class Form>
 WinogradKernels table() {
-  return {panel_columns, micro_max_rows(2), &gather<Form>, &filter<Form>, &product<Form>,
-          &scatter<Form>};
+  return {panel_columns, micro_max_rows(2), &gather<Form>,
+          &filter<Form>, &product<Form>,    &scatter<Form>};
 }
 
 WinogradKernels kernels(ConvChoice form) {
@@ -62,7 +62,9 @@ namespace omnirt::cpu {
 
 HWY_EXPORT(kernels);
 
-WinogradKernels winograd_kernels(ConvChoice form) { return HWY_DYNAMIC_DISPATCH(kernels)(form); }
+WinogradKernels winograd_kernels(ConvChoice form) {
+  return HWY_DYNAMIC_DISPATCH(kernels)(form);
+}
 
 }  // namespace omnirt::cpu
 #endif

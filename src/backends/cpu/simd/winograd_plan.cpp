@@ -7,18 +7,28 @@
 namespace omnirt::cpu {
 namespace {
 
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+constexpr int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+constexpr int64_t round_up(int64_t a, int64_t b) {
+  return ceil_div(a, b) * b;
+}
 
-int64_t tile_of(ConvChoice form) { return form == ConvChoice::winograd2 ? 2 : 4; }
-int64_t points_of(ConvChoice form) { return (tile_of(form) + 2) * (tile_of(form) + 2); }
+int64_t tile_of(ConvChoice form) {
+  return form == ConvChoice::winograd2 ? 2 : 4;
+}
+int64_t points_of(ConvChoice form) {
+  return (tile_of(form) + 2) * (tile_of(form) + 2);
+}
 
 int64_t tiles_of(const WinogradShape& shape, int64_t tile) {
   return ceil_div(shape.out_height(), tile) * ceil_div(shape.out_width(), tile);
 }
 
 // Planes a power of two apart would share the same sets of the first-level cache.
-size_t pad_plane(size_t floats) { return floats + 32; }
+size_t pad_plane(size_t floats) {
+  return floats + 32;
+}
 
 int64_t second_level_floats() {
   static const int64_t floats = [] {
@@ -33,19 +43,20 @@ int64_t second_level_floats() {
 constexpr int64_t near_floats = 5 << 18;
 constexpr int64_t least_tiles = 64, most_tiles = 96;
 
-// Sums of multiplications (and what takes their time) for each input and output channel. The
-// transforms' costs are measured: they are more of memory than of arithmetic.
+// Multiplications (and what takes their time) for each pair of channels. The transforms' costs are
+// measured: they are more of memory than of arithmetic. Filters are transformed once for the whole
+// batch; the usual two samples of a guided step share the cost, whatever the batch at hand.
 double winograd_cost(const WinogradShape& shape, ConvChoice form) {
   const bool big = form == ConvChoice::winograd4;
   const double tiles = static_cast<double>(tiles_of(shape, tile_of(form)));
-  const double input = big ? 850 : 300, output = big ? 1000 : 250, filter = big ? 250 : 110;
+  const double input = big ? 500 : 180, output = big ? 500 : 150, filter = big ? 125 : 55;
   return filter + tiles * (static_cast<double>(points_of(form)) +
                            input / static_cast<double>(shape.out_channels) +
                            output / static_cast<double>(shape.in_channels));
 }
 
 double direct_cost(const WinogradShape& shape) {
-  return 60 + 9 * static_cast<double>(shape.out_height() * shape.out_width());
+  return 30 + 9 * static_cast<double>(shape.out_height() * shape.out_width());
 }
 
 }  // namespace

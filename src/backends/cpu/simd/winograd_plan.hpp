@@ -7,9 +7,9 @@
 
 namespace omnirt::cpu {
 
-// How transformed filters lie: [block of input channels][panel of output channels][point][channel of
-// the block][column of the panel]. `panels` share a block. The cut changes no bit of the result: the
-// products go on where the block before ended.
+// How transformed filters lie: [block of input channels][panel of output channels][point][channel
+// of the block][column of the panel]. `panels` share a block. The cut changes no bit of the result:
+// the products go on where the block before ended.
 struct WinogradFilters {
   WinogradFilters() = default;
   WinogradFilters(ConvChoice form, int64_t in_channels, int64_t panel_columns, int64_t panels);
@@ -28,7 +28,8 @@ struct WinogradPlan {
   int64_t chunk_tiles = 0, chunks = 0;
   int64_t panels = 0, block_panels = 0, blocks = 0;  // of output channels
 
-  size_t v_row = 0, v_plane = 0, v_block = 0;  // one tile, one point, all points of one channel block
+  size_t v_row = 0, v_plane = 0,
+         v_block = 0;  // one tile, one point, all points of one channel block
   size_t m_row = 0, m_plane = 0;
   bool fused = false;  // a thread takes a chunk through all phases; else each phase is shared
 

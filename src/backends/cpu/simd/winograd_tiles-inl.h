@@ -124,7 +124,8 @@ HWY_INLINE void gather_tile(const GatherTask& task, const int64_t* offsets, cons
       transform_input<Form>(patch, v + (c - first), task.plane_stride);
       for (int i = 0; i < count; ++i) patch[i] += step[i];
     }
-    if (c < end) transform_input_edge<Form>(patch, step, end - c, v + (c - first), task.plane_stride);
+    if (c < end)
+      transform_input_edge<Form>(patch, step, end - c, v + (c - first), task.plane_stride);
     v += task.block_stride;
   }
 }

@@ -4,179 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/simd/each_target.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
+#include "backends/cpu/simd/winograd_problem.hpp"
+#include "base/error.hpp"
 
 namespace omnirt::cpu {
 namespace {
 
-// F(4x4,3x3) multiplies by numbers up to 8 and divides by up to 24: its rounding errors come to
-// about 2e-6 of the largest output; 5e-6 leaves room for the small channel counts, where the largest
-// output is not much above the others. F(2x2,3x3) only adds, and halves: 2e-6.
-double tolerance(ConvChoice form) { return form == ConvChoice::winograd4 ? 5e-6 : 2e-6; }
-
-// A tensor [B][H][W][C] with gaps between pixels, rows and samples, one float off any alignment.
-struct Image {
-  ConvStrides strides;
-  std::vector<float> memory;
-  float* data() { return memory.data() + 1; }
-  const float* data() const { return memory.data() + 1; }
-  float& at(int64_t b, int64_t h, int64_t w, int64_t c) {
-    return data()[b * strides.batch + h * strides.row + w * strides.pixel + c];
-  }
-};
-
-Image make_image(int64_t batch, int64_t height, int64_t width, int64_t channels, unsigned seed) {
-  Image image;
-  image.strides.pixel = channels + 3;
-  image.strides.row = width * image.strides.pixel + 5;
-  image.strides.batch = height * image.strides.row + 7;
-  image.memory.resize(static_cast<size_t>(batch * image.strides.batch + 1));
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  for (float& value : image.memory) value = uniform(engine);
-  return image;
-}
-
-// The bytes of a checkpoint: one byte (two-byte types: three) off any alignment.
-struct Weights {
-  WeightType type;
-  std::vector<float> values;  // as stored, widened
-  std::vector<uint8_t> bytes;
-  ConvWeights view() const { return {bytes.data() + 1, type}; }
-};
-
-// The nearest numbers of a type come from clearing low bits: exact in f16 for |x| in [2^-4, 2).
-Weights make_weights(const WinogradShape& shape, WeightType type) {
-  Weights weights{type, {}, {}};
-  std::mt19937 engine(7);
-  std::uniform_real_distribution<float> uniform(0.1f, 1);
-  const size_t size = type == WeightType::f32 ? 4 : 2;
-  const size_t count = static_cast<size_t>(shape.in_channels * shape.out_channels * 9);
-  weights.bytes.resize(count * size + 1);
-  for (size_t i = 0; i < count; ++i) {
-    float value = uniform(engine) * (engine() % 2 ? 1.0f : -1.0f);
-    uint32_t bits;
-    std::memcpy(&bits, &value, 4);
-    if (type != WeightType::f32) bits &= type == WeightType::bf16 ? 0xffff0000u : 0xffffe000u;
-    std::memcpy(&value, &bits, 4);
-    weights.values.push_back(value);
-    uint16_t half = static_cast<uint16_t>(bits >> 16);
-    if (type == WeightType::f16)
-      half = static_cast<uint16_t>((bits >> 16 & 0x8000) | ((bits >> 13 & 0x3ffff) - (112 << 10)));
-    std::memcpy(weights.bytes.data() + 1 + i * size,
-                size == 4 ? static_cast<void*>(&bits) : static_cast<void*>(&half), size);
-  }
-  return weights;
-}
-
-double activated(Activation kind, double x) {
-  const double tanh_inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-  switch (kind) {
-    case Activation::none:
-      return x;
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::gelu:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2)));
-    case Activation::gelu_tanh:
-      return 0.5 * x * (1 + std::tanh(tanh_inner));
-    case Activation::quick_gelu:
-      return x / (1 + std::exp(-1.702 * x));
-    case Activation::relu:
-      return std::max(x, 0.0);
-  }
-  return x;
-}
-
-struct Problem {
-  WinogradShape shape;
-  Image x, residual, y;
-  std::vector<float> bias, sample_bias;
-  Weights weights;
-  ConvEpilogue epilogue;
-
-  explicit Problem(const WinogradShape& s, WeightType type = WeightType::f32, bool rich = false)
-      : shape(s),
-        x(make_image(s.batch, s.in_height, s.in_width, s.in_channels, 1)),
-        residual(make_image(s.batch, s.out_height(), s.out_width(), s.out_channels, 2)),
-        y(make_image(s.batch, s.out_height(), s.out_width(), s.out_channels, 3)),
-        weights(make_weights(s, type)) {
-    if (!rich) return;
-    for (int64_t o = 0; o < s.out_channels; ++o) bias.push_back(0.1f * static_cast<float>(o % 7));
-    for (int64_t i = 0; i < s.batch * (s.out_channels + 2); ++i)
-      sample_bias.push_back(0.2f * static_cast<float>(i % 5));
-    use_epilogue();
-  }
-  void use_epilogue() {
-    epilogue.bias = bias.data();
-    epilogue.sample_bias = sample_bias.data();
-    epilogue.sample_bias_stride = shape.out_channels + 2;
-    epilogue.residual = residual.data();
-    epilogue.residual_strides = residual.strides;
-  }
-  void run(ConvChoice form) {
-    winograd_conv(form, shape, {x.data(), x.strides}, weights.view(), epilogue, y.data(),
-                  y.strides);
-  }
-  void run_packed(ConvChoice form) {
-    const PackedWinograd packed =
-        pack_winograd(form, shape.in_channels, shape.out_channels, weights.view());
-    EXPECT_EQ(packed.bytes(), packed_winograd_bytes(form, shape.in_channels, shape.out_channels));
-    winograd_conv(shape, {x.data(), x.strides}, packed, epilogue, y.data(), y.strides);
-  }
-
-  double sum_at(int64_t b, int64_t h, int64_t w, int64_t o) {
-    double sum = 0;
-    for (int64_t ky = 0; ky < 3; ++ky)
-      for (int64_t kx = 0; kx < 3; ++kx) {
-        const int64_t r = h + ky - shape.top, c = w + kx - shape.left;
-        if (r < 0 || c < 0 || r >= shape.conv_height() || c >= shape.conv_width()) continue;
-        const int64_t sr = r * shape.in_height / shape.conv_height();
-        const int64_t sc = c * shape.in_width / shape.conv_width();
-        for (int64_t i = 0; i < shape.in_channels; ++i)
-          sum += double{x.at(b, sr, sc, i)} *
-                 weights.values[static_cast<size_t>(((o * shape.in_channels + i) * 3 + ky) * 3 + kx)];
-      }
-    return sum;
-  }
-  double expected(int64_t b, int64_t h, int64_t w, int64_t o) {
-    double sum = sum_at(b, h, w, o);
-    if (epilogue.bias) sum += bias[static_cast<size_t>(o)];
-    if (epilogue.sample_bias)
-      sum += sample_bias[static_cast<size_t>(b * epilogue.sample_bias_stride + o)];
-    if (epilogue.residual) sum += residual.at(b, h, w, o);
-    return activated(epilogue.activation, sum);
-  }
-
-  template <class Body>
-  void each_output(const Body& body) {
-    for (int64_t b = 0; b < shape.batch; ++b)
-      for (int64_t h = 0; h < shape.out_height(); ++h)
-        for (int64_t w = 0; w < shape.out_width(); ++w)
-          for (int64_t o = 0; o < shape.out_channels; ++o) body(b, h, w, o);
-  }
-  // All outputs' expected values, and the largest.
-  std::vector<double> reference(double* largest) {
-    std::vector<double> values;
-    each_output([&](int64_t b, int64_t h, int64_t w, int64_t o) {
-      values.push_back(expected(b, h, w, o));
-      *largest = std::max(*largest, std::abs(values.back()));
-    });
-    return values;
-  }
-};
-
 constexpr ConvChoice forms[] = {ConvChoice::winograd4, ConvChoice::winograd2};
 
-// Compares with the reference, and checks that what lies between the pixels of y is untouched.
 void expect_close(Problem& problem, ConvChoice form, const std::vector<double>& reference,
                   double largest) {
   double worst = 0;
@@ -210,12 +51,20 @@ std::string text(const WinogradShape& s) {
 }
 
 TEST(Winograd, AgreesWithTheDirectSumOverChannelCountsAndOddSizes) {
-  for (const auto [in, out, height, width] :
-       {std::array<int64_t, 4>{1, 1, 1, 1}, {1, 3, 2, 3}, {3, 4, 5, 7}, {4, 5, 9, 9},
-        {5, 33, 4, 4},  {17, 31, 6, 8}, {32, 64, 8, 8}, {33, 66, 3, 13}, {64, 3, 11, 10},
-        {200, 20, 5, 6}, {7, 130, 1, 9}, {350, 9, 4, 3}}) {
-    const WinogradShape shape{.batch = 2, .in_channels = in, .out_channels = out,
-                              .in_height = height, .in_width = width};
+  for (const auto [in, out, height, width] : {std::array<int64_t, 4>{1, 1, 1, 1},
+                                              {1, 3, 2, 3},
+                                              {3, 4, 5, 7},
+                                              {4, 5, 9, 9},
+                                              {5, 33, 4, 4},
+                                              {17, 31, 6, 8},
+                                              {32, 64, 8, 8},
+                                              {33, 66, 3, 13},
+                                              {64, 3, 11, 10},
+                                              {200, 20, 5, 6},
+                                              {7, 130, 1, 9},
+                                              {350, 9, 4, 3}}) {
+    const WinogradShape shape{
+        .batch = 2, .in_channels = in, .out_channels = out, .in_height = height, .in_width = width};
     SCOPED_TRACE(text(shape));
     check(shape, WeightType::f32, false);
   }
@@ -228,7 +77,8 @@ TEST(Winograd, HoldsItsErrorAtAnImageSizeAndChannelCountOfRealNetworks) {
 
 TEST(Winograd, TakesAnyPaddingOnEachSide) {
   for (int bits = 0; bits < 16; ++bits) {
-    WinogradShape shape{.batch = 1, .in_channels = 6, .out_channels = 5, .in_height = 7, .in_width = 6};
+    WinogradShape shape{
+        .batch = 1, .in_channels = 6, .out_channels = 5, .in_height = 7, .in_width = 6};
     shape.left = bits & 1;
     shape.right = bits >> 1 & 1;
     shape.top = bits >> 2 & 1;
@@ -236,7 +86,8 @@ TEST(Winograd, TakesAnyPaddingOnEachSide) {
     SCOPED_TRACE(bits);
     check(shape, WeightType::f32, false);
   }
-  WinogradShape wide{.batch = 1, .in_channels = 6, .out_channels = 5, .in_height = 3, .in_width = 4};
+  WinogradShape wide{
+      .batch = 1, .in_channels = 6, .out_channels = 5, .in_height = 3, .in_width = 4};
   wide.left = 9, wide.right = 2, wide.top = 0, wide.bottom = 6;
   check(wide, WeightType::f32, false);
 }
@@ -244,7 +95,8 @@ TEST(Winograd, TakesAnyPaddingOnEachSide) {
 TEST(Winograd, ConvolvesTheNearestUpsampledPictureWithoutMakingIt) {
   for (const auto [height, width] :
        {std::array<int64_t, 2>{10, 12}, {9, 11}, {5, 6}, {15, 7}, {17, 23}}) {
-    WinogradShape shape{.batch = 2, .in_channels = 6, .out_channels = 5, .in_height = 5, .in_width = 6};
+    WinogradShape shape{
+        .batch = 2, .in_channels = 6, .out_channels = 5, .in_height = 5, .in_width = 6};
     shape.up_height = height;
     shape.up_width = width;
     check(shape, WeightType::f32, false);
@@ -271,7 +123,8 @@ TEST(Winograd, AddsBiasesAndResidualBeforeTheActivation) {
 }
 
 TEST(Winograd, WritesOnlyTheOutputsOfY) {
-  Problem problem({.batch = 2, .in_channels = 5, .out_channels = 35, .in_height = 5, .in_width = 7});
+  Problem problem(
+      {.batch = 2, .in_channels = 5, .out_channels = 35, .in_height = 5, .in_width = 7});
   each_target([&] {
     for (const ConvChoice form : forms) {
       std::fill(problem.y.memory.begin(), problem.y.memory.end(), 1e30f);
@@ -301,8 +154,9 @@ TEST(Winograd, TakesAResidualThatIsTheOutputItself) {
 
 TEST(Winograd, GivesTheSameBitsFromFiltersTransformedBeforehand) {
   for (const WeightType type : {WeightType::f32, WeightType::f16}) {
-    Problem problem({.batch = 2, .in_channels = 170, .out_channels = 70, .in_height = 9, .in_width = 6},
-                    type, true);
+    Problem problem(
+        {.batch = 2, .in_channels = 170, .out_channels = 70, .in_height = 9, .in_width = 6}, type,
+        true);
     each_target([&] {
       for (const ConvChoice form : forms) {
         problem.run(form);
@@ -315,7 +169,8 @@ TEST(Winograd, GivesTheSameBitsFromFiltersTransformedBeforehand) {
 }
 
 TEST(Winograd, GivesASampleTheSameBitsAloneAndInABatch) {
-  const WinogradShape shape{.batch = 5, .in_channels = 40, .out_channels = 70, .in_height = 13, .in_width = 18};
+  const WinogradShape shape{
+      .batch = 5, .in_channels = 40, .out_channels = 70, .in_height = 13, .in_width = 18};
   each_target([&] {
     for (const ConvChoice form : forms) {
       Problem batch(shape, WeightType::f32, true);
@@ -326,7 +181,8 @@ TEST(Winograd, GivesASampleTheSameBitsAloneAndInABatch) {
         ConvEpilogue epilogue = alone.epilogue;
         epilogue.sample_bias += b * epilogue.sample_bias_stride;
         epilogue.residual += b * epilogue.residual_strides.batch;
-        winograd_conv(form, alone.shape, {alone.x.data() + b * alone.x.strides.batch, alone.x.strides},
+        winograd_conv(form, alone.shape,
+                      {alone.x.data() + b * alone.x.strides.batch, alone.x.strides},
                       alone.weights.view(), epilogue, alone.y.data() + b * alone.y.strides.batch,
                       alone.y.strides);
       }
@@ -336,8 +192,9 @@ TEST(Winograd, GivesASampleTheSameBitsAloneAndInABatch) {
 }
 
 TEST(Winograd, GivesTheSameBitsOnAnyNumberOfThreads) {
-  Problem problem({.batch = 2, .in_channels = 170, .out_channels = 70, .in_height = 30, .in_width = 31},
-                  WeightType::f32, true);
+  Problem problem(
+      {.batch = 2, .in_channels = 170, .out_channels = 70, .in_height = 30, .in_width = 31},
+      WeightType::f32, true);
   const int before = team_size();
   for (const ConvChoice form : forms) {
     set_team_size(1);
@@ -355,9 +212,10 @@ TEST(Winograd, GivesTheSameBitsOnAnyNumberOfThreads) {
 TEST(Winograd, SpreadsNanAndInfinityNoFurtherThanTheTilesThatReadThem) {
   each_target([&] {
     for (const ConvChoice form : forms)
-      for (const float value : {std::numeric_limits<float>::quiet_NaN(),
-                                std::numeric_limits<float>::infinity()}) {
-        Problem problem({.batch = 2, .in_channels = 20, .out_channels = 6, .in_height = 14, .in_width = 15});
+      for (const float value :
+           {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        Problem problem(
+            {.batch = 2, .in_channels = 20, .out_channels = 6, .in_height = 14, .in_width = 15});
         constexpr int64_t row = 6, column = 9;
         problem.x.at(1, row, column, 17) = value;
         problem.run(form);
@@ -375,6 +233,39 @@ TEST(Winograd, SpreadsNanAndInfinityNoFurtherThanTheTilesThatReadThem) {
         });
       }
   });
+}
+
+TEST(WinogradChoice, DependsOnTheSampleNotOnTheBatch) {
+  for (const int64_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 64})
+    for (const int64_t channels : {3, 16, 64, 320, 1280}) {
+      WinogradShape shape{
+          .in_channels = channels, .out_channels = channels, .in_height = size, .in_width = size};
+      const ConvChoice one = choose_conv3x3(shape);
+      shape.batch = 16;
+      EXPECT_EQ(choose_conv3x3(shape), one);
+    }
+}
+
+TEST(WinogradChoice, TakesF4ForTheMapsOfRealNetworksAndTheDirectSumForTinyOnes) {
+  const auto choice = [](int64_t in, int64_t out, int64_t size) {
+    return choose_conv3x3(
+        {.in_channels = in, .out_channels = out, .in_height = size, .in_width = size});
+  };
+  for (const int64_t size : {8, 16, 32, 64, 128})
+    EXPECT_EQ(choice(320, 320, size), ConvChoice::winograd4);
+  EXPECT_EQ(choice(128, 128, 512), ConvChoice::winograd4);
+  EXPECT_EQ(choice(1280, 1280, 1), ConvChoice::direct);
+  EXPECT_EQ(choice(4, 320, 64), ConvChoice::direct);
+  EXPECT_EQ(choice(320, 4, 64), ConvChoice::direct);
+}
+
+TEST(PackedWinograd, RefusesToServeAnotherChannelCount) {
+  Problem problem(
+      {.batch = 1, .in_channels = 5, .out_channels = 35, .in_height = 5, .in_width = 7});
+  const PackedWinograd packed = pack_winograd(ConvChoice::winograd4, 6, 35, problem.weights.view());
+  EXPECT_THROW(winograd_conv(problem.shape, {problem.x.data(), problem.x.strides}, packed, {},
+                             problem.y.data(), problem.y.strides),
+               InternalError);
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+#include "backends/cpu/planned_calls.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty_strided.h>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "io/system_memory.hpp"
+#include "tensor/memory.hpp"
+
+namespace omnirt::cpu {
+namespace {
+
+// ATen's own threads rest while the kernels' team works: each would wait for the other's cores.
+class SerialAten {
+ public:
+  SerialAten() : before_(at::get_num_threads()) {
+    if (before_ != 1) at::set_num_threads(1);
+  }
+  SerialAten(const SerialAten&) = delete;
+  SerialAten& operator=(const SerialAten&) = delete;
+  ~SerialAten() {
+    if (before_ != 1) at::set_num_threads(before_);
+  }
+
+ private:
+  int before_;
+};
+
+void check_room(size_t bytes) {
+  double needed = static_cast<double>(bytes) / (1 << 30), available = io::available_memory_gb();
+  if (needed <= available) return;
+  throw OutOfMemory(
+      fmt::format("a call needs {:.2f} GiB for its tensors and {:.2f} GiB are "
+                  "available; make fewer or smaller pictures",
+                  needed, available));
+}
+
+// The same sizes, strides and type, no storage.
+Tensor without_storage(const Tensor& x) {
+  return at::empty_strided(x.sizes(), x.strides(), x.options().device(at::kMeta));
+}
+
+}  // namespace
+
+PlannedCalls::Signature PlannedCalls::signature(const ComponentCall& call) {
+  Signature signature{call.variant, {}};
+  for (const auto& [name, x] : call.inputs) {
+    signature.first += "|" + name;
+    signature.second.push_back(static_cast<int64_t>(x.scalar_type()));
+    signature.second.insert(signature.second.end(), x.sizes().begin(), x.sizes().end());
+  }
+  return signature;
+}
+
+size_t PlannedCalls::dry_forward(const ComponentCall& call) const {
+  NamedTensors inputs;
+  for (const auto& [name, x] : call.inputs) inputs[name] = without_storage(x);
+  MemoryPlan plan;
+  auto nothing =
+      std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form_);
+  Context cx(*ops_, nothing, {.dry = true});
+  call.body(cx, inputs);
+  return plan.blocks().peak();
+}
+
+size_t PlannedCalls::planned_peak(const ComponentCall& call) {
+  Signature key = signature(call);
+  std::scoped_lock lock(mutex_);
+  auto known = peaks_.find(key);
+  if (known != peaks_.end()) return known->second;
+  size_t peak = dry_forward(call);
+  check_room(peak);
+  return peaks_.emplace(std::move(key), peak).first->second;
+}
+
+Tensor PlannedCalls::run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) {
+  SerialAten serial;
+  return call.body(cx, inputs);
+}
+
+}  // namespace omnirt::cpu

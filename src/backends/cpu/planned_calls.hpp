@@ -1,0 +1,34 @@
+#pragma once
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/component_call.hpp"
+
+namespace omnirt::cpu {
+
+// Runs a component's calls after a dry forward of each new shape has told what they take, so that
+// a call which the machine has no memory for is refused before it begins.
+class PlannedCalls final : public CallRunner {
+ public:
+  // `ops`: the table that the component's contexts use.
+  explicit PlannedCalls(std::shared_ptr<const ops::OpTable> ops, ComputeForm form)
+      : ops_(std::move(ops)), form_(form) {}
+
+  Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override;
+  // Throws OutOfMemory where calls of a new shape need more than is available.
+  size_t planned_peak(const ComponentCall& call) override;
+
+ private:
+  // What tells calls of different work apart: the variant, and each input's name, type and shape.
+  using Signature = std::pair<std::string, std::vector<int64_t>>;
+  static Signature signature(const ComponentCall& call);
+  size_t dry_forward(const ComponentCall& call) const;
+
+  std::shared_ptr<const ops::OpTable> ops_;
+  ComputeForm form_;
+  std::mutex mutex_;
+  std::map<Signature, size_t> peaks_;
+};
+
+}  // namespace omnirt::cpu

@@ -1,0 +1,136 @@
+// What the levels of the cpu backend promise of a whole run: the picture, the memory, and what the
+// report tells of both.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "base/error.hpp"
+#include "catalogue/catalogue.hpp"
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+GenerateRequest emoji(const Json& config = Json::object()) {
+  GenerateRequest request;
+  request.model = "emoji";
+  request.inputs["prompt"] = "a red apple";
+  request.config = {{"seed", 3}, {"num_inference_steps", 4}};
+  request.config.update(config);
+  return request;
+}
+
+const AttemptReport& selected(const RunReport& report, const std::string& component) {
+  for (const TimelineReport& entry : report.backend_timeline) {
+    if (entry.component != component) continue;
+    for (const AttemptReport& attempt : entry.attempts) {
+      if (attempt.selected) return attempt;
+    }
+  }
+  throw InternalError("no level of " + component);
+}
+
+TEST(CpuLevels, CompileIsWhatARunTakes) {
+  Outcome outcome = run(emoji());
+  for (const char* component : {"text_encoder", "unet", "vae"})
+    EXPECT_EQ(selected(outcome.report, component).level, "compile");
+  EXPECT_TRUE(outcome.report.fallbacks.empty());
+  EXPECT_GT(outcome.report.memory.weights_packed_bytes, 0u);
+}
+
+TEST(CpuLevels, GiveTheSamePictureButForTheOrderOfAdditions) {
+  Tensor eager = run(emoji({{"level", "eager"}})).image;
+  EXPECT_GT(psnr(run(emoji({{"level", "compile"}})).image, eager, 1.0), 70);
+  EXPECT_GT(psnr(run(emoji({{"level", "kernel_override"}})).image, eager, 1.0), 70);
+}
+
+TEST(CpuLevels, PackedFormsDoNotChangeTheBits) {
+  Outcome never = run(emoji({{"pack", "never"}})), always = run(emoji({{"pack", "always"}}));
+  EXPECT_TRUE(never.image.equal(run(emoji()).image));
+  EXPECT_TRUE(never.image.equal(always.image));
+  EXPECT_EQ(never.report.memory.weights_packed_bytes, 0u);
+  EXPECT_GT(always.report.memory.weights_packed_bytes, 0u);
+}
+
+TEST(CpuLevels, NoCopyOfTheWeightsIsMadeAtCompile) {
+  Outcome outcome = run(emoji({{"level", "compile"}}));
+  // What is widened is the vectors: biases and the weights of norms.
+  EXPECT_LT(outcome.report.memory.weights_converted_bytes * 20,
+            outcome.report.memory.weights_stored_bytes);
+}
+
+TEST(CpuLevels, Int8RoundsTheWeightsAndSaysSo) {
+  Outcome exact = run(emoji()), rounded = run(emoji({{"quantize", "int8"}}));
+  EXPECT_THAT(selected(rounded.report, "unet").reason, HasSubstr("int8"));
+  EXPECT_GT(rounded.report.memory.weights_packed_bytes, 0u);
+  double db = psnr(rounded.image, exact.image, 1.0);
+  EXPECT_GT(db, 15);
+  EXPECT_LT(db, 60);
+}
+
+TEST(CpuLevels, Int8IsNeverLeftAsideInSilence) {
+  try {
+    run(emoji({{"quantize", "int8"}, {"level", "eager"}}));
+    FAIL() << "went on without rounding";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("references do not round"));
+  }
+}
+
+TEST(CpuLevels, Bf16GoesByTheReferencesAndTheTimelineSaysWhy) {
+  Outcome outcome = run(emoji({{"dtype", "bf16"}}));
+  EXPECT_EQ(selected(outcome.report, "unet").level, "eager");
+  EXPECT_THAT(outcome.report.backend_timeline[0].attempts[0].reason, HasSubstr("fp32"));
+  EXPECT_GT(psnr(outcome.image, run(emoji()).image, 1.0), 20);
+}
+
+// The dry forward takes each tensor's place and gives it back as the run does, so it is near to the
+// byte; what it does not see is a few small tensors that the pipeline itself holds.
+void expect_predicted(const GenerateRequest& request, const std::string& name) {
+  Engine fresh(builtin_catalogue());
+  RunReport report = run_on(fresh, request).report;
+  auto predicted = static_cast<double>(report.memory.predicted_tensor_peak_bytes);
+  auto measured = static_cast<double>(report.memory.tensor_peak_bytes);
+  EXPECT_NEAR(predicted / measured, 1.0, 0.1) << name << ": " << predicted << " of " << measured;
+}
+
+TEST(CpuLevels, TheMemoryPeakIsPredictedWithinATenth) {
+  expect_predicted(emoji(), "emoji");
+  expect_predicted(emoji({{"num_images_per_prompt", 4}}), "emoji, four pictures");
+  for (const auto& model : fs::directory_iterator(source_path("tests/goldens/pipelines"))) {
+    if (!fs::is_directory(model.path() / "model")) continue;
+    for (const auto& entry : fs::directory_iterator(model.path())) {
+      if (fs::exists(entry.path() / "request.json"))
+        expect_predicted(folder_request(entry.path()), entry.path().string());
+    }
+  }
+}
+
+int64_t page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+TEST(CpuLevels, AWarmLoopTakesNoPageFaults) {
+  run(emoji());
+  std::vector<int64_t> after;
+  RunHooks hooks;
+  hooks.on_step = [&](const LoopProgress&, const Tensor&) { after.push_back(page_faults()); };
+  RunReport report;
+  GenerateRequest request = emoji({{"num_inference_steps", 12}});
+  fs::path folder = fs::temp_directory_path() / "omnirt-page-faults";
+  request.config["output_dir"] = folder.string();
+  engine().run(request, {}, hooks, report);
+  fs::remove_all(folder);
+  ASSERT_EQ(after.size(), 12u);
+  // A step of this model makes some hundred tensors; malloc's large blocks would fault thousands of
+  // pages. A few are the C library's own.
+  EXPECT_LT(after.back() - after[2], 9 * 8);
+}
+
+}  // namespace
+}  // namespace omnirt::testing
