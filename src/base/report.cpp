@@ -16,7 +16,8 @@ Json render(const MemoryReport& m) {
           {"tensor_peak_bytes", m.tensor_peak_bytes},
           {"tensor_current_bytes", m.tensor_current_bytes},
           {"weights_stored_bytes", m.weights_stored_bytes},
-          {"weights_converted_bytes", m.weights_converted_bytes}};
+          {"weights_converted_bytes", m.weights_converted_bytes},
+          {"kept_between_steps_bytes", m.kept_between_steps_bytes}};
 }
 
 Json render(const ArtifactReport& a) {
@@ -82,6 +83,8 @@ Json RunReport::to_json() const {
                {"backends_passed_over", list(backends_passed_over)},
                {"workflow", workflow},
                {"timings", render(timings)},
+               {"denoise_steps_ms", denoise_steps_ms},
+               {"first_step_ms", nullptr},
                {"load_ms", load_ms},
                {"total_ms", total_ms},
                {"memory", render(memory)},
@@ -91,12 +94,21 @@ Json RunReport::to_json() const {
                {"config_resolved", config_resolved.to_json()},
                {"artifacts", list(artifacts)},
                {"latent_stats", nullptr},
+               {"step_cache", nullptr},
                {"device_placement", list(device_placement)},
                {"warnings", list(warnings)},
                {"error", nullptr}};
   if (latent_stats) {
     const LatentStats& s = *latent_stats;
     json["latent_stats"] = {{"mean", s.mean}, {"std", s.std}, {"p50", s.p50}, {"p95", s.p95}};
+  }
+  if (first_step_ms) json["first_step_ms"] = *first_step_ms;
+  if (step_cache) {
+    json["step_cache"] = {{"kind", step_cache->kind},
+                          {"interval", step_cache->interval},
+                          {"branch", step_cache->branch},
+                          {"full_steps", step_cache->full_steps},
+                          {"cached_steps", step_cache->cached_steps}};
   }
   if (error) {
     json["error"] = {

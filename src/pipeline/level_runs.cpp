@@ -1,5 +1,7 @@
 #include "pipeline/level_runs.hpp"
 
+#include <algorithm>
+
 namespace omnirt {
 namespace {
 
@@ -30,6 +32,24 @@ Tensor LevelRuns::call(const std::string& name, const ComponentCall& call,
   auto run = runs_.find(name);
   ensure(run != runs_.end(), "component '{}' is not a loaded network", name);
   return run->second.call(call, cancel);
+}
+
+void LevelRuns::end_loop(RunReport& report) {
+  uint64_t bytes = 0;
+  for (auto& [name, run] : runs_) {
+    RunState& state = run.state();
+    const StepCache& cache = state.step_cache();
+    const SharedStep& step = cache.step();
+    bytes += state.bytes();
+    if (step.shares()) {
+      report.step_cache = {"deep", static_cast<int64_t>(step.interval),
+                           static_cast<int64_t>(step.branch), cache.full_steps(),
+                           cache.cached_steps()};
+    }
+    state = {};
+  }
+  uint64_t& most = report.memory.kept_between_steps_bytes;
+  most = std::max(most, bytes);
 }
 
 void LevelRuns::describe(RunReport& report) const {

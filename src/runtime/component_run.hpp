@@ -33,6 +33,8 @@ class ComponentRun {
   // Null where no level works.
   const LevelPlan* plan() const { return plan_; }
   Level level() const { return level_; }
+  // What is kept between the calls.
+  RunState& state() { return state_; }
 
  private:
   void choose(int from);
