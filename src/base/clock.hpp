@@ -10,4 +10,8 @@ inline double now_ms() {
       .count();
 }
 
+// Age of this process in milliseconds, to the kernel's tick (10 ms); 0 where the system does not
+// tell.
+double process_age_ms();
+
 }  // namespace omnirt

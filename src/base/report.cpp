@@ -19,7 +19,8 @@ Json render(const MemoryReport& m) {
           {"weights_converted_bytes", m.weights_converted_bytes},
           {"weights_packed_bytes", m.weights_packed_bytes},
           {"predicted_tensor_peak_bytes", m.predicted_tensor_peak_bytes},
-          {"kernel_scratch_bytes", m.kernel_scratch_bytes}};
+          {"kernel_scratch_bytes", m.kernel_scratch_bytes},
+          {"kept_between_steps_bytes", m.kept_between_steps_bytes}};
 }
 
 Json render(const ArtifactReport& a) {
@@ -90,6 +91,8 @@ Json RunReport::to_json() const {
                {"backends_passed_over", list(backends_passed_over)},
                {"workflow", workflow},
                {"timings", render(timings)},
+               {"denoise_steps_ms", denoise_steps_ms},
+               {"first_step_ms", nullptr},
                {"load_ms", load_ms},
                {"total_ms", total_ms},
                {"memory", render(memory)},
@@ -99,6 +102,7 @@ Json RunReport::to_json() const {
                {"config_resolved", config_resolved.to_json()},
                {"artifacts", list(artifacts)},
                {"latent_stats", nullptr},
+               {"step_cache", nullptr},
                {"device_placement", list(device_placement)},
                {"warnings", list(warnings)},
                {"error", nullptr}};
@@ -106,6 +110,14 @@ Json RunReport::to_json() const {
   if (latent_stats) {
     const LatentStats& s = *latent_stats;
     json["latent_stats"] = {{"mean", s.mean}, {"std", s.std}, {"p50", s.p50}, {"p95", s.p95}};
+  }
+  if (first_step_ms) json["first_step_ms"] = *first_step_ms;
+  if (step_cache) {
+    json["step_cache"] = {{"kind", step_cache->kind},
+                          {"interval", step_cache->interval},
+                          {"branch", step_cache->branch},
+                          {"full_steps", step_cache->full_steps},
+                          {"cached_steps", step_cache->cached_steps}};
   }
   if (error) {
     json["error"] = {

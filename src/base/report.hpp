@@ -28,6 +28,16 @@ struct MemoryReport {
   // The tensor peak as dry forwards told it before the calls; 0 where no level plans.
   uint64_t predicted_tensor_peak_bytes = 0;
   uint64_t kernel_scratch_bytes = 0;  // that kernels keep for themselves
+  uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
+};
+
+// Of a run whose steps share features.
+struct StepCacheReport {
+  std::string kind;
+  int64_t interval = 0;
+  int64_t branch = 0;
+  uint64_t full_steps = 0;
+  uint64_t cached_steps = 0;
 };
 
 struct ArtifactReport {
@@ -104,7 +114,9 @@ struct RunReport {
   std::vector<PassedOverReport> backends_passed_over;
   std::string workflow;  // names of the blocks that ran, in order, joined by " > "
   StageTimings timings;
-  double load_ms = 0;  // headers, topology, tokenizer
+  std::vector<double> denoise_steps_ms;
+  std::optional<double> first_step_ms;  // from begun_ms to the beginning of the first step
+  double load_ms = 0;                   // headers, topology, tokenizer
   double total_ms = 0;
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;
@@ -114,9 +126,11 @@ struct RunReport {
   Json inputs_resolved = Json::object();
   std::vector<ArtifactReport> artifacts;
   std::optional<LatentStats> latent_stats;
+  std::optional<StepCacheReport> step_cache;
   std::vector<PlacementReport> device_placement;
   std::vector<Finding> warnings;
   std::optional<ErrorReport> error;
+  double begun_ms = 0;  // now_ms() at the start of the process or the request; not written
 
   Json to_json() const;
 };

@@ -156,6 +156,7 @@ Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& op
 void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
                  const RunHooks& hooks, RunReport& report) {
   double start = now_ms();
+  report.begun_ms = options.single_run ? start - process_age_ms() : start;
   report.run_id = new_run_id();
   // Enters an error into the report and hands it back to be thrown.
   auto told = [&](const auto& error) {

@@ -44,7 +44,8 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
       {"_weight_mapping", features.weight_mapping,
        "Original layouts that can be read. Set NetworkFeatures::weight_mapping."},
       {"_lora", features.lora, "Adapter layouts that can be read. Set NetworkFeatures::lora."},
-      {"_supports_cache", false, "Reusing features between steps. Off for this class."},
+      {"_supports_cache", features.cache,
+       "Reusing features between steps (--cache deep). Set NetworkFeatures::cache."},
       {"_supports_ip_adapter", false, "Image prompts. Off for this class."},
   });
 }

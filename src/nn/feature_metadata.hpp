@@ -14,6 +14,7 @@ struct NetworkFeatures {
   std::vector<std::string> repeated_blocks{};
   std::vector<std::string> weight_mapping{};  // names of original layouts that can be read
   std::vector<std::string> lora{};            // names of adapter layouts that can be read
+  bool cache = false;                         // a DenoiserNetwork with cache_branches
 };
 
 // Class names that no module of `network`'s tree has are left out: which blocks there are depends

@@ -44,6 +44,7 @@ class Execution {
             const RunHooks& hooks, RunReport& report)
       : proposal_(proposal),
         pipeline_(pipeline),
+        levels_(levels),
         backend_(backend),
         hooks_(hooks),
         report_(report),
@@ -103,11 +104,17 @@ class Execution {
   }
 
   void run_loop(const LoopBlock& loop) {
+    double begun = now_ms();
+    if (!report_.first_step_ms) report_.first_step_ms = begun - report_.begun_ms;
     drive_loop(loop, frame_, [&](const LoopProgress& progress, const Tensor& sample) {
+      backend_.synchronize();
+      report_.denoise_steps_ms.push_back(now_ms() - begun);
       if (hooks_.progress) hooks_.progress({loop.stage(), progress});
       if (hooks_.on_step) hooks_.on_step(progress, sample);
+      begun = now_ms();
     });
     report_.latent_stats = statistics(loop.sample(frame_));
+    levels_.end_loop(report_);
   }
 
   void release_unused(size_t index) {
@@ -125,6 +132,7 @@ class Execution {
 
   const Proposal& proposal_;
   LoadedPipeline& pipeline_;
+  LevelRuns& levels_;
   Backend& backend_;
   const RunHooks& hooks_;
   RunReport& report_;

@@ -133,6 +133,26 @@ inline constexpr Key<bool> profile{
     {},
     "profile",
     "tell in the report what each op took, by kernel and shape (the run is a little slower)"};
+inline constexpr Key<std::string> cache{
+    "cache",
+    "none",
+    {},
+    "cache",
+    "what steps share: deep takes the UNet's deep features over from step to step (DeepCache)",
+    "",
+    "none|deep"};
+inline constexpr Key<int64_t> cache_interval{
+    "cache_interval",
+    int64_t{3},
+    {1, 1000},
+    "cache-interval",
+    "with a cache, every so many steps are computed in full; 1: all"};
+inline constexpr Key<int64_t> cache_branch{
+    "cache_branch",
+    int64_t{0},
+    {0, 1000},
+    "cache-branch",
+    "with a cache, the skip connection above which every step computes the UNet; 0: the topmost"};
 inline constexpr Key<bool> release_components{
     "release_components",
     false,

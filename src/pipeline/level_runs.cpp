@@ -53,6 +53,24 @@ Tensor LevelRuns::call(const std::string& name, const ComponentCall& call,
   return run->second.call(call, cancel);
 }
 
+void LevelRuns::end_loop(RunReport& report) {
+  uint64_t bytes = 0;
+  for (auto& [name, run] : runs_) {
+    RunState& state = run.state();
+    const StepCache& cache = state.step_cache();
+    const SharedStep& step = cache.step();
+    bytes += state.bytes();
+    if (step.shares()) {
+      report.step_cache = {"deep", static_cast<int64_t>(step.interval),
+                           static_cast<int64_t>(step.branch), cache.full_steps(),
+                           cache.cached_steps()};
+    }
+    state = {};
+  }
+  uint64_t& most = report.memory.kept_between_steps_bytes;
+  most = std::max(most, bytes);
+}
+
 void LevelRuns::describe(RunReport& report) const {
   report.backend_timeline.clear();
   report.device_placement.clear();

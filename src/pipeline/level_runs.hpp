@@ -24,6 +24,9 @@ class LevelRuns {
   // ComponentRun::call of the component `name`.
   Tensor call(const std::string& name, const ComponentCall& call, const CancelToken* cancel);
 
+  // A loop has ended: tells the report what the networks kept between its steps, and drops it.
+  void end_loop(RunReport& report);
+
   // backend_timeline, fallbacks, device_placement, as they stand.
   void describe(RunReport& report) const;
 

@@ -93,6 +93,18 @@ Json values_of_preset(const Proposal& proposal) {
   return preset_values(preset->get<std::string>(), proposal.task, proposal.spec->id);
 }
 
+// Whether the network predicts guided results by itself, told the scale (latent consistency
+// models): then it is asked under one condition, as in the reference.
+bool takes_guidance_scale(const Proposal& proposal) {
+  return std::ranges::any_of(proposal.folder.components, [&](const auto& entry) {
+    const ComponentFolder& component = entry.second;
+    const nn::NetworkInfo* info = proposal.catalogue->find_network(component.class_name);
+    const char* key = "time_cond_proj_dim";
+    return info && info->role == "denoiser" && component.config.contains(key) &&
+           component.config[key].is_number_integer();
+  });
+}
+
 void draw_seed(Proposal& proposal) {
   if (proposal.config.find(keys::seed.name)) return;
   std::random_device device;
@@ -126,6 +138,15 @@ void settle_config(Proposal& proposal) {
 void settle_guider(Proposal& proposal) {
   Json config = proposal.request.guider;
   const Json& user = proposal.request.config;
+  if (takes_guidance_scale(proposal)) {
+    if (!config.empty()) {
+      proposal.error({"guider", shown(config),
+                      "this model's network takes the guidance scale as an input",
+                      "remove it, and set config.guidance_scale"});
+    }
+    proposal.guider = find_guider("none")->make(Json::object());
+    return;
+  }
   if (config.empty()) {
     Json merged = proposal.spec->default_config;
     merged.update(values_of_preset(proposal));

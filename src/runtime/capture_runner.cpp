@@ -43,6 +43,7 @@ CaptureRunner::Capture& CaptureRunner::entry(Key key,
 Tensor CaptureRunner::run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) {
   // One call at a time: a graph's inputs and outputs have one place.
   std::scoped_lock lock(mutex_);
+  cx.keep_constants(false);
   Capture& known = entry(key_of(call, inputs), cx.binding());
   auto keeps_state = [&] { return cx.state() && !cx.state()->empty(); };
   if (!known.warm || known.keeps_state || keeps_state()) {

@@ -39,6 +39,8 @@ class ComponentRun {
   size_t predicted_peak_bytes() const { return predicted_peak_; }
   // The ops of all calls so far, where Options::trace asks for them.
   const std::vector<OpRecord>& trace() const { return trace_; }
+  // What is kept between the calls.
+  RunState& state() { return state_; }
 
  private:
   void choose(int from);

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "runtime/level.hpp"
 #include "tensor/memory.hpp"
@@ -48,6 +50,28 @@ void Context::on_computed(const char* by) {
   if (!options_.trace) return;
   options_.trace->back().by = by;
   options_.trace->back().ms = now_ms() - op_start_ms_;
+}
+
+void Context::enter_batch(RowNames rows, const SharedStep& step) {
+  rows_ = std::move(rows);
+  rows_key_.clear();
+  for (const std::string& row : rows_) rows_key_ += row + ",";
+  if (keeps()) options_.state->step_cache().enter(step);
+}
+
+bool Context::is_constant(const Tensor& x) const {
+  return std::ranges::any_of(constants_, [&](const Tensor& c) { return c.is_same(x); });
+}
+
+const Tensor& Context::keep_constant(const std::string& site, Tensor made) {
+  options_.state->keep(site, rows_key_, std::move(made));
+  return *options_.state->find(site, rows_key_);
+}
+
+const SharedStep* Context::step_cache() const {
+  if (!keeps()) return nullptr;
+  const SharedStep& step = options_.state->step_cache().step();
+  return step.shares() ? &step : nullptr;
 }
 
 void Context::enter(const std::string& path) {

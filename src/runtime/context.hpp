@@ -58,13 +58,43 @@ class Context final : public ops::Caller {
   // before the first op.
   std::string where() const;
 
-  // Wraps one repeated block of a network. Cancellation is looked at here; step caches, skipping,
-  // residency leases and per-block timing take hold at the same place.
+  // Names the rows of the batch at hand, and the step that it belongs to: what is kept between
+  // steps is kept for them. Without this, or without a run state, nothing is.
+  void enter_batch(RowNames rows, const SharedStep& step);
+  // x is an input that stays the same through the run, for these rows.
+  void mark_constant(const Tensor& x) { constants_.push_back(x); }
+  // Not, where a call is captured and played back: what it makes of them belongs to the capture.
+  void keep_constants(bool keep) { keep_constants_ = keep; }
+  // What is made of x alone: where x stays the same so does this, and it is made once a run. `site`
+  // names it within the network.
+  template <class Make>
+  Tensor once(const std::string& site, const Tensor& x, Make&& make) {
+    if (!keeps() || !keep_constants_ || !is_constant(x)) return make();
+    const Tensor* kept = options_.state->find(site, rows_key_);
+    return constants_.emplace_back(kept ? *kept : keep_constant(site, make()));
+  }
+
+  // Wraps one repeated block of a network. Cancellation is looked at here; skipping, residency
+  // leases and per-block timing take hold at the same place.
   template <class Body>
   auto segment(const std::string& path, Body&& body) {
     enter(path);
     return body();
   }
+  // Wraps a part of a network whose output steps may share: the run's step cache decides whether
+  // the body runs, and keeps what it gives, {rows, ...}.
+  template <class Body>
+  Tensor shared_segment(const std::string& path, Body&& body) {
+    enter(path);
+    if (!step_cache()) return body();
+    Tensor kept = options_.state->step_cache().find(path, rows_);
+    if (kept.defined()) return kept;
+    Tensor made = body();
+    options_.state->step_cache().keep(path, rows_, made);
+    return made;
+  }
+  // Null where every step computes everything.
+  const SharedStep* step_cache() const;
 
   bool dry() const override { return options_.dry; }
   void kernel_failed(const char* op, const std::string& kernel, const char* reason) override;
@@ -73,6 +103,9 @@ class Context final : public ops::Caller {
 
  private:
   void enter(const std::string& path);
+  bool keeps() const { return options_.state && !rows_.empty() && !options_.dry; }
+  bool is_constant(const Tensor& x) const;
+  const Tensor& keep_constant(const std::string& site, Tensor made);
 
   const ops::OpTable& ops_;
   std::shared_ptr<const Binding> binding_;
@@ -81,6 +114,10 @@ class Context final : public ops::Caller {
   double op_start_ms_ = 0;
   const char* op_ = nullptr;
   std::map<size_t, Tensor> dry_weights_;
+  RowNames rows_;
+  std::string rows_key_;
+  std::vector<Tensor> constants_;
+  bool keep_constants_ = true;
 };
 
 }  // namespace omnirt

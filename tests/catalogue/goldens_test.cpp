@@ -106,6 +106,10 @@ std::vector<Case> cases() {
                      entry.path(), false});
     }
   }
+  for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/step_cache"))) {
+    if (fs::exists(entry.path() / "request.json"))
+      all.push_back({"step_cache_" + entry.path().filename().string(), entry.path(), false});
+  }
   std::ranges::sort(all, {}, &Case::name);
   return all;
 }

@@ -42,7 +42,7 @@ Engine& engine() {
 
 GenerateRequest folder_request(const fs::path& folder) {
   GenerateRequest request = parse_request(read_json_file(folder / "request.json"));
-  request.model = (folder / request.model).string();
+  if (request.model.starts_with(".")) request.model = (folder / request.model).string();
   for (const char* name : {"image", "mask"}) {
     if (request.inputs.contains(name))
       request.inputs[name] = (folder / request.inputs[name].get<std::string>()).string();

@@ -25,7 +25,8 @@ Engine& engine();
 Outcome run(GenerateRequest request);
 Outcome run_on(Engine& engine, GenerateRequest request);
 
-// A request of tests/goldens/pipelines, whose paths are relative to its folder.
+// A request of tests/goldens/pipelines or step_cache, whose paths are relative to its folder; a
+// model that is no path is an id.
 GenerateRequest folder_request(const std::filesystem::path& folder);
 
 // The tensors of a safetensors file, copied.

@@ -33,6 +33,22 @@ TEST(Generate, PrintsTheWholeReportAsJson) {
   EXPECT_TRUE(fs::exists(scratch.file("report.json")));
 }
 
+TEST(Generate, SharesFeaturesBetweenStepsWhenAsked) {
+  Scratch scratch;
+  Ended ended = run_program({"generate", "--prompt", "a red apple", "--steps", "4", "--cache",
+                             "deep", "--cache-interval", "3", "--cache-branch", "1", "--json", "-o",
+                             scratch.file("out.png")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json report = parse_json(ended.out, "stdout");
+  EXPECT_EQ(report["step_cache"], Json({{"kind", "deep"},
+                                        {"interval", 3},
+                                        {"branch", 1},
+                                        {"full_steps", 2},
+                                        {"cached_steps", 2}}));
+  EXPECT_EQ(report["denoise_steps_ms"].size(), 4u);
+  EXPECT_GT(report["first_step_ms"].get<double>(), 0);
+}
+
 TEST(Generate, FlagsStandOverTheRequestFile) {
   Scratch scratch;
   std::string file = scratch.write(

@@ -190,6 +190,14 @@ MODELS = {
         text={},
         unet=dict(attention_head_dim=8, in_channels=9),
     ),
+    # The guidance scale as an input of the network.
+    "lcm": dict(
+        pipeline="StableDiffusionPipeline",
+        scheduler=("LCMScheduler", {**STOCK, "original_inference_steps": 50}),
+        pad="<|endoftext|>",
+        text={},
+        unet=dict(attention_head_dim=8, time_cond_proj_dim=17, **networks.TWO_LEVELS),
+    ),
     # Values that diffusers' pipelines silently replace when they load the folder.
     "outdated": dict(
         pipeline="StableDiffusionPipeline",
@@ -240,6 +248,11 @@ def runs(model):
         yield "inpaint", run("inpaint", MASKED, 3, strength=1.0)
         yield "pndm", run("text2image", PROMPT, 4, scheduler="PNDMScheduler")
         yield "inpaint_pndm", run("inpaint", MASKED, 5, strength=1.0, scheduler="PNDMScheduler")
+        return
+    if model == "lcm":
+        yield "text2image", run("text2image", PROMPT, 1, steps=4, num_images_per_prompt=2)
+        yield "text2image_weak", run("text2image", PROMPT, 2, steps=4, scale=1.5)
+        yield "image2image", run("image2image", PICTURE, 3, steps=6, strength=0.6)
         return
     if model != "inpaint9":
         yield "text2image", run("text2image", PROMPT, 10)

@@ -113,7 +113,8 @@ nn::Metadata UNet2DConditionModel::metadata() const {
   return nn::feature_metadata(*this, {.no_split_modules = {"BasicTransformerBlock", "ResnetBlock2D",
                                                            "CrossAttnUpBlock2D", "UpBlock2D"},
                                       .skip_layerwise_casting_patterns = {"norm"},
-                                      .repeated_blocks = {"BasicTransformerBlock"}});
+                                      .repeated_blocks = {"BasicTransformerBlock"},
+                                      .cache = true});
 }
 
 Tensor UNet2DConditionModel::time_embedded(Context& cx, const UNetInput& input) const {
@@ -131,20 +132,54 @@ Tensor UNet2DConditionModel::time_embedded(Context& cx, const UNetInput& input) 
 
 Tensor UNet2DConditionModel::forward(Context& cx, const UNetInput& input) const {
   Tensor x = nn::in_form(cx, input.sample);
-  Tensor context = nn::in_form(cx, input.encoder_hidden_states);
   if (config_.center_input_sample) x = cx.ops().affine(cx, {x, 2.0, -1.0});
-  Tensor temb = time_embedded(cx, input);
-  x = conv_in.forward(cx, x);
-  std::vector<Tensor> skips{x};
-  for (size_t i = 0; i < down_blocks.size(); ++i) {
-    x = down_blocks[i].forward(cx, std::move(x), temb, context, skips);
+  Walk walk{.x = {},
+            .temb = time_embedded(cx, input),
+            .context = cx.once("encoder_hidden_states", input.encoder_hidden_states,
+                               [&] { return nn::in_form(cx, input.encoder_hidden_states); }),
+            .skips = {}};
+  walk.x = conv_in.forward(cx, x);
+  walk.skips.push_back(walk.x);
+  // With a step cache, what lies below the branch is taken over from step to step.
+  const SharedStep* cache = cx.step_cache();
+  size_t shallow = cache ? std::min(cache->branch + 1, skip_connections()) : 1;
+  descend(cx, walk, shallow);
+  walk.x = cx.shared_segment("deep", [&] {
+    descend(cx, walk, skip_connections());
+    if (mid_block) walk.x = mid_block->forward(cx, walk.x, walk.temb, walk.context);
+    ascend(cx, walk, shallow);
+    return walk.x;
+  });
+  ascend(cx, walk, 0);
+  walk.x = conv_norm_out.forward(cx, walk.x, activation_);
+  return conv_out.forward(cx, walk.x);
+}
+
+size_t UNet2DConditionModel::skip_connections() const {
+  size_t count = 1;  // conv_in
+  for (size_t i = 0; i < down_blocks.size(); ++i) count += down_blocks[i].layers();
+  return count;
+}
+
+void UNet2DConditionModel::descend(Context& cx, Walk& walk, size_t to) const {
+  size_t made = 0;  // the skip connection of the layer at hand
+  for (size_t block = 0; block < down_blocks.size(); ++block) {
+    for (size_t i = 0; i < down_blocks[block].layers(); ++i) {
+      if (++made != walk.skips.size() || made >= to) continue;
+      walk.x = down_blocks[block].layer(cx, i, walk.x, walk.temb, walk.context);
+      walk.skips.push_back(walk.x);
+    }
   }
-  if (mid_block) x = mid_block->forward(cx, std::move(x), temb, context);
-  for (size_t i = 0; i < up_blocks.size(); ++i) {
-    x = up_blocks[i].forward(cx, std::move(x), temb, context, skips);
+}
+
+void UNet2DConditionModel::ascend(Context& cx, Walk& walk, size_t to) const {
+  size_t taken = skip_connections();
+  for (size_t block = 0; block < up_blocks.size(); ++block) {
+    for (size_t i = 0; i < up_blocks[block].layers(); ++i) {
+      if (--taken + 1 != walk.skips.size() || taken < to) continue;
+      walk.x = up_blocks[block].layer(cx, i, walk.x, walk.temb, walk.context, walk.skips);
+    }
   }
-  x = conv_norm_out.forward(cx, x, activation_);
-  return conv_out.forward(cx, x);
 }
 
 Tensor UNet2DConditionModel::predict(Context& cx, const nn::NamedTensors& inputs) const {

@@ -40,6 +40,7 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
   std::array<int64_t, 2> sample_size() const override;
   int64_t context_dim() const override;
   std::optional<int64_t> time_cond_dim() const override { return config_.time_cond_proj_dim; }
+  size_t cache_branches() const override { return skip_connections(); }
 
   nn::Conv2d conv_in;
   nn::TimestepEmbedding time_embedding;
@@ -50,7 +51,20 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
   nn::Conv2d conv_out;
 
  private:
+  // The way down through the layers, each of which makes a skip connection, and the way up, where
+  // each takes one.
+  struct Walk {
+    Tensor x;
+    Tensor temb;
+    Tensor context;
+    std::vector<Tensor> skips;
+  };
   void add_blocks();
+  size_t skip_connections() const;
+  // On from where the walk stands until there are `to` skip connections.
+  void descend(Context& cx, Walk& walk, size_t to) const;
+  // Until `to` are left.
+  void ascend(Context& cx, Walk& walk, size_t to) const;
   // {B, temb}, activated: every resnet of the tree takes the same.
   Tensor time_embedded(Context& cx, const UNetInput& input) const;
 

@@ -34,8 +34,8 @@ Tensor Attention::forward(Context& cx, const Tensor& x, const Tensor* context,
                           const Tensor& residual) const {
   const Tensor& source = context ? *context : x;
   Tensor query = to_q.forward(cx, x);
-  Tensor key = to_k.forward(cx, source);
-  Tensor value = to_v.forward(cx, source);
+  Tensor key = cx.once(to_k.path(), source, [&] { return to_k.forward(cx, source); });
+  Tensor value = cx.once(to_v.path(), source, [&] { return to_v.forward(cx, source); });
   double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   Tensor y = cx.ops().attention(
       cx, {query, key, value, options_.heads, scale, /*causal=*/false, options_.upcast});

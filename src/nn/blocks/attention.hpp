@@ -22,7 +22,8 @@ class Attention final : public Module {
   Attention(Module* parent, const std::string& name, const AttentionOptions& options);
   const char* class_name() const override { return "Attention"; }
   // x {B, T, dim}; context {B, S, context_dim}, or null for attention to x itself. Returns
-  // to_out(attention) + residual, {B, T, dim}.
+  // to_out(attention) + residual, {B, T, dim}. Keys and values of a context that stays the same
+  // through the run are made once (Context::once).
   Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor& residual) const;
   // Over the pixels of x {B, dim, H, W}: normalised, attended to, and added to x.
   Tensor forward_pixels(Context& cx, const Tensor& x) const;

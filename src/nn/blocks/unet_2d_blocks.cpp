@@ -29,18 +29,11 @@ const char* UNetDownBlock2D::class_name() const {
   return attentions.empty() ? "DownBlock2D" : "CrossAttnDownBlock2D";
 }
 
-Tensor UNetDownBlock2D::forward(Context& cx, Tensor x, const Tensor& temb, const Tensor& context,
-                                std::vector<Tensor>& skips) const {
-  for (size_t i = 0; i < resnets.size(); ++i) {
-    x = resnets[i].forward(cx, x, &temb);
-    if (!attentions.empty()) x = attentions[i].forward(cx, x, context);
-    skips.push_back(x);
-  }
-  if (!downsamplers.empty()) {
-    x = downsamplers[0].forward(cx, x);
-    skips.push_back(x);
-  }
-  return x;
+Tensor UNetDownBlock2D::layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
+                              const Tensor& context) const {
+  if (i == resnets.size()) return downsamplers[0].forward(cx, x);
+  Tensor h = resnets[i].forward(cx, x, &temb);
+  return attentions.empty() ? h : attentions[i].forward(cx, h, context);
 }
 
 UNetMidBlock2D::UNetMidBlock2D(Module* parent, const std::string& name,
@@ -84,19 +77,15 @@ const char* UNetUpBlock2D::class_name() const {
   return attentions.empty() ? "UpBlock2D" : "CrossAttnUpBlock2D";
 }
 
-Tensor UNetUpBlock2D::forward(Context& cx, Tensor x, const Tensor& temb, const Tensor& context,
-                              std::vector<Tensor>& skips) const {
-  for (size_t i = 0; i < resnets.size(); ++i) {
-    x = cx.ops().concat(cx, {x, skips.back()});
-    skips.pop_back();
-    x = resnets[i].forward(cx, x, &temb);
-    if (!attentions.empty()) x = attentions[i].forward(cx, x, context);
-  }
+Tensor UNetUpBlock2D::layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
+                            const Tensor& context, std::vector<Tensor>& skips) const {
+  Tensor h = cx.ops().concat(cx, {x, skips.back()});
+  skips.pop_back();
+  h = resnets[i].forward(cx, h, &temb);
+  if (!attentions.empty()) h = attentions[i].forward(cx, h, context);
+  if (i + 1 < resnets.size() || upsamplers.empty()) return h;
   // Twice the size, but for odd sizes, which the way down rounded up.
-  if (!upsamplers.empty()) {
-    x = upsamplers[0].forward(cx, x, {skips.back().size(2), skips.back().size(3)});
-  }
-  return x;
+  return upsamplers[0].forward(cx, h, {skips.back().size(2), skips.back().size(3)});
 }
 
 }  // namespace omnirt::nn

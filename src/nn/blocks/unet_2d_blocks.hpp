@@ -28,10 +28,11 @@ class UNetDownBlock2D final : public Module {
  public:
   UNetDownBlock2D(Module* parent, const std::string& name, const UNetLevelOptions& options);
   const char* class_name() const override;
-  // x {B, in, H, W}; temb {B, temb}, activated; context {B, S, D}. Every output of a layer is
-  // appended to `skips`; the last of them is returned.
-  Tensor forward(Context& cx, Tensor x, const Tensor& temb, const Tensor& context,
-                 std::vector<Tensor>& skips) const;
+  // Each makes a skip connection: the resnets with their transformers, then the downsampler.
+  size_t layers() const { return resnets.size() + downsamplers.size(); }
+  // x {B, in, H, W}; temb {B, temb}, activated; context {B, S, D}.
+  Tensor layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
+               const Tensor& context) const;
 
   ModuleList<Transformer2DModel> attentions;
   ModuleList<ResnetBlock2D> resnets;
@@ -56,9 +57,12 @@ class UNetUpBlock2D final : public Module {
  public:
   UNetUpBlock2D(Module* parent, const std::string& name, const UNetLevelOptions& options);
   const char* class_name() const override;
-  // Takes its skip connections off the end of `skips`, and upsamples to the size of the next one.
-  Tensor forward(Context& cx, Tensor x, const Tensor& temb, const Tensor& context,
-                 std::vector<Tensor>& skips) const;
+  // Each takes a skip connection: the resnets with their transformers.
+  size_t layers() const { return resnets.size(); }
+  // Takes its skip connection off the end of `skips`; the last layer then upsamples to the size of
+  // the next one.
+  Tensor layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb, const Tensor& context,
+               std::vector<Tensor>& skips) const;
 
   ModuleList<Transformer2DModel> attentions;
   ModuleList<ResnetBlock2D> resnets;

@@ -2,6 +2,10 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <fmt/format.h>
+
+#include "pipeline/blocks/guidance_embedding.hpp"
+#include "pipeline/proposal.hpp"
 
 namespace omnirt::blocks {
 
@@ -10,11 +14,53 @@ void DenoiseLoop::start(Frame& frame) const {
   frame[state] = {walk.begin, walk.scheduler->timesteps().size(), {}};
 }
 
+// What the step at hand shares with those before it.
+SharedStep DenoiseLoop::step(Frame& frame) const {
+  SharedStep plan{.index = frame[state].index - frame[schedule].begin};
+  if (frame[cache] == "none") return plan;
+  plan.interval = static_cast<size_t>(frame[cache_interval]);
+  plan.branch = static_cast<size_t>(frame[cache_branch]);
+  return plan;
+}
+
+void DenoiseLoop::check(Proposal& proposal) const {
+  if (proposal.config.get(keys::cache) != "none") return;
+  for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache_interval),
+                             static_cast<const KeyInfo*>(&keys::cache_branch)}) {
+    const ConfigValue* given = proposal.config.find(key->name);
+    if (!given || given->origin != Origin::user) continue;
+    proposal.warn({fmt::format("config.{}", key->name), shown(given->value),
+                   "has no effect without a cache", "set cache to deep, or remove it"});
+  }
+}
+
+void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  if (proposal.config.get(keys::cache) == "none") return;
+  const auto& network = pipeline.get<nn::DenoiserNetwork>(unet.name());
+  auto branches = static_cast<int64_t>(network.cache_branches());
+  int64_t branch = proposal.config.get(keys::cache_branch);
+  if (branches == 0) {
+    proposal.error(
+        {"config.cache", proposal.config.get(keys::cache),
+         fmt::format("{} has no place where steps could share features", network.class_name()),
+         "remove it"});
+  } else if (branch >= branches) {
+    proposal.error({"config.cache_branch", std::to_string(branch),
+                    fmt::format("this model's UNet has {} skip connections", branches),
+                    fmt::format("give 0 to {}", branches - 1)});
+  }
+}
+
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {
-  auto predict = [&frame, this](const nn::NamedTensors& batch) {
-    return frame.call(unet, batch,
-                      [](const nn::DenoiserNetwork& network, Context& cx,
-                         const nn::NamedTensors& inputs) { return network.predict(cx, inputs); });
+  auto predict = [&frame, this](const RowBatch& batch) {
+    SharedStep step = this->step(frame);
+    auto body = [&](const nn::DenoiserNetwork& network, Context& cx,
+                    const nn::NamedTensors& inputs) {
+      cx.enter_batch(batch.rows, step);
+      for (const std::string& name : batch.constants) cx.mark_constant(inputs.at(name));
+      return network.predict(cx, inputs);
+    };
+    return frame.call(unet, batch.inputs, body, step.variant());
   };
   return {predict, static_cast<size_t>(frame[max_batch_rows])};
 }
@@ -30,14 +76,21 @@ bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
   for (const std::string& condition : at.asked) {
     const Tensor& embeds = frame.under(condition, prompt_embeds);
     for (int64_t i = 0; i < input.size(0); ++i) {
-      rows.push_back({{{"sample", input.narrow(0, i, 1)},
-                       {"timestep", timestep},
-                       {"encoder_hidden_states", embeds.narrow(0, i, 1)}},
+      rows.push_back({{{"sample", input.narrow(0, i, 1)}, {"timestep", timestep}},
+                      constants(frame, embeds.narrow(0, i, 1)),
                       condition,
                       static_cast<size_t>(i)});
     }
   }
   return true;
+}
+
+// The network's inputs for one row that are the same at every step.
+std::map<std::string, Tensor> DenoiseLoop::constants(Frame& frame, const Tensor& embeds) const {
+  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", embeds}};
+  if (auto dim = frame[unet].time_cond_dim())
+    inputs["timestep_cond"] = guidance_embedding(frame[guidance_scale], *dim);
+  return inputs;
 }
 
 void DenoiseLoop::accept(Frame& frame, const std::vector<Tensor>& predictions) const {

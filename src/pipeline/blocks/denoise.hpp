@@ -22,6 +22,10 @@ class DenoiseLoop final : public LoopBlock {
  public:
   Component<nn::DenoiserNetwork> unet{this, "unet"};
   Config<int64_t> max_batch_rows{this, keys::max_batch_rows};
+  Config<double> guidance_scale{this, keys::guidance_scale};
+  Config<std::string> cache{this, keys::cache};
+  Config<int64_t> cache_interval{this, keys::cache_interval};
+  Config<int64_t> cache_branch{this, keys::cache_branch};
   Input<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
   Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
   OptionalInput<Tensor> extra_channels{
@@ -42,8 +46,12 @@ class DenoiseLoop final : public LoopBlock {
   Denoiser denoiser(Frame& frame) const override;
   LoopProgress progress(Frame& frame) const override;
   const Tensor& sample(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
 
  private:
+  SharedStep step(Frame& frame) const;
+  std::map<std::string, Tensor> constants(Frame& frame, const Tensor& embeds) const;
   void keep_masked(Frame& frame, size_t index) const;
 };
 

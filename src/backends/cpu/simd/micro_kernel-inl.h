@@ -2,9 +2,9 @@
 //
 //   micro_product<vectors>(rows, a, a_stride, b, b_stride, k, c, c_stride, accumulate)
 //
-//   c[r][n] = (accumulate ? c[r][n] : 0) + sum over p < k of a[r * a_stride + p] * b[p * b_stride +
-//   n]
-//       for r < rows, n < vectors * lanes
+//   c[r][n] = (accumulate ? c[r][n] : 0) +
+//             sum over p < k of a[r * a_stride + p] * b[p * b_stride + n]
+//   for r < rows, n < vectors * lanes
 //
 // * Strides count floats. `a` is read by broadcast straight from row-major memory. `b` may be a
 //   packed panel (b_stride = panel_columns) or any row-major matrix; alignment is not needed, but
@@ -16,9 +16,8 @@
 // * Each c element is one chain of multiply-adds in the order of p, begun with c when accumulating:
 //   neither the blocking of k nor that of rows or columns changes a bit of the result.
 // * `panel_columns` (2 vectors: 32 floats with AVX-512, 16 with AVX2, 8 with SSE4, 2 scalar) is the
-// width that
-//   packed panels have; micro_max_rows(2) is 14 / 6 / 6 (accumulators + b + one broadcast fill the
-//   32 or 16 registers).
+//   width that packed panels have; micro_max_rows(2) is 14 / 6 / 6 (accumulators, b and one
+//   broadcast fill the 32 or 16 registers).
 //
 // A Highway per-target header: include it inside foreach_target's per-target part, after
 // <hwy/highway.h>; it may be included by several -inl.h files of one target.

@@ -1,0 +1,61 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.hpp"
+
+namespace omnirt {
+
+// Condition and picture of each row of a batch: {"cond/0", "cond/1", "uncond/0"}.
+using RowNames = std::vector<std::string>;
+
+// A step of a loop, and how its steps share features.
+struct SharedStep {
+  size_t index = 0;     // of the step
+  size_t interval = 1;  // a full step every so many; 1: all steps are full, and nothing is kept
+  size_t branch = 0;    // the skip connection above which the network is computed at every step
+  bool shares() const { return interval > 1; }
+  bool full() const { return !shares() || index % interval == 0; }
+  // Tells calls of different work apart (ComponentCall).
+  std::string variant() const { return full() ? "" : "shared above " + std::to_string(branch); }
+};
+
+// Deep features that steps share (DeepCache, Ma et al. 2023, arXiv 2312.00858). Every interval-th
+// step, the first among them, is full: it computes the whole network and keeps what enters the
+// shallow part, for each row. The steps between compute the shallow part alone.
+class StepCache {
+ public:
+  // Called for each batch of a step. A full step forgets what the one before it kept.
+  void enter(const SharedStep& step);
+  const SharedStep& step() const { return step_; }
+
+  // What the last full step kept at `site` for these rows, {rows, ...}, whatever batches they were
+  // in then. Undefined in a full step, and where a row has nothing: then the batch is to be
+  // computed and kept, and the step counts as full.
+  Tensor find(const std::string& site, const RowNames& rows);
+  void keep(const std::string& site, const RowNames& rows, const Tensor& batch);
+
+  // Storages of what is kept; one may be there several times.
+  void visit(const auto& visitor) const {
+    for (const auto& [key, row] : rows_) visitor(row.batch);
+  }
+  void forget() { rows_.clear(); }
+  bool empty() const { return rows_.empty(); }
+  size_t full_steps() const { return steps_ - cached_steps_; }
+  size_t cached_steps() const { return cached_steps_; }
+
+ private:
+  struct Row {
+    Tensor batch;  // of the step that kept it
+    int64_t place = 0;
+  };
+  SharedStep step_;
+  std::map<std::pair<std::string, std::string>, Row> rows_;  // {site, row}
+  bool full_ = true;                                         // the step at hand
+  bool missed_ = false;                                      // a batch of it had to be computed
+  size_t steps_ = 0;
+  size_t cached_steps_ = 0;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,162 @@
+// What a network keeps between the steps of a run.
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "networks/support.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+const RowNames rows{"cond/0", "cond/1", "uncond/0"};
+
+UNetInput input_of(const Tensors& tensors) {
+  return {tensors.at("in.sample"),
+          tensors.at("in.timestep"),
+          tensors.at("in.encoder_hidden_states"),
+          {}};
+}
+
+// The case's UNet called as a denoise loop calls it.
+struct Loop {
+  LoadedNetwork loaded = load_case("unet_sd2");
+  UNetInput input = input_of(golden("unet_sd2", "golden"));
+  RunState state;
+  std::vector<OpRecord> trace;
+
+  const UNet2DConditionModel& unet() const { return loaded.as<UNet2DConditionModel>(); }
+  Tensor plain() {
+    Context cx = loaded.context();
+    return unet().forward(cx, input);
+  }
+  Tensor step(const SharedStep& plan, const RowNames& names = rows, bool constant = true) {
+    return step(plan, names, input, constant);
+  }
+  Tensor step(const SharedStep& plan, const RowNames& names, const UNetInput& given,
+              bool constant = true) {
+    trace.clear();
+    Context cx = loaded.context({.state = &state, .trace = &trace});
+    cx.enter_batch(names, plan);
+    if (constant) cx.mark_constant(given.encoder_hidden_states);
+    return unet().forward(cx, given);
+  }
+  size_t ops(const std::string& name) const {
+    return static_cast<size_t>(
+        std::ranges::count_if(trace, [&](const OpRecord& op) { return op.op == name; }));
+  }
+  size_t cross_attentions() const {
+    size_t count = 0;
+    unet().visit([&](const nn::Module& module) {
+      count += std::string(module.class_name()) == "BasicTransformerBlock";
+    });
+    return count;
+  }
+};
+
+TEST(KeptTextKeys, AreMadeOnceARunAndLeaveEveryBitAsItWas) {
+  Loop loop;
+  Tensor expected = loop.plain();
+  EXPECT_TRUE(at::equal(loop.step({.index = 0}), expected));
+  size_t linears = loop.ops("linear");
+  EXPECT_TRUE(at::equal(loop.step({.index = 1}), expected));
+  EXPECT_EQ(linears - loop.ops("linear"), 2 * loop.cross_attentions());
+}
+
+TEST(KeptTextKeys, AreMadeForEachBatchOfRows) {
+  Loop loop;
+  loop.step({.index = 0});
+  size_t linears = loop.ops("linear");
+  UNetInput swapped = loop.input;
+  swapped.encoder_hidden_states = swapped.encoder_hidden_states.flip(0);
+  Context cx = loop.loaded.context();
+  Tensor expected = loop.unet().forward(cx, swapped);
+  EXPECT_TRUE(
+      at::equal(loop.step({.index = 1}, {"uncond/0", "cond/1", "cond/0"}, swapped), expected));
+  EXPECT_EQ(loop.ops("linear"), linears);
+}
+
+TEST(KeptTextKeys, AreNotKeptForInputsThatMayChange) {
+  Loop loop;
+  loop.step({.index = 0}, rows, false);
+  EXPECT_EQ(loop.state.bytes(), 0u);
+}
+
+TEST(KeptTextKeys, AreNotKeptWithoutARunState) {
+  Loop loop;
+  Tensor expected = loop.plain();
+  Context cx = loop.loaded.context({.trace = &loop.trace});
+  cx.enter_batch(rows, {});
+  cx.mark_constant(loop.input.encoder_hidden_states);
+  EXPECT_TRUE(at::equal(loop.unet().forward(cx, loop.input), expected));
+  size_t linears = loop.ops("linear");
+  loop.trace.clear();
+  loop.unet().forward(cx, loop.input);
+  EXPECT_EQ(loop.ops("linear"), linears);
+}
+
+TEST(SharedDeepFeatures, GiveTheSameBitsWhereNothingHasChangedAtEveryBranch) {
+  for (size_t branch = 0; branch < Loop().unet().cache_branches(); ++branch) {
+    Loop loop;
+    Tensor expected = loop.plain();
+    EXPECT_TRUE(at::equal(loop.step({0, 2, branch}), expected)) << branch;
+    size_t full = loop.trace.size();
+    EXPECT_TRUE(at::equal(loop.step({1, 2, branch}), expected)) << branch;
+    EXPECT_LT(loop.trace.size(), full) << branch;
+  }
+}
+
+TEST(SharedDeepFeatures, LeaveOnlyTheShallowPartToCompute) {
+  Loop loop;
+  std::set<std::string> convolved;
+  loop.step({0, 2, 0});
+  loop.step({1, 2, 0});
+  for (const OpRecord& op : loop.trace) convolved.insert(op.segment);
+  for (const std::string& segment : convolved) {
+    bool shallow = segment.empty() || segment == "deep" || segment.starts_with("up_blocks.3");
+    EXPECT_TRUE(shallow) << segment;
+  }
+}
+
+TEST(SharedDeepFeatures, AreTheFullStepsNotTheCachedOnes) {
+  Loop loop;
+  loop.step({0, 3, 0});
+  UNetInput later = loop.input;
+  later.sample = later.sample * 0.5;
+  Tensor second = loop.step({1, 3, 0}, rows, later);
+  EXPECT_TRUE(at::equal(loop.step({2, 3, 0}, rows, later), second));
+  Context cx = loop.loaded.context();
+  EXPECT_TRUE(at::equal(loop.step({3, 3, 0}, rows, later), loop.unet().forward(cx, later)));
+}
+
+TEST(SharedDeepFeatures, ServeABatchThatIsSplitOtherwise) {
+  Loop loop;
+  loop.step({0, 2, 1});
+  Tensor together = loop.step({1, 2, 1});
+  for (int64_t i = 0; i < 3; ++i) {
+    auto one = [&](const Tensor& x) { return x.size(0) > 1 ? x.narrow(0, i, 1) : x; };
+    UNetInput alone{one(loop.input.sample),
+                    one(loop.input.timestep),
+                    one(loop.input.encoder_hidden_states),
+                    {}};
+    Tensor row = loop.step({1, 2, 1}, {rows[static_cast<size_t>(i)]}, alone);
+    // The same sums in other blockings.
+    EXPECT_LT(difference(row, together.narrow(0, i, 1)), 1e-5);
+  }
+  EXPECT_EQ(loop.state.step_cache().cached_steps(), 1u);
+}
+
+TEST(SharedDeepFeatures, AreDeclaredByTheClassesThatHaveThem) {
+  for (const char* name :
+       {"UNet2DConditionModel", "AutoencoderKL", "AutoencoderTiny", "CLIPTextModel"}) {
+    auto network = make_network({{"_class_name", name}});
+    const auto* denoiser = dynamic_cast<const nn::DenoiserNetwork*>(network.get());
+    nn::Metadata metadata = network->metadata();
+    EXPECT_EQ(metadata["_supports_cache"], Json(denoiser && denoiser->cache_branches() > 0))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace omnirt::testing
