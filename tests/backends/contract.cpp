@@ -3,6 +3,9 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/randn.h>
 
+#include <cstdlib>
+
+#include "backends/ascend/ascend_backend.hpp"
 #include "backends/cpu/cpu_backend.hpp"
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/example_backend.hpp"
@@ -10,10 +13,16 @@
 
 namespace omnirt::testing {
 
+void use_fake_ascend() {
+  setenv("OMNIRT_ASCEND_PLUGIN", OMNIRT_FAKE_ASCEND, 1);
+}
+
 std::vector<BackendInfo> backends_under_test() {
+  use_fake_ascend();
   return {{"cpu", [] { return std::make_unique<CpuBackend>(); }, {}},
           stub_backend_info(),
           cuda_backend_info(),
+          ascend_backend_info(),
           example_backend_info()};
 }
 
