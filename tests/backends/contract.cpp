@@ -88,7 +88,12 @@ Tensor ProbeNetwork::input(int64_t batch, int64_t side) {
 
 ProbeRun::ProbeRun(Backend& backend, LevelPolicy policy, PlanFacts facts)
     : run_(backend.wrap_module("probe", "ProbeNetwork", facts),
-           [this, &backend](const ComputeForm& form) { return network_.bind(backend, form); },
+           [this, &backend](const ComputeForm& form) {
+             for (const auto& binding : bindings_) {
+               if (binding->form() == form) return binding;
+             }
+             return bindings_.emplace_back(network_.bind(backend, form));
+           },
            {"probe", policy, &counter_}) {}
 
 Tensor ProbeRun::call(const Tensor& x, const CancelToken* cancel) {

@@ -42,6 +42,7 @@ class ProbeRun {
  private:
   ProbeNetwork network_;
   FallbackCounter counter_;
+  std::vector<std::shared_ptr<const Binding>> bindings_;  // one a form, as a loaded component's
   ComponentRun run_;
 };
 
