@@ -1,5 +1,6 @@
 #include "catalogue/catalogue.hpp"
 
+#include "backends/ascend/ascend_backend.hpp"
 #include "backends/cpu/cpu_backend.hpp"
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/stub/stub_backend.hpp"
@@ -24,7 +25,8 @@ Catalogue builtin_catalogue() {
           .networks = {clip_text_model_info(), unet_2d_condition_model_info(),
                        autoencoder_kl_info(), autoencoder_tiny_info()},
           // The order in which `auto` looks.
-          .backends = {cuda_backend_info(), backend<CpuBackend>("cpu"), stub_backend_info()},
+          .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),
+                       stub_backend_info()},
           .default_model = "emoji"};
 }
 

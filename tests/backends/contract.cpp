@@ -3,6 +3,9 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/randn.h>
 
+#include <cstdlib>
+
+#include "backends/ascend/ascend_backend.hpp"
 #include "backends/cpu/cpu_backend.hpp"
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/example_backend.hpp"
@@ -10,10 +13,16 @@
 
 namespace omnirt::testing {
 
+void use_fake_ascend() {
+  setenv("OMNIRT_ASCEND_PLUGIN", OMNIRT_FAKE_ASCEND, 1);
+}
+
 std::vector<BackendInfo> backends_under_test() {
+  use_fake_ascend();
   return {{"cpu", [] { return std::make_unique<CpuBackend>(); }, {}},
           stub_backend_info(),
           cuda_backend_info(),
+          ascend_backend_info(),
           example_backend_info()};
 }
 
@@ -79,7 +88,12 @@ Tensor ProbeNetwork::input(int64_t batch, int64_t side) {
 
 ProbeRun::ProbeRun(Backend& backend, LevelPolicy policy, PlanFacts facts)
     : run_(backend.wrap_module("probe", "ProbeNetwork", facts),
-           [this, &backend](const ComputeForm& form) { return network_.bind(backend, form); },
+           [this, &backend](const ComputeForm& form) {
+             for (const auto& binding : bindings_) {
+               if (binding->form() == form) return binding;
+             }
+             return bindings_.emplace_back(network_.bind(backend, form));
+           },
            {"probe", policy, &counter_}) {}
 
 Tensor ProbeRun::call(const Tensor& x, const CancelToken* cancel) {

@@ -9,6 +9,9 @@
 
 namespace omnirt::testing {
 
+// Names the tests' own plug-in to the ascend backend; before it is first asked for.
+void use_fake_ascend();
+
 // The backends that this build holds, and the worked example of docs/adding-a-backend.md.
 std::vector<BackendInfo> backends_under_test();
 
@@ -39,6 +42,7 @@ class ProbeRun {
  private:
   ProbeNetwork network_;
   FallbackCounter counter_;
+  std::vector<std::shared_ptr<const Binding>> bindings_;  // one a form, as a loaded component's
   ComponentRun run_;
 };
 

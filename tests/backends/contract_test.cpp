@@ -8,6 +8,15 @@
 
 #include <thread>
 
+namespace omnirt {
+
+// How test listings name a backend.
+void PrintTo(const BackendInfo& info, std::ostream* out) {
+  *out << info.name;
+}
+
+}  // namespace omnirt
+
 namespace omnirt::testing {
 namespace {
 
@@ -196,10 +205,4 @@ INSTANTIATE_TEST_SUITE_P(All, ListedBackend, ::testing::ValuesIn(backends_under_
 INSTANTIATE_TEST_SUITE_P(All, BackendContract, ::testing::ValuesIn(backends_under_test()), name_of);
 
 }  // namespace
-
-// How test listings name a backend.
-void PrintTo(const BackendInfo& info, std::ostream* out) {
-  *out << info.name;
-}
-
 }  // namespace omnirt::testing

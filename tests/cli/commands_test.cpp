@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/image.hpp"
@@ -109,6 +111,70 @@ TEST(Generate, WritesEveryFormatReadable) {
     EXPECT_EQ(io::read_image(scratch.file(name)).width, 128) << name;
     EXPECT_TRUE(io::read_image_metadata(scratch.file(name)).contains("omnirt")) << name;
   }
+}
+
+// The program's cpu-stub follows `script` while this lives.
+class StubScriptGuard {
+ public:
+  explicit StubScriptGuard(const char* script) { setenv("OMNIRT_STUB", script, 1); }
+  ~StubScriptGuard() { unsetenv("OMNIRT_STUB"); }
+  StubScriptGuard(const StubScriptGuard&) = delete;
+  StubScriptGuard& operator=(const StubScriptGuard&) = delete;
+};
+
+TEST(Generate, ALevelThatIsRequiredAndRefusedEndsTheRunWithThree) {
+  StubScriptGuard guard(R"({"refuse": {"compile": "no compiler here"}})");
+  Scratch scratch;
+  std::vector<std::string> words{"generate", "--backend", "cpu-stub",
+                                 "--prompt", "x",         "--steps",
+                                 "1",        "-o",        scratch.file("out.png")};
+  EXPECT_EQ(run_program(words).exit_code, 0);
+  words.insert(words.end(), {"--require", "compile"});
+  Ended required = run_program(words);
+  EXPECT_EQ(required.exit_code, 3);
+  EXPECT_THAT(required.err, HasSubstr("no compiler here"));
+  words.push_back("--dry-run");
+  EXPECT_EQ(run_program(words).exit_code, 2);
+}
+
+TEST(Generate, TellsInTheReportWhatFellBack) {
+  StubScriptGuard guard(
+      R"({"fail": [{"component": "unet", "call": 2, "message": "graph broke"}]})");
+  Scratch scratch;
+  Ended ended = run_program({"generate", "--backend", "cpu-stub", "--prompt", "x", "--steps", "3",
+                             "--json", "-o", scratch.file("out.png")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json report = parse_json(ended.out, "stdout");
+  EXPECT_EQ(report["fallbacks"], parse_json(R"([{"component": "unet", "level": "compile",
+                                                 "kind": "call", "count": 1, "total": 1}])",
+                                            "expected"));
+  EXPECT_THAT(report["backend_timeline"].dump(), HasSubstr("graph broke"));
+}
+
+TEST(Generate, RefusesALevelThatIsNone) {
+  Ended ended = run_program({"validate", "--prompt", "x", "--level", "fast"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("config.level"));
+}
+
+TEST(Backends, ListsEachWithItsReasonAndMarksTheOneThatAutoTakes) {
+  Ended text = run_program({"backends"});
+  EXPECT_EQ(text.exit_code, 0);
+  for (const char* name : {"cuda", "ascend", "cpu", "cpu-stub", "taken by auto"})
+    EXPECT_THAT(text.out, HasSubstr(name));
+  int automatic = 0;
+  for (const Json& backend : parse_json(run_program({"backends", "--json"}).out, "stdout")) {
+    EXPECT_FALSE(backend["reason"].get<std::string>().empty());
+    automatic += backend["automatic"].get<bool>();
+  }
+  EXPECT_EQ(automatic, 1);
+}
+
+TEST(Backends, AScriptThatCannotBeReadMakesTheStubUnavailable) {
+  StubScriptGuard guard(R"({"refuse": {"quick": "?"}})");
+  Ended ended = run_program({"validate", "--backend", "cpu-stub", "--prompt", "x"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("OMNIRT_STUB"));
 }
 
 TEST(Models, ListsEntriesAliasesAndWorkflows) {

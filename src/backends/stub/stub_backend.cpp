@@ -39,10 +39,10 @@ void add_kernel(ops::Op<Args>& op, const Failures& failures) {
 
 void add_kernels(ops::OpTable& table, const Failures& failures) {
   auto add = [&](auto&... ops) { (add_kernel(ops, failures), ...); };
-  add(table.activate, table.geglu, table.linear, table.conv2d, table.group_norm, table.layer_norm,
-      table.attention, table.embedding, table.timestep_embedding, table.add, table.concat,
-      table.modulate, table.avg_pool2d, table.upsample_nearest, table.soft_clamp, table.affine,
-      table.gaussian_sample, table.state_at_token);
+  add(table.activate, table.geglu, table.linear, table.gated_linear, table.conv2d, table.group_norm,
+      table.layer_norm, table.attention, table.embedding, table.timestep_embedding, table.add,
+      table.concat, table.modulate, table.avg_pool2d, table.upsample_nearest, table.soft_clamp,
+      table.affine, table.gaussian_sample, table.state_at_token);
 }
 
 // Counts a component's calls, and fails those that the script names: after they were computed, so

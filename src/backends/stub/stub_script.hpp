@@ -15,10 +15,10 @@ struct StubScript {
   // computed and then fails.
   struct Failure {
     std::string level = "compile";
-    std::string component;  // "": any
+    std::string component{};  // "": any
     int64_t call = 0;
-    std::string op;
-    std::vector<int64_t> shape;
+    std::string op{};
+    std::vector<int64_t> shape{};
     std::string message = "scripted";
     static void visit(auto& self, auto& v) {
       v("level", self.level);
