@@ -1,7 +1,7 @@
 """What every peer of the bench shares: its arguments, its clock, and the line of JSON it ends with.
 
-A peer is a process that loads one model, makes one picture and prints one JSON object, the last line
-of its standard output:
+A peer is a process that loads one model, makes one picture and ends with a line of JSON on its
+standard output:
 
   first_step_s  process start to the first network call of the first step
   steps_ms      each denoising step: both halves of the guidance, and the scheduler's arithmetic
@@ -11,8 +11,8 @@ of its standard output:
   notes         what a reader of the figures must know
   unavailable   in place of all of these: why this peer cannot run here
 
-Wall time and peak memory are the harness's to measure. With --prepare a peer makes the files that it
-needs (never timed), or says why it is unavailable.
+Wall time and peak memory are the harness's to measure. With --prepare a peer makes the files that
+it needs (never timed), or says why it is unavailable.
 """
 
 import argparse

@@ -1,5 +1,7 @@
 #include "nn/layers.hpp"
 
+#include <optional>
+
 namespace omnirt::nn {
 
 Linear::Linear(Module* parent, const std::string& name, int64_t in, int64_t out, bool with_bias)
@@ -27,9 +29,19 @@ Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
 }
 
 Tensor Conv2d::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogue) const {
-  return cx.ops().conv2d(
-      cx, {x, cx[weight], cx.maybe(bias), options_.stride, options_.padding, epilogue.activation,
-           epilogue.residual, epilogue.upsample_to, epilogue.sample_bias, cx.packing(weight)});
+  std::optional<ops::InputNorm> norm;
+  if (epilogue.norm) norm = epilogue.norm->spec(cx, epilogue.norm_activation);
+  return cx.ops().conv2d(cx, {.x = x,
+                              .weight = cx[weight],
+                              .bias = cx.maybe(bias),
+                              .stride = options_.stride,
+                              .padding = options_.padding,
+                              .activation = epilogue.activation,
+                              .residual = epilogue.residual,
+                              .upsample_to = epilogue.upsample_to,
+                              .sample_bias = epilogue.sample_bias,
+                              .norm = norm ? &*norm : nullptr,
+                              .pack = cx.packing(weight)});
 }
 
 GroupNorm::GroupNorm(Module* parent, const std::string& name, int64_t groups, int64_t channels,

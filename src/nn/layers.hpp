@@ -25,12 +25,34 @@ struct Conv2dOptions {
   bool bias = true;
 };
 
+// weight {C}, bias {C}; x {B, C, ...}.
+class GroupNorm final : public Module {
+ public:
+  GroupNorm(Module* parent, const std::string& name, int64_t groups, int64_t channels, double eps);
+  Tensor forward(Context& cx, const Tensor& x,
+                 ops::Activation activation = ops::Activation::none) const;
+  // The same as a part of a convolution that takes its result.
+  ops::InputNorm spec(Context& cx, ops::Activation activation) const {
+    return {&cx[weight], &cx[bias], groups_, eps_, activation};
+  }
+
+  Param weight, bias;
+
+ private:
+  int64_t groups_;
+  double eps_;
+};
+
+// What goes along with a convolution.
 struct ConvEpilogue {
   ops::Activation activation = ops::Activation::none;
   const Tensor* residual = nullptr;
   // {height, width} to upsample to before the convolution.
   std::array<int64_t, 2> upsample_to{0, 0};
   const Tensor* sample_bias = nullptr;  // {B, out}
+  // Normalises and activates the input before anything else.
+  const GroupNorm* norm = nullptr;
+  ops::Activation norm_activation = ops::Activation::none;
 };
 
 // weight {out, in, k, k}, bias {out}; x {B, in, H, W}.
@@ -49,20 +71,6 @@ class Conv2d final : public Module {
 };
 
 inline constexpr Conv2dOptions conv1x1{1, 1, {0, 0, 0, 0}, true};
-
-// weight {C}, bias {C}; x {B, C, ...}.
-class GroupNorm final : public Module {
- public:
-  GroupNorm(Module* parent, const std::string& name, int64_t groups, int64_t channels, double eps);
-  Tensor forward(Context& cx, const Tensor& x,
-                 ops::Activation activation = ops::Activation::none) const;
-
-  Param weight, bias;
-
- private:
-  int64_t groups_;
-  double eps_;
-};
 
 // weight {D}, bias {D}; x {..., D}.
 class LayerNorm final : public Module {

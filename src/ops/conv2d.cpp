@@ -20,7 +20,7 @@ Shape Conv2d::shape(const Conv2d& args) {
 }
 
 Tensor Conv2d::reference(const Conv2d& args) {
-  Tensor x = args.x;
+  Tensor x = args.norm ? GroupNorm::reference(args.norm->of(args.x)) : args.x;
   if (args.upsample_to[0] > 0) x = at::upsample_nearest2d(x, args.upsample_to);
   auto [left, right, top, bottom] = args.padding;
   bool even = left == right && top == bottom;

@@ -2,12 +2,23 @@
 #include <array>
 
 #include "ops/activation.hpp"
+#include "ops/norm.hpp"
 #include "ops/op.hpp"
 #include "ops/packing.hpp"
 
 namespace omnirt::ops {
 
-// y = act(conv(up(x), weight) + bias + sample_bias + residual), NCHW in any memory layout.
+// What a convolution does to its input first: GroupNorm's fields, over the channels of x.
+struct InputNorm {
+  const Tensor* weight;
+  const Tensor* bias;
+  int64_t groups;
+  double eps;
+  Activation activation = Activation::none;
+  GroupNorm of(const Tensor& x) const { return {x, weight, bias, groups, eps, activation}; }
+};
+
+// y = act(conv(up(norm(x)), weight) + bias + sample_bias + residual), NCHW in any memory layout.
 // x {B, C, H, W}, weight {O, C, kh, kw}, bias {O}; up is nearest-neighbour to `upsample_to` {H',
 // W'} when given.
 struct Conv2d {
@@ -24,6 +35,7 @@ struct Conv2d {
   std::array<int64_t, 2> upsample_to{0, 0};
   // {B, O}: a bias of each sample, as a time embedding is.
   const Tensor* sample_bias = nullptr;
+  const InputNorm* norm = nullptr;
   PackSlot* pack = nullptr;  // where kernels keep further forms of the weight; null: nowhere
   static Shape shape(const Conv2d& args);
   static Tensor reference(const Conv2d& args);

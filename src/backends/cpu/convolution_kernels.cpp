@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/conv_direct.hpp"
+#include "backends/cpu/simd/group_norm.hpp"
 #include "backends/cpu/simd/int8.hpp"
 #include "backends/cpu/simd/winograd.hpp"
 #include "backends/cpu/tensors.hpp"
@@ -7,15 +8,43 @@
 namespace omnirt::cpu {
 namespace {
 
-// Transformed filters take four times the memory of the stored ones; they pay where a map has so
-// few tiles that transforming them at each call shows.
+// Packed filters pay where a map has so few tiles that transforming them at each call shows, and
+// where they are so small that reading them costs less: transformed ones are four times the stored.
 constexpr int64_t most_pixels_worth_packing = 16 * 16;
+constexpr size_t most_bytes_worth_packing = size_t{8} << 20;
+
+bool worth_packing(const ops::PackSlot* slot, const Tensor& y, size_t bytes) {
+  if (!slot) return false;
+  return slot->policy() == ops::PackPolicy::always ||
+         (y.size(2) * y.size(3) <= most_pixels_worth_packing && bytes <= most_bytes_worth_packing);
+}
 
 bool takes(const ops::Conv2d& args) {
   return is_fp32(args.x) && args.x.dim() == 4 && args.x.numel() > 0 &&
          is_stored_weight(args.weight) && args.weight.size(1) == args.x.size(1) &&
          is_fp32_or_absent(args.bias) && is_fp32_or_absent(args.residual) &&
-         is_fp32_or_absent(args.sample_bias);
+         is_fp32_or_absent(args.sample_bias) &&
+         (!args.norm ||
+          (is_fp32_or_absent(args.norm->weight) && is_fp32_or_absent(args.norm->bias) &&
+           args.x.size(1) % args.norm->groups == 0));
+}
+
+GroupNormShape norm_shape(const Tensor& x, const ops::InputNorm& norm) {
+  return {x.size(0), x.size(2) * x.size(3), x.size(1), norm.groups, norm.eps};
+}
+
+template <class Float>
+PixelView<Float> pixels_of(const Tensor& x, Float* data) {
+  return {data, x.size(1) * x.size(2) * x.size(3), x.size(1)};
+}
+
+// x normalised and activated, for a convolution that cannot do so as it reads.
+Tensor normalised(const Tensor& x, const ops::InputNorm& norm) {
+  Tensor y = new_channels_last(x.sizes().vec(), x);
+  group_norm(norm_shape(x, norm), pixels_of(x, x.const_data_ptr<float>()),
+             data_or_null(norm.weight), data_or_null(norm.bias), activation(norm.activation),
+             pixels_of(y, y.mutable_data_ptr<float>()));
+  return y;
 }
 
 // {H W C, W C, C} of a channels-last tensor.
@@ -53,15 +82,33 @@ struct Call {
                  .residual_strides = strides_of(y),
                  .activation = activation(args.activation)} {}
 
-  ConvInput input() const { return {x.const_data_ptr<float>(), strides_of(x)}; }
+  ConvInput input() const { return {.data = x.const_data_ptr<float>(), .strides = strides_of(x)}; }
 
-  Tensor x, residual, sample_bias, y;
+  // The input, normalised as it is read: scale and shift of each sample's channels.
+  ConvInput normalised_input(const ops::InputNorm& norm) {
+    int64_t batch = x.size(0), channels = x.size(1);
+    terms = at::empty({2, batch, channels}, x.options());
+    float* scale = terms.mutable_data_ptr<float>();
+    group_norm_scale_shift(norm_shape(x, norm), pixels_of(x, x.const_data_ptr<float>()),
+                           data_or_null(norm.weight), data_or_null(norm.bias), scale,
+                           scale + batch * channels);
+    ConvInput input = this->input();
+    input.scale = scale;
+    input.shift = scale + batch * channels;
+    input.scale_stride = channels;
+    input.activation = activation(norm.activation);
+    return input;
+  }
+
+  Tensor x, residual, sample_bias, y, terms;
   ConvEpilogue epilogue;
 };
 
 bool accepts_winograd(const ops::Conv2d& args) {
   return takes(args) && args.stride == 1 && args.weight.size(2) == 3 && args.weight.size(3) == 3 &&
-         choose_conv3x3(shape_of(args)) != ConvChoice::direct;
+         choose_conv3x3(shape_of(args)) != ConvChoice::direct &&
+         (!args.norm || args.norm->activation == ops::Activation::none ||
+          args.norm->activation == ops::Activation::silu);
 }
 
 Tensor run_winograd(const ops::Conv2d& args) {
@@ -70,17 +117,18 @@ Tensor run_winograd(const ops::Conv2d& args) {
   ConvChoice form = choose_conv3x3(shape);
   ConvWeights weights{args.weight.const_data_ptr(), weight_type(args.weight)};
   int64_t in = shape.in_channels, out = shape.out_channels;
-  bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
-                              shape.out_height() * shape.out_width() <= most_pixels_worth_packing);
-  const PackedWinograd* packed = wanted ? args.pack->find_or_make<PackedWinograd>(
-                                              packed_winograd_bytes(form, in, out),
-                                              [&] { return pack_winograd(form, in, out, weights); })
-                                        : nullptr;
+  size_t bytes = packed_winograd_bytes(form, in, out);
+  const PackedWinograd* packed =
+      worth_packing(args.pack, call.y, bytes)
+          ? args.pack->find_or_make<PackedWinograd>(
+                bytes, [&] { return pack_winograd(form, in, out, weights); })
+          : nullptr;
+  ConvInput input = args.norm ? call.normalised_input(*args.norm) : call.input();
   float* y = call.y.mutable_data_ptr<float>();
   if (packed && packed->form() == form)
-    winograd_conv(shape, call.input(), *packed, call.epilogue, y, strides_of(call.y));
+    winograd_conv(shape, input, *packed, call.epilogue, y, strides_of(call.y));
   else
-    winograd_conv(form, shape, call.input(), weights, call.epilogue, y, strides_of(call.y));
+    winograd_conv(form, shape, input, weights, call.epilogue, y, strides_of(call.y));
   return call.y;
 }
 
@@ -111,17 +159,16 @@ DirectConvArgs direct_args(const ops::Conv2d& args, Call& call) {
 
 Tensor run_direct(const ops::Conv2d& args) {
   Call call(args);
+  if (args.norm) call.x = normalised(call.x, *args.norm);
   DirectConvArgs direct = direct_args(args, call);
   const DirectConvShape& shape = direct.shape;
   const void* weights = args.weight.const_data_ptr();
   WeightType type = weight_type(args.weight);
-  bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
-                              shape.out_height() * shape.out_width() <= most_pixels_worth_packing);
-  const PackedMatrix* packed =
-      wanted ? args.pack->find_or_make<PackedMatrix>(
-                   packed_bytes(shape.out_channels, shape.in_channels * shape.taps()),
-                   [&] { return pack_conv(shape, weights, type); })
-             : nullptr;
+  size_t bytes = packed_bytes(shape.out_channels, shape.in_channels * shape.taps());
+  const PackedMatrix* packed = worth_packing(args.pack, call.y, bytes)
+                                   ? args.pack->find_or_make<PackedMatrix>(
+                                         bytes, [&] { return pack_conv(shape, weights, type); })
+                                   : nullptr;
   packed ? conv_direct(direct, *packed) : conv_direct(direct, weights, type);
   return call.y;
 }
@@ -139,6 +186,7 @@ bool accepts_int8(const ops::Conv2d& args) {
 
 Tensor run_int8(const ops::Conv2d& args) {
   Call call(args);
+  if (args.norm) call.x = normalised(call.x, *args.norm);
   auto [left, right, top, bottom] = args.padding;
   Int8ConvShape shape{.batch = args.x.size(0),
                       .in_channels = args.x.size(1),

@@ -8,9 +8,16 @@
 namespace omnirt::cpu {
 namespace {
 
-// Packing a weight costs as much as some rows of the product; above this many rows a sample it is
-// lost in the product, below it is worth the memory. Per sample, so that a batch changes nothing.
-constexpr int64_t most_rows_worth_packing = 256;
+// Packing a weight at each call costs as much as some rows of its product: above so many rows it is
+// lost in it, and a product of very few rows is bound by reading the weight, which packing makes no
+// smaller. A large weight is better packed in the cache at each call than read from memory packed.
+constexpr int64_t least_rows_worth_packing = 8, most_rows_worth_packing = 64;
+constexpr size_t most_bytes_worth_packing = size_t{8} << 20;
+
+bool worth_packing(int64_t rows, size_t bytes) {
+  return rows >= least_rows_worth_packing && rows <= most_rows_worth_packing &&
+         bytes <= most_bytes_worth_packing;
+}
 
 bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
   return is_fp32(x) && x.dim() >= 2 && x.numel() > 0 && is_stored_weight(weight) &&
@@ -42,12 +49,11 @@ void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::P
     int8_linear(args, slot->replace<PackedInt8>(bytes, [&] { return pack_int8(view, gated); }));
     return;
   }
+  size_t bytes = packed_bytes(view.rows, view.columns, gated);
   bool wanted = slot && (slot->policy() == ops::PackPolicy::always ||
-                         rows_of_sample(x) <= most_rows_worth_packing);
+                         worth_packing(rows_of_sample(x), bytes));
   const PackedMatrix* packed =
-      wanted ? slot->find_or_make<PackedMatrix>(packed_bytes(view.rows, view.columns, gated),
-                                                [&] { return pack(view, gated); })
-             : nullptr;
+      wanted ? slot->find_or_make<PackedMatrix>(bytes, [&] { return pack(view, gated); }) : nullptr;
   packed ? gemm(args, *packed) : gemm(args, view);
 }
 

@@ -19,31 +19,37 @@ ResnetBlock2D::ResnetBlock2D(Module* parent, const std::string& name, const Resn
 }
 
 Tensor ResnetBlock2D::forward(Context& cx, const Tensor& x, const Tensor* temb) const {
-  return cx.segment(path(), [&] { return joined(cx, convolved(cx, x, temb), x); });
+  return cx.segment(path(), [&] {
+    Tensor time = time_emb_proj && temb ? time_emb_proj->forward(cx, *temb) : Tensor();
+    bool modulates = time.defined() && options_.scale_shift;
+    Tensor h = convolved(cx, x, time.defined() && !modulates ? &time : nullptr);
+    if (modulates) h = modulated(cx, h, time);
+    return joined(cx, h, x, modulates);
+  });
 }
 
-// What conv2 takes: the first convolution with the time embedding, normalised and activated.
-Tensor ResnetBlock2D::convolved(Context& cx, const Tensor& x, const Tensor* temb) const {
-  Tensor h = norm1.forward(cx, x, options_.activation);
-  if (!time_emb_proj || !temb) {
-    return norm2.forward(cx, conv1.forward(cx, h), options_.activation);
-  }
-  Tensor time = time_emb_proj->forward(cx, *temb);
-  if (!options_.scale_shift) {
-    h = conv1.forward(cx, h, {.sample_bias = &time});
-    return norm2.forward(cx, h, options_.activation);
-  }
+// The first convolution, of the normalised input, with the time embedding.
+Tensor ResnetBlock2D::convolved(Context& cx, const Tensor& x, const Tensor* time) const {
+  return conv1.forward(
+      cx, x, {.sample_bias = time, .norm = &norm1, .norm_activation = options_.activation});
+}
+
+// norm2(h) * (1 + scale) + shift, activated; time {B, 2 out} holds scale and shift.
+Tensor ResnetBlock2D::modulated(Context& cx, const Tensor& h, const Tensor& time) const {
   auto halves = time.unsqueeze(-1).unsqueeze(-1).chunk(2, 1);
-  h = norm2.forward(cx, conv1.forward(cx, h));
-  h = cx.ops().modulate(cx, {h, halves[0], halves[1]});
-  return cx.ops().activate(cx, {h, options_.activation});
+  Tensor normed = norm2.forward(cx, h);
+  return cx.ops().activate(
+      cx, {cx.ops().modulate(cx, {normed, halves[0], halves[1]}), options_.activation});
 }
 
-Tensor ResnetBlock2D::joined(Context& cx, const Tensor& h, const Tensor& x) const {
+Tensor ResnetBlock2D::joined(Context& cx, const Tensor& h, const Tensor& x, bool normed) const {
   Tensor residual = conv_shortcut ? conv_shortcut->forward(cx, x) : x;
-  if (options_.output_scale_factor == 1.0) return conv2.forward(cx, h, {.residual = &residual});
-  Tensor y = conv2.forward(cx, h);
-  return cx.ops().add(cx, {y, residual, 1.0 / options_.output_scale_factor});
+  bool plain_sum = options_.output_scale_factor == 1.0;
+  Tensor y = conv2.forward(cx, h,
+                           {.residual = plain_sum ? &residual : nullptr,
+                            .norm = normed ? nullptr : &norm2,
+                            .norm_activation = options_.activation});
+  return plain_sum ? y : cx.ops().add(cx, {y, residual, 1.0 / options_.output_scale_factor});
 }
 
 }  // namespace omnirt::nn

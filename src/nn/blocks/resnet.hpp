@@ -33,8 +33,10 @@ class ResnetBlock2D final : public Module {
   std::optional<Conv2d> conv_shortcut;  // where in and out differ
 
  private:
-  Tensor convolved(Context& cx, const Tensor& x, const Tensor* temb) const;
-  Tensor joined(Context& cx, const Tensor& h, const Tensor& x) const;
+  Tensor convolved(Context& cx, const Tensor& x, const Tensor* time) const;
+  Tensor modulated(Context& cx, const Tensor& h, const Tensor& time) const;
+  // conv2 of h plus the residual; `normed`: h is what norm2 and the activation have made already.
+  Tensor joined(Context& cx, const Tensor& h, const Tensor& x, bool normed) const;
   ResnetOptions options_;
 };
 

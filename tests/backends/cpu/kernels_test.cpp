@@ -105,6 +105,10 @@ TEST(CpuKernels, Conv2dIsTheReference) {
       args.residual = &residual;
       args.activation = Activation::none;
       expect_as_reference(table().conv2d, args, 1e-5);
+      Tensor scale = numbers({c.in}, 6), shift = numbers({c.in}, 7);
+      ops::InputNorm norm{&scale, &shift, c.in % 4 == 0 ? 4 : 1, 1e-5, Activation::silu};
+      args.norm = &norm;
+      expect_as_reference(table().conv2d, args, 1e-5);
     }
   }
 }

@@ -20,7 +20,10 @@
 namespace omnirt::cpu {
 namespace {
 
-constexpr auto spin_time = std::chrono::microseconds(40);
+// A network's ops follow each other within some tens of microseconds, and waking a thread that
+// sleeps takes as long as a small op: so threads wait awake for a while, the later part of it giving
+// way to whoever else wants the core.
+constexpr auto spin_time = std::chrono::microseconds(40), patience = std::chrono::milliseconds(1);
 
 void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -30,17 +33,19 @@ void pause_cpu() {
 #endif
 }
 
-// True as soon as `ready` is; false when it was not for spin_time.
+// True as soon as `ready` is; false when it was not for as long as `patience`.
 template <class Ready>
 bool spin_until(const Ready& ready) {
-  const auto end = std::chrono::steady_clock::now() + spin_time;
-  do {
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
     for (int i = 0; i < 64; ++i) {
       if (ready()) return true;
       pause_cpu();
     }
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (waited > patience) return false;
+    if (waited > spin_time) sched_yield();
+  }
 }
 
 int default_team_size() {

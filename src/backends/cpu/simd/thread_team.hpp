@@ -7,8 +7,9 @@ namespace omnirt::cpu {
 
 // The process has ONE team of threads, shared by all callers: calls from several user threads queue
 // up. OpenMP gives each calling thread a team of its own, whose spinning makes a busy machine
-// slower; these workers spin for some tens of microseconds and then sleep, and a call never waits
-// for a worker that has not woken up yet: the caller does the work itself.
+// slower; these workers wait awake for a millisecond, most of it giving way to others, and then
+// sleep, and a call never waits for a worker that has not woken up yet: the caller does the work
+// itself.
 
 // Threads that share the work, the caller included. Before the first set_team_size: OMP_NUM_THREADS
 // if set, else the cores that this process may run on.
