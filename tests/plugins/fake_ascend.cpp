@@ -21,7 +21,7 @@ namespace {
 
 using at::IntArrayRef;
 using at::Tensor;
-constexpr c10::Device device(c10::DeviceType::PrivateUse1, 0);
+const c10::Device device(c10::DeviceType::PrivateUse1, 0);
 
 std::atomic<int64_t> allocated{0}, peak{0};
 
@@ -76,10 +76,10 @@ struct FakeGuard final : c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::Private
   c10::Device exchangeDevice(c10::Device) const override { return device; }
   c10::Device getDevice() const override { return device; }
   c10::Stream getStream(c10::Device) const noexcept override {
-    return {c10::Stream::DEFAULT, device};
+    return c10::Stream(c10::Stream::DEFAULT, device);
   }
   c10::Stream exchangeStream(c10::Stream) const noexcept override {
-    return {c10::Stream::DEFAULT, device};
+    return c10::Stream(c10::Stream::DEFAULT, device);
   }
   void synchronizeDevice(const c10::DeviceIndex) const override {}
 };
