@@ -48,7 +48,9 @@ TEST(CpuLevels, GiveTheSamePictureButForTheOrderOfAdditions) {
 }
 
 TEST(CpuLevels, PackedFormsDoNotChangeTheBits) {
-  Outcome never = run(emoji({{"pack", "never"}})), always = run(emoji({{"pack", "always"}}));
+  Engine fresh(builtin_catalogue());
+  Outcome never = run_on(fresh, emoji({{"pack", "never"}}));
+  Outcome always = run(emoji({{"pack", "always"}}));
   EXPECT_TRUE(never.image.equal(run(emoji()).image));
   EXPECT_TRUE(never.image.equal(always.image));
   EXPECT_EQ(never.report.memory.weights_packed_bytes, 0u);
@@ -56,7 +58,8 @@ TEST(CpuLevels, PackedFormsDoNotChangeTheBits) {
 }
 
 TEST(CpuLevels, NoCopyOfTheWeightsIsMadeAtCompile) {
-  Outcome outcome = run(emoji({{"level", "compile"}}));
+  Engine fresh(builtin_catalogue());
+  Outcome outcome = run_on(fresh, emoji({{"level", "compile"}}));
   // What is widened is the vectors: biases and the weights of norms.
   EXPECT_LT(outcome.report.memory.weights_converted_bytes * 20,
             outcome.report.memory.weights_stored_bytes);

@@ -89,6 +89,17 @@ TEST(Conv2d, AddsTheSamplesBiasAndTheResidualBeforeItActivates) {
   }
 }
 
+TEST(Conv2d, NormalisesItsInputFirst) {
+  Tensor x = 3 * numbers({2, 8, 5, 4}) + 1, weight = numbers({6, 8, 3, 3}, 2);
+  Tensor scale = numbers({8}, 3), shift = numbers({8}, 4);
+  ops::InputNorm norm{&scale, &shift, 4, 1e-5, ops::Activation::silu};
+  Tensor normed = ops::GroupNorm::reference(norm.of(x));
+  ops::Conv2d plain{normed, weight, nullptr, 1, {1, 1, 1, 1}};
+  ops::Conv2d args{x, weight, nullptr, 1, {1, 1, 1, 1}};
+  args.norm = &norm;
+  EXPECT_TRUE(computed(args).equal(computed(plain)));
+}
+
 TEST(Conv2d, LeavesItsArgumentsAsTheyAre) {
   Tensor x = numbers({1, 2, 4, 4}), weight = numbers({2, 2, 1, 1}, 2);
   Tensor residual = numbers({1, 2, 4, 4}, 3), before = residual.clone();
