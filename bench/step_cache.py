@@ -207,7 +207,7 @@ def main():
     ]
     for row in sorted(reached, key=lambda row: -row["psnr_mean"]):
         print(
-            f"interval {row['interval']}, branch {row['branch']}: {row['speedup']:.2f} times as fast at {row['psnr_mean']:.1f} dB"
+            f"interval {row['interval']}, branch {row['branch']}: {row['speedup']:.2f} times as fast at {row['psnr_mean']:.1f} dB (least {row['psnr_least']:.1f})"
         )
     if not reached:
         print(f"no setting is {AIM_SPEED} times as fast at {AIM_PSNR} dB")

@@ -27,7 +27,7 @@ struct MemoryReport {
   uint64_t weights_packed_bytes = 0;     // of packed and quantised forms that kernels made
   // The tensor peak as dry forwards told it before the calls; 0 where no level plans.
   uint64_t predicted_tensor_peak_bytes = 0;
-  uint64_t kernel_scratch_bytes = 0;  // that kernels keep for themselves
+  uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves
   uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
 };
 
