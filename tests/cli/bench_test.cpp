@@ -15,8 +15,8 @@ TEST(Bench, TimesARequestOverSeveralRunsAndWritesTheResult) {
                    "--concurrency", "2", "--warmup", "1", "--result", scratch.file("result.json")});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("pictures a second"));
-  Ended again = run_program(
-      {"bench", "--prompt", "a red apple", "--steps", "1", "--total", "2", "--json"});
+  Ended again =
+      run_program({"bench", "--prompt", "a red apple", "--steps", "1", "--total", "2", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
   Json result = parse_json(again.out, "stdout");
   EXPECT_EQ(result["total"], 2);

@@ -9,14 +9,16 @@ namespace omnirt::cpu {
 namespace {
 
 // Packed filters pay where a map has so few tiles that transforming them at each call shows, and
-// where they are so small that reading them costs less: transformed ones are four times the stored.
+// where they stay in the cache: transformed ones are four times the stored, and eight times those
+// stored in a narrower type, which makes them dearer to read than to make.
 constexpr int64_t most_pixels_worth_packing = 16 * 16;
-constexpr size_t most_bytes_worth_packing = size_t{8} << 20;
+constexpr size_t most_bytes_worth_packing = size_t{1} << 20;
 
-bool worth_packing(const ops::PackSlot* slot, const Tensor& y, size_t bytes) {
-  if (!slot) return false;
-  return slot->policy() == ops::PackPolicy::always ||
-         (y.size(2) * y.size(3) <= most_pixels_worth_packing && bytes <= most_bytes_worth_packing);
+bool worth_packing(const ops::Conv2d& args, const Tensor& y, size_t bytes) {
+  if (!args.pack) return false;
+  return args.pack->policy() == ops::PackPolicy::always ||
+         (is_fp32(args.weight) && y.size(2) * y.size(3) <= most_pixels_worth_packing &&
+          bytes <= most_bytes_worth_packing);
 }
 
 bool takes(const ops::Conv2d& args) {
@@ -119,7 +121,7 @@ Tensor run_winograd(const ops::Conv2d& args) {
   int64_t in = shape.in_channels, out = shape.out_channels;
   size_t bytes = packed_winograd_bytes(form, in, out);
   const PackedWinograd* packed =
-      worth_packing(args.pack, call.y, bytes)
+      worth_packing(args, call.y, bytes)
           ? args.pack->find_or_make<PackedWinograd>(
                 bytes, [&] { return pack_winograd(form, in, out, weights); })
           : nullptr;
@@ -165,7 +167,7 @@ Tensor run_direct(const ops::Conv2d& args) {
   const void* weights = args.weight.const_data_ptr();
   WeightType type = weight_type(args.weight);
   size_t bytes = packed_bytes(shape.out_channels, shape.in_channels * shape.taps());
-  const PackedMatrix* packed = worth_packing(args.pack, call.y, bytes)
+  const PackedMatrix* packed = worth_packing(args, call.y, bytes)
                                    ? args.pack->find_or_make<PackedMatrix>(
                                          bytes, [&] { return pack_conv(shape, weights, type); })
                                    : nullptr;

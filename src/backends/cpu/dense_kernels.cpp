@@ -10,13 +10,14 @@ namespace {
 
 // Packing a weight at each call costs as much as some rows of its product: above so many rows it is
 // lost in it, and a product of very few rows is bound by reading the weight, which packing makes no
-// smaller. A large weight is better packed in the cache at each call than read from memory packed.
+// smaller. A weight that is large, or stored in a narrower type, is better widened and packed in
+// the cache at each call than read packed from memory, where it takes more room.
 constexpr int64_t least_rows_worth_packing = 8, most_rows_worth_packing = 64;
 constexpr size_t most_bytes_worth_packing = size_t{8} << 20;
 
-bool worth_packing(int64_t rows, size_t bytes) {
-  return rows >= least_rows_worth_packing && rows <= most_rows_worth_packing &&
-         bytes <= most_bytes_worth_packing;
+bool worth_packing(int64_t rows, const WeightView& weight, size_t bytes) {
+  return weight.type == WeightType::f32 && rows >= least_rows_worth_packing &&
+         rows <= most_rows_worth_packing && bytes <= most_bytes_worth_packing;
 }
 
 bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
@@ -51,7 +52,7 @@ void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::P
   }
   size_t bytes = packed_bytes(view.rows, view.columns, gated);
   bool wanted = slot && (slot->policy() == ops::PackPolicy::always ||
-                         worth_packing(rows_of_sample(x), bytes));
+                         worth_packing(rows_of_sample(x), view, bytes));
   const PackedMatrix* packed =
       wanted ? slot->find_or_make<PackedMatrix>(bytes, [&] { return pack(view, gated); }) : nullptr;
   packed ? gemm(args, *packed) : gemm(args, view);

@@ -19,8 +19,8 @@ GEGLU::GEGLU(Module* parent, const std::string& name, int64_t dim, int64_t inner
     : Module(parent, name), proj(this, "proj", dim, 2 * inner) {}
 
 Tensor GEGLU::forward(Context& cx, const Tensor& x) const {
-  return cx.ops().gated_linear(
-      cx, {x, cx[proj.weight], cx.maybe(proj.bias), cx.packing(proj.weight)});
+  return cx.ops().gated_linear(cx,
+                               {x, cx[proj.weight], cx.maybe(proj.bias), cx.packing(proj.weight)});
 }
 
 FeedForwardNet::FeedForwardNet(Module* parent, const std::string& name, int64_t dim, int64_t inner)

@@ -21,9 +21,9 @@ namespace omnirt::cpu {
 namespace {
 
 // A network's ops follow each other within some tens of microseconds, and waking a thread that
-// sleeps takes as long as a small op: so threads wait awake for a while, the later part of it giving
-// way to whoever else wants the core.
-constexpr auto spin_time = std::chrono::microseconds(40), patience = std::chrono::milliseconds(1);
+// sleeps takes as long as a small op: so threads wait awake for a while, the later part of it
+// giving way to whoever else wants the core.
+constexpr std::chrono::microseconds spin_time{40}, patience{1000};
 
 void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)

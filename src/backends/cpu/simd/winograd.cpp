@@ -149,6 +149,19 @@ struct WinogradRun {
   }
 };
 
+namespace {
+
+void check_input(const ConvInput& x) {
+  ensure((x.scale != nullptr) == (x.shift != nullptr),
+         "a convolution's input has a scale without a shift, or a shift without a scale");
+  ensure(x.activation == Activation::none || (x.activation == Activation::silu && x.scale),
+         "a convolution reads its input through scale and shift, with silu or nothing; asked for "
+         "activation {} {} scale",
+         static_cast<int>(x.activation), x.scale ? "with" : "without");
+}
+
+}  // namespace
+
 void PackedWinograd::Free::operator()(float* memory) const {
   std::free(memory);
 }
@@ -186,6 +199,7 @@ PackedWinograd pack_winograd(ConvChoice form, int64_t in_channels, int64_t out_c
 void winograd_conv(ConvChoice form, const WinogradShape& shape, const ConvInput& x,
                    const ConvWeights& weights, const ConvEpilogue& epilogue, float* y,
                    const ConvStrides& y_strides) {
+  check_input(x);
   const WinogradKernels kernels = winograd_kernels(form);
   const WinogradPlan plan = plan_winograd(form, shape, kernels, team_size(), false);
   WinogradRun{shape, x, weights, nullptr, epilogue, y, y_strides, kernels, plan}.run();
@@ -193,6 +207,7 @@ void winograd_conv(ConvChoice form, const WinogradShape& shape, const ConvInput&
 
 void winograd_conv(const WinogradShape& shape, const ConvInput& x, const PackedWinograd& packed,
                    const ConvEpilogue& epilogue, float* y, const ConvStrides& y_strides) {
+  check_input(x);
   const WinogradKernels kernels = winograd_kernels(packed.form());
   const float* data = WinogradRun::packed_data(packed, shape, kernels);
   const WinogradPlan plan = plan_winograd(packed.form(), shape, kernels, team_size(), true);

@@ -37,9 +37,17 @@ struct ConvStrides {
   int64_t batch = 0, row = 0, pixel = 0;
 };
 
+// With scale and shift (both or neither) a Winograd convolution reads
+//   act(x[b,h,w,c] * scale[b,c] + shift[b,c])
+// in place of x, as it gathers its tiles; the padding stays zero. act is none or silu: to 3e-7 of
+// its value, down to -87; for less, where it is nothing, 2e-38 times the argument.
 struct ConvInput {
   const float* data = nullptr;
   ConvStrides strides;
+  const float* scale = nullptr;  // [B, C]; null: x as it is
+  const float* shift = nullptr;
+  int64_t scale_stride = 0;  // floats from a sample's scale (and shift) to the next one's
+  Activation activation = Activation::none;
 };
 
 // [O][I][3][3] contiguous, as checkpoint files hold it; any byte alignment.
@@ -86,7 +94,8 @@ PackedWinograd pack_winograd(ConvChoice form, int64_t in_channels, int64_t out_c
                              const ConvWeights& weights);
 size_t packed_winograd_bytes(ConvChoice form, int64_t in_channels, int64_t out_channels);
 
-// y must not overlap x. form is winograd2 or winograd4. Sizes are the caller's to have checked.
+// y must not overlap x (nor its scale and shift). form is winograd2 or winograd4. Sizes are the
+// caller's to have checked.
 void winograd_conv(ConvChoice form, const WinogradShape& shape, const ConvInput& x,
                    const ConvWeights& weights, const ConvEpilogue& epilogue, float* y,
                    const ConvStrides& y_strides);

@@ -14,19 +14,12 @@
 
 #include "backends/cpu/simd/math-inl.h"
 #include "backends/cpu/simd/winograd_forms-inl.h"
+#include "backends/cpu/simd/winograd_input-inl.h"
 #include "backends/cpu/simd/winograd_kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
-
-struct TilePlace {
-  int64_t sample, row, column;  // in tiles
-  TilePlace(const WinogradGrid& grid, int64_t tile)
-      : sample(tile / (grid.tile_rows * grid.tile_columns)),
-        row(tile / grid.tile_columns % grid.tile_rows),
-        column(tile % grid.tile_columns) {}
-};
 
 // The row (column) of x under row `position` of up(x); -1 in the padding. As ATen's nearest
 // (aten/src/ATen/native/UpSample.h), whose scale is a float.
@@ -59,9 +52,10 @@ HWY_INLINE void patch_offsets(const GatherTask& task, int64_t tile, int64_t* off
   }
 }
 
-// B^T d B of one vector of channels.
-template <class Form>
-HWY_INLINE void transform_input(const float* const* patch, float* v, size_t plane_stride) {
+// B^T d B of one vector of channels. A patch's vectors whose step is 0 lie in the padding.
+template <class Form, Reading reading>
+HWY_INLINE void transform_input(const float* const* patch, const int64_t* step,
+                                const ChannelNorm& norm, float* v, size_t plane_stride) {
   constexpr int points = Form::points;
   const FloatTag d;
   HWY_ALIGN float half[points * points * float_lanes];
@@ -69,7 +63,8 @@ HWY_INLINE void transform_input(const float* const* patch, float* v, size_t plan
   for (int x = 0; x < points; ++x) {
     FloatVec in[points], out[points];
 #pragma GCC unroll 6
-    for (int y = 0; y < points; ++y) in[y] = hn::LoadU(d, patch[y * points + x]);
+    for (int y = 0; y < points; ++y)
+      in[y] = read_input<reading>(patch[y * points + x], step[y * points + x], norm);
     Form::input(in, out);
 #pragma GCC unroll 6
     for (int y = 0; y < points; ++y) hn::Store(out[y], d, half + (y * points + x) * float_lanes);
@@ -86,9 +81,10 @@ HWY_INLINE void transform_input(const float* const* patch, float* v, size_t plan
 }
 
 // The last channels, fewer than a vector: through a copy that zeros fill.
-template <class Form>
+template <class Form, Reading reading>
 HWY_NOINLINE void transform_input_edge(const float* const* patch, const int64_t* step,
-                                       size_t channels, float* v, size_t plane_stride) {
+                                       const ChannelNorm& norm, size_t channels, float* v,
+                                       size_t plane_stride) {
   constexpr int count = Form::points * Form::points;
   HWY_ALIGN float copy[count * float_lanes] = {};
   const float* copies[count];
@@ -96,16 +92,17 @@ HWY_NOINLINE void transform_input_edge(const float* const* patch, const int64_t*
     copies[i] = copy + i * float_lanes;
     if (step[i] > 0) std::memcpy(copy + i * float_lanes, patch[i], channels * sizeof(float));
   }
-  transform_input<Form>(copies, v, plane_stride);
+  transform_input<Form, reading>(copies, step, norm, v, plane_stride);
 }
 
 // Transforms one tile, and fetches the part of the next one's patch that this one does not hold.
-template <class Form>
-HWY_INLINE void gather_tile(const GatherTask& task, const int64_t* offsets, const int64_t* next,
-                            float* v) {
+template <class Form, Reading reading>
+HWY_INLINE void gather_tile(const GatherTask& task, int64_t tile, const int64_t* offsets,
+                            const int64_t* next, float* v) {
   constexpr int points = Form::points, count = points * points;
   HWY_ALIGN static constexpr float zeros[float_lanes] = {};
   const int64_t channels = task.grid->shape->in_channels, lanes = float_lanes;
+  const SampleNorm<reading> norms(task, tile);
   // In the padding every vector of channels is the same one of zeros.
   const float* patch[count];
   int64_t step[count];
@@ -121,17 +118,19 @@ HWY_INLINE void gather_tile(const GatherTask& task, const int64_t* offsets, cons
       for (int y = 0; y < points; ++y)
         for (int x = points - Form::outputs; x < points; ++x)
           __builtin_prefetch(task.x.data + next[y * points + x] + c);
-      transform_input<Form>(patch, v + (c - first), task.plane_stride);
+      transform_input<Form, reading>(patch, step, norms.whole(c), v + (c - first),
+                                     task.plane_stride);
       for (int i = 0; i < count; ++i) patch[i] += step[i];
     }
     if (c < end)
-      transform_input_edge<Form>(patch, step, end - c, v + (c - first), task.plane_stride);
+      transform_input_edge<Form, reading>(patch, step, norms.edge(c, end - c), end - c,
+                                          v + (c - first), task.plane_stride);
     v += task.block_stride;
   }
 }
 
-template <class Form>
-void gather(const GatherTask& task) {
+template <class Form, Reading reading>
+void gather_tiles(const GatherTask& task) {
   constexpr int count = Form::points * Form::points;
   int64_t offsets[2][count];
   patch_offsets<Form::points>(task, task.first_tile, offsets[0]);
@@ -139,9 +138,16 @@ void gather(const GatherTask& task) {
     int64_t* next = offsets[(t + 1) % 2];
     const int64_t last = task.first_tile + task.tiles - 1;
     patch_offsets<Form::points>(task, std::min(task.first_tile + t + 1, last), next);
-    gather_tile<Form>(task, offsets[t % 2], next,
-                      task.v + static_cast<size_t>(t) * task.row_stride);
+    gather_tile<Form, reading>(task, task.first_tile + t, offsets[t % 2], next,
+                               task.v + static_cast<size_t>(t) * task.row_stride);
   }
+}
+
+template <class Form>
+void gather(const GatherTask& task) {
+  if (!task.x.scale) return gather_tiles<Form, Reading::plain>(task);
+  if (task.x.activation == Activation::silu) return gather_tiles<Form, Reading::silu>(task);
+  gather_tiles<Form, Reading::scaled>(task);
 }
 
 // out = A^T m A of one vector of output channels.
@@ -186,12 +192,6 @@ HWY_INLINE TileOutput tile_output(const ScatterTask& task, const TilePlace& plac
           epilogue.residual ? epilogue.residual + at(epilogue.residual_strides) : nullptr,
           std::min<int64_t>(Form::outputs, shape.out_height() - row),
           std::min<int64_t>(Form::outputs, shape.out_width() - column)};
-}
-
-HWY_INLINE FloatVec load_first(const float* from, size_t count) {
-  HWY_ALIGN float copy[float_lanes] = {};
-  std::memcpy(copy, from, count * sizeof(float));
-  return hn::Load(FloatTag(), copy);
 }
 
 HWY_INLINE void store_first(FloatVec value, float* to, size_t count) {

@@ -98,6 +98,8 @@ struct Problem {
   std::vector<float> bias, sample_bias;
   Weights weights;
   ConvEpilogue epilogue;
+  std::vector<float> scale, shift;  // of the input; empty: none
+  Activation reading = Activation::none;
 
   explicit Problem(const WinogradShape& s, WeightType type = WeightType::f32, bool rich = false)
       : shape(s),
@@ -118,17 +120,42 @@ struct Problem {
     epilogue.residual = residual.data();
     epilogue.residual_strides = residual.strides;
   }
+  int64_t scale_stride() const { return shape.in_channels + 3; }
+  // Each sample and channel gets its own; past the last channel, values that would show.
+  void normalise(Activation activation) {
+    reading = activation;
+    const size_t count = static_cast<size_t>(shape.batch * scale_stride());
+    for (size_t i = 0; i < count; ++i) {
+      scale.push_back(static_cast<int64_t>(i) % scale_stride() < shape.in_channels
+                          ? 0.5f + 0.125f * static_cast<float>(i % 29)
+                          : 1e30f);
+      shift.push_back(1.5f - 0.25f * static_cast<float>(i % 11));
+    }
+  }
+  ConvInput input() const {
+    ConvInput in{.data = x.data(), .strides = x.strides, .activation = reading};
+    if (scale.empty()) return in;
+    in.scale = scale.data();
+    in.shift = shift.data();
+    in.scale_stride = scale_stride();
+    return in;
+  }
   void run(ConvChoice form) {
-    winograd_conv(form, shape, {x.data(), x.strides}, weights.view(), epilogue, y.data(),
-                  y.strides);
+    winograd_conv(form, shape, input(), weights.view(), epilogue, y.data(), y.strides);
   }
   void run_packed(ConvChoice form) {
     const PackedWinograd packed =
         pack_winograd(form, shape.in_channels, shape.out_channels, weights.view());
     EXPECT_EQ(packed.bytes(), packed_winograd_bytes(form, shape.in_channels, shape.out_channels));
-    winograd_conv(shape, {x.data(), x.strides}, packed, epilogue, y.data(), y.strides);
+    winograd_conv(shape, input(), packed, epilogue, y.data(), y.strides);
   }
 
+  double input_at(int64_t b, int64_t h, int64_t w, int64_t c) {
+    const double value = x.at(b, h, w, c);
+    if (scale.empty()) return value;
+    const size_t i = static_cast<size_t>(b * scale_stride() + c);
+    return activated(reading, value * scale[i] + shift[i]);
+  }
   double sum_at(int64_t b, int64_t h, int64_t w, int64_t o) {
     double sum = 0;
     for (int64_t ky = 0; ky < 3; ++ky)
@@ -139,7 +166,7 @@ struct Problem {
         const int64_t sc = c * shape.in_width / shape.conv_width();
         for (int64_t i = 0; i < shape.in_channels; ++i)
           sum +=
-              double{x.at(b, sr, sc, i)} *
+              input_at(b, sr, sc, i) *
               weights.values[static_cast<size_t>(((o * shape.in_channels + i) * 3 + ky) * 3 + kx)];
       }
     return sum;
