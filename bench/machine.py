@@ -45,7 +45,7 @@ def described():
     name, flags = processor()
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
-        "system": platform.platform(),
+        "system": f"{platform.system()}, {' '.join(platform.libc_ver())}",
         "processor": name,
         "simd": simd(flags),
         "cores": len(os.sched_getaffinity(0)),

@@ -41,6 +41,7 @@ Tensor Conv2d::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogu
                               .upsample_to = epilogue.upsample_to,
                               .sample_bias = epilogue.sample_bias,
                               .norm = norm ? &*norm : nullptr,
+                              .into = epilogue.into,
                               .pack = cx.packing(weight)});
 }
 

@@ -19,6 +19,7 @@ struct InputNorm {
 };
 
 // y = act(conv(up(norm(x)), weight) + bias + sample_bias + residual), NCHW in any memory layout.
+// A kernel must do all that the arguments say, `norm` and `sample_bias` too, or not accept them.
 // x {B, C, H, W}, weight {O, C, kh, kw}, bias {O}; up is nearest-neighbour to `upsample_to` {H',
 // W'} when given.
 struct Conv2d {
@@ -36,6 +37,8 @@ struct Conv2d {
   // {B, O}: a bias of each sample, as a time embedding is.
   const Tensor* sample_bias = nullptr;
   const InputNorm* norm = nullptr;
+  // The residual again where nobody needs it afterwards: the result may take its memory.
+  Tensor* into = nullptr;
   PackSlot* pack = nullptr;  // where kernels keep further forms of the weight; null: nowhere
   static Shape shape(const Conv2d& args);
   static Tensor reference(const Conv2d& args);

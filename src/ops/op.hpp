@@ -41,7 +41,7 @@ class Op {
   Tensor operator()(Caller& caller, const Args& args) const {
     Shape shape = Args::shape(args);
     caller.on_op(Args::name, shape);
-    if (caller.dry()) return meta(shape, like(args));
+    if (caller.dry()) return planned(shape, args);
     for (const Kernel<Args>& kernel : kernels_) {
       if (!kernel.accepts(args)) continue;
       try {
@@ -50,6 +50,11 @@ class Op {
         return y;
       } catch (const std::exception& error) {
         caller.kernel_failed(Args::name, kernel.name, error.what());
+        // What a kernel may have begun to write over cannot be computed from again: the whole call
+        // is made anew at the next level.
+        if constexpr (requires { args.into; }) {
+          if (args.into) throw;
+        }
       }
     }
     Tensor y = Args::reference(args);
@@ -62,6 +67,13 @@ class Op {
 
  private:
   static Tensor meta(const Shape& shape, const Tensor& like);
+  // What a dry forward gets: memory of its own, or that which the arguments let it take.
+  static Tensor planned(const Shape& shape, const Args& args) {
+    if constexpr (requires { args.into; }) {
+      if (args.into) return *args.into;
+    }
+    return meta(shape, like(args));
+  }
   // The argument whose dtype the output has: x, unless the op names another.
   static const Tensor& like(const Args& args) {
     if constexpr (requires { Args::like(args); }) {

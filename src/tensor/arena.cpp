@@ -121,15 +121,16 @@ size_t Arena::free(void* block) {
   return state_->blocks.free(static_cast<size_t>(static_cast<std::byte*>(block) - base_));
 }
 
-void Arena::trim() {
+void Arena::trim(size_t keep) {
   std::scoped_lock lock(state_->mutex);
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (auto [offset, bytes] : state_->blocks.holes()) {
-    size_t from = (offset + page - 1) / page * page;
+    size_t kept = std::min(keep, bytes);
+    keep -= kept;
+    size_t from = (offset + kept + page - 1) / page * page;
     size_t to = (offset + bytes) / page * page;
     if (to > from) madvise(base_ + from, to - from, MADV_DONTNEED);
   }
-  state_->blocks.cut_tail();
 }
 
 }  // namespace omnirt

@@ -63,8 +63,9 @@ class Arena {
     auto at = static_cast<const std::byte*>(block);
     return at >= base_ && at < base_ + capacity_;
   }
-  // Hands the memory of free places back to the system.
-  void trim();
+  // Hands the memory of free places back to the system, the last ones first, and keeps up to `keep`
+  // bytes of them: memory that is given back is dear to get again.
+  void trim(size_t keep = 0);
 
  private:
   struct State;

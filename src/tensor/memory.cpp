@@ -31,6 +31,9 @@ Counters& counters() {
   return all;
 }
 
+// What the next stage of a run will take again at once.
+constexpr size_t kept_for_later = size_t{256} << 20;
+
 // Smaller blocks are well served by the C library.
 constexpr size_t smallest_in_arena = size_t{64} << 10;
 
@@ -138,7 +141,7 @@ TensorMemory tensor_memory() {
 }
 
 void return_freed_memory() {
-  if (Arena* own = arena()) own->trim();
+  if (Arena* own = arena()) own->trim(kept_for_later);
   malloc_trim(0);
 }
 

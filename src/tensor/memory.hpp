@@ -17,7 +17,7 @@ struct TensorMemory {
 void watch_tensor_memory();
 TensorMemory tensor_memory();
 void reset_tensor_peak();
-// Hands memory that tensors have freed back to the system, where the C library still holds it.
+// Hands memory that tensors have freed back to the system, but for some hundred megabytes.
 void return_freed_memory();
 
 // While it lives, tensors without storage (device meta) that this thread makes are given places in

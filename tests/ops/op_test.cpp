@@ -41,6 +41,20 @@ TEST(Op, FallsBackWhenAKernelThrowsAndSaysSo) {
   EXPECT_EQ(listener.computed_by, std::vector<std::string>{"reference"});
 }
 
+TEST(Op, DoesNotComputeAgainFromWhatAKernelMayHaveWrittenOver) {
+  ops::Op<ops::Conv2d> op;
+  op.add({"broken", [](const ops::Conv2d&) { return true; },
+          [](const ops::Conv2d&) -> Tensor { throw std::runtime_error("no"); }});
+  Listener listener;
+  Tensor x = at::ones({1, 2, 4, 4}), weight = at::ones({2, 2, 1, 1}),
+         residual = at::ones(x.sizes());
+  ops::Conv2d args{x, weight};
+  args.residual = &residual;
+  EXPECT_EQ(op(listener, args).sizes(), x.sizes());
+  args.into = &residual;
+  EXPECT_THROW(op(listener, args), std::runtime_error);
+}
+
 TEST(Op, HasNoStorageWhenDry) {
   ops::OpTable table;
   Listener listener;

@@ -70,13 +70,22 @@ WinogradShape shape_of(const ops::Conv2d& args) {
           .bottom = bottom};
 }
 
+// Where the result goes: into the residual where it is given up and lies as the result should.
+Tensor result(const ops::Conv2d& args) {
+  ops::Shape shape = ops::Conv2d::shape(args);
+  if (args.into && args.into->sizes() == at::IntArrayRef(shape) &&
+      args.into->is_contiguous(at::MemoryFormat::ChannelsLast))
+    return *args.into;
+  return new_channels_last(shape, args.x);
+}
+
 // The tensors of one call in channels-last order, held while a kernel works on their memory.
 struct Call {
   explicit Call(const ops::Conv2d& args)
       : x(in_channels_last(args.x)),
         residual(args.residual ? in_channels_last(*args.residual) : Tensor()),
         sample_bias(args.sample_bias ? args.sample_bias->contiguous() : Tensor()),
-        y(new_channels_last(ops::Conv2d::shape(args), args.x)),
+        y(result(args)),
         epilogue{.bias = data_or_null(args.bias),
                  .sample_bias = args.sample_bias ? sample_bias.const_data_ptr<float>() : nullptr,
                  .sample_bias_stride = args.weight.size(0),

@@ -48,7 +48,8 @@ Tensor ResnetBlock2D::joined(Context& cx, const Tensor& h, const Tensor& x, bool
   Tensor y = conv2.forward(cx, h,
                            {.residual = plain_sum ? &residual : nullptr,
                             .norm = normed ? nullptr : &norm2,
-                            .norm_activation = options_.activation});
+                            .norm_activation = options_.activation,
+                            .into = plain_sum && conv_shortcut ? &residual : nullptr});
   return plain_sum ? y : cx.ops().add(cx, {y, residual, 1.0 / options_.output_scale_factor});
 }
 

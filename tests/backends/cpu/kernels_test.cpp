@@ -113,6 +113,35 @@ TEST(CpuKernels, Conv2dIsTheReference) {
   }
 }
 
+TEST(CpuKernels, AConvolutionMayTakeTheMemoryOfItsResidual) {
+  Tensor x = channels_last(numbers({2, 32, 16, 16})), weight = numbers({32, 32, 3, 3}, 2) / 17;
+  Tensor residual = channels_last(numbers({2, 32, 16, 16}, 3));
+  for (int64_t stride : {1, 2}) {
+    Tensor given = stride == 1 ? residual : channels_last(numbers({2, 32, 8, 8}, 4));
+    ops::Conv2d args{x, weight, nullptr, stride, {1, 1, 1, 1}};
+    args.residual = &given;
+    Tensor apart = by_kernel(table().conv2d, args);
+    args.into = &given;
+    Tensor within = by_kernel(table().conv2d, args);
+    EXPECT_EQ(within.data_ptr(), given.data_ptr());
+    EXPECT_TRUE(within.equal(apart));
+  }
+}
+
+TEST(CpuKernels, ARoundedConvolutionMayTakeTheMemoryOfItsResidual) {
+  ops::PackBudget budget;
+  budget.quantization = ops::Quantization::int8;
+  ops::PackSlot slot(budget, {});
+  Tensor x = channels_last(numbers({2, 32, 16, 16})), weight = numbers({32, 32, 3, 3}, 2) / 17;
+  Tensor residual = channels_last(numbers({2, 32, 16, 16}, 3));
+  ops::Conv2d args{x, weight, nullptr, 1, {1, 1, 1, 1}};
+  args.residual = &residual;
+  args.pack = &slot;
+  Tensor apart = by_kernel(table().conv2d, args);
+  args.into = &residual;
+  EXPECT_TRUE(by_kernel(table().conv2d, args).equal(apart));
+}
+
 TEST(CpuKernels, TakeTensorsOfAnyLayout) {
   Tensor x = numbers({2, 32, 8, 8}), weight = numbers({32, 32, 3, 3}, 2) / 17;
   expect_as_reference(table().conv2d, {x, weight, nullptr, 1, {1, 1, 1, 1}}, 1e-5);
