@@ -9,4 +9,9 @@ Tensor meta_tensor(const Shape& shape, const Tensor& like) {
   return at::empty(shape, at::TensorOptions().dtype(dtype).device(at::kMeta));
 }
 
+Tensor meta_bytes(size_t bytes) {
+  return at::empty({static_cast<int64_t>(bytes)},
+                   at::TensorOptions().dtype(at::kByte).device(at::kMeta));
+}
+
 }  // namespace omnirt::ops

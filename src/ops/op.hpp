@@ -30,7 +30,13 @@ struct Kernel {
   std::string name;
   std::function<bool(const Args&)> accepts;  // by shapes, dtypes and machine, never by batch
   std::function<Tensor(const Args&)> run;
+  // Bytes of tensors that run takes beside its result; empty: none. A dry forward plans with it, so
+  // that accepts must do with tensors without storage too.
+  std::function<size_t(const Args&)> temporary = {};
 };
+
+// So many bytes without storage.
+Tensor meta_bytes(size_t bytes);
 
 // An op is its argument struct with three statics: `name`, `shape` (the shape rule) and `reference`
 // (the maths, in ATen). Kernels are tried in order; the reference serves whatever none of them
@@ -67,8 +73,15 @@ class Op {
 
  private:
   static Tensor meta(const Shape& shape, const Tensor& like);
-  // What a dry forward gets: memory of its own, or that which the arguments let it take.
-  static Tensor planned(const Shape& shape, const Args& args) {
+  // What a dry forward gets: memory of its own, or that which the arguments let it take; made while
+  // the kernel's temporary lives.
+  Tensor planned(const Shape& shape, const Args& args) const {
+    Tensor temporary;
+    for (const Kernel<Args>& kernel : kernels_) {
+      if (!kernel.accepts(args)) continue;
+      if (kernel.temporary) temporary = meta_bytes(kernel.temporary(args));
+      break;
+    }
     if constexpr (requires { args.into; }) {
       if (args.into) return *args.into;
     }

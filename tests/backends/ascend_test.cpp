@@ -41,6 +41,7 @@ TEST_F(Ascend, LoadsThePlugInThatTheEnvironmentNames) {
 }
 
 TEST_F(Ascend, MovesTensorsToTheDeviceAndCountsTheirMemory) {
+  backend_.prepare({});
   backend_.reset_memory_stats();
   size_t before = backend_.memory_stats().allocated_bytes;
   Tensor x = ProbeNetwork::input(1, 8);

@@ -184,6 +184,11 @@ Tensor run_direct(const ops::Conv2d& args) {
   return call.y;
 }
 
+// What normalised() takes.
+size_t bytes_of_normalised(const ops::Conv2d& args) {
+  return args.norm ? args.x.nbytes() : 0;
+}
+
 // Few input or output channels (the picture's own, or the latents') leave little to be won and
 // much of the picture to be lost.
 constexpr int64_t least_channels_to_quantise = 16;
@@ -227,9 +232,9 @@ Tensor run_int8(const ops::Conv2d& args) {
 }  // namespace
 
 void add_convolution_kernels(ops::OpTable& table) {
-  table.conv2d.add({"cpu int8 convolution", accepts_int8, run_int8});
+  table.conv2d.add({"cpu int8 convolution", accepts_int8, run_int8, bytes_of_normalised});
   table.conv2d.add({"cpu winograd", accepts_winograd, run_winograd});
-  table.conv2d.add({"cpu direct convolution", takes, run_direct});
+  table.conv2d.add({"cpu direct convolution", takes, run_direct, bytes_of_normalised});
 }
 
 }  // namespace omnirt::cpu

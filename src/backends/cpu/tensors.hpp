@@ -7,8 +7,13 @@
 
 namespace omnirt::cpu {
 
+// On the CPU, or without storage in a dry forward.
+inline bool is_here(const Tensor& x) {
+  return x.device().is_cpu() || x.is_meta();
+}
+
 inline bool is_fp32(const Tensor& x) {
-  return x.scalar_type() == at::kFloat && x.device().is_cpu();
+  return x.scalar_type() == at::kFloat && is_here(x);
 }
 
 inline bool is_fp32_or_absent(const Tensor* x) {
@@ -18,7 +23,7 @@ inline bool is_fp32_or_absent(const Tensor* x) {
 // The types of weights that kernels read as the file stores them.
 inline bool is_stored_weight(const Tensor& weight) {
   at::ScalarType type = weight.scalar_type();
-  return weight.is_contiguous() && weight.device().is_cpu() &&
+  return weight.is_contiguous() && is_here(weight) &&
          (type == at::kFloat || type == at::kHalf || type == at::kBFloat16);
 }
 
