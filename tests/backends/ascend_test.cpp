@@ -41,7 +41,7 @@ TEST_F(Ascend, LoadsThePlugInThatTheEnvironmentNames) {
 }
 
 TEST_F(Ascend, MovesTensorsToTheDeviceAndCountsTheirMemory) {
-  backend_.prepare({});
+  ASSERT_TRUE(backend_.is_available().available);
   backend_.reset_memory_stats();
   size_t before = backend_.memory_stats().allocated_bytes;
   Tensor x = ProbeNetwork::input(1, 8);
