@@ -8,7 +8,7 @@ namespace omnirt {
 
 std::shared_ptr<WrappedComponent> Backend::wrap_module(const std::string& component,
                                                        const std::string& tag, PlanFacts facts) {
-  return std::make_shared<WrappedComponent>(*this, component, tag, std::move(facts));
+  return std::make_shared<WrappedComponent>(*this, component, tag, facts);
 }
 
 void Backend::register_override(std::string name, std::function<void(ops::OpTable&)> add) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtime/level.hpp"
@@ -40,7 +41,9 @@ class FallbackCounter {
     std::string component;
     Level level;
     FallbackKind kind;
-    auto operator<=>(const Key&) const = default;
+    bool operator<(const Key& other) const {
+      return std::tie(component, level, kind) < std::tie(other.component, other.level, other.kind);
+    }
   };
   FallbackCounter* total_;
   mutable std::mutex mutex_;

@@ -7,10 +7,7 @@ namespace omnirt {
 
 WrappedComponent::WrappedComponent(Backend& backend, std::string component, std::string tag,
                                    PlanFacts facts)
-    : backend_(backend),
-      component_(std::move(component)),
-      tag_(std::move(tag)),
-      facts_(std::move(facts)) {}
+    : backend_(backend), component_(std::move(component)), tag_(std::move(tag)), facts_(facts) {}
 
 const WrappedComponent::Outcome& WrappedComponent::at(Level level) {
   std::scoped_lock lock(mutex_);
