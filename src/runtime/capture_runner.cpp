@@ -5,7 +5,7 @@
 namespace omnirt {
 
 struct CaptureRunner::Capture {
-  Key key;
+  CallKey key;
   // The graph reads the weights where they lie, so they must not go before it does.
   std::shared_ptr<const Binding> binding;
   NamedTensors inputs;
@@ -18,14 +18,8 @@ struct CaptureRunner::Capture {
 CaptureRunner::CaptureRunner(MakeGraph make, size_t most) : make_(std::move(make)), most_(most) {}
 CaptureRunner::~CaptureRunner() = default;
 
-CaptureRunner::Key CaptureRunner::key_of(const ComponentCall& call, const NamedTensors& inputs) {
-  Shapes shapes;
-  for (const auto& [name, x] : inputs) shapes.emplace_back(name, x.sizes().vec(), x.scalar_type());
-  return {call.variant, std::move(shapes)};
-}
-
 // The capture of a key over these weights, moved to the front; a fresh one where there is none.
-CaptureRunner::Capture& CaptureRunner::entry(Key key,
+CaptureRunner::Capture& CaptureRunner::entry(CallKey key,
                                              const std::shared_ptr<const Binding>& binding) {
   auto it = std::ranges::find_if(captures_, [&](const auto& each) { return each->key == key; });
   if (it != captures_.end() && (*it)->binding == binding) {
@@ -44,7 +38,7 @@ Tensor CaptureRunner::run(Context& cx, const ComponentCall& call, const NamedTen
   // One call at a time: a graph's inputs and outputs have one place.
   std::scoped_lock lock(mutex_);
   cx.keep_constants(false);
-  Capture& known = entry(key_of(call, inputs), cx.binding());
+  Capture& known = entry(call_key(call.variant, inputs), cx.binding());
   auto keeps_state = [&] { return cx.state() && !cx.state()->empty(); };
   if (!known.warm || known.keeps_state || keeps_state()) {
     Tensor result = call.body(cx, inputs);

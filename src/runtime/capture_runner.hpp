@@ -4,11 +4,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include "runtime/component_call.hpp"
+#include "runtime/call_key.hpp"
 
 namespace omnirt {
 
@@ -38,11 +36,8 @@ class CaptureRunner final : public CallRunner {
   size_t captures() const;
 
  private:
-  using Shapes = std::vector<std::tuple<std::string, std::vector<int64_t>, at::ScalarType>>;
-  using Key = std::pair<std::string, Shapes>;
   struct Capture;
-  static Key key_of(const ComponentCall& call, const NamedTensors& inputs);
-  Capture& entry(Key key, const std::shared_ptr<const Binding>& binding);
+  Capture& entry(CallKey key, const std::shared_ptr<const Binding>& binding);
 
   MakeGraph make_;
   size_t most_;

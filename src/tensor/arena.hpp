@@ -20,13 +20,10 @@ class BlockMap {
   size_t take(size_t bytes);
   // Frees the block at `offset`; returns its bytes, rounded up to the alignment.
   size_t free(size_t offset);
-  // Bytes of the block at `offset`, as take rounded them.
-  size_t size_of(size_t offset) const { return taken_.at(offset); }
   // Bytes in blocks now, and the most so far; how far the range reaches.
   size_t live() const { return live_; }
   size_t peak() const { return peak_; }
   size_t reach() const { return reach_; }
-  void reset_peak() { peak_ = live_; }
   // The free places {offset, bytes}, in order.
   const std::map<size_t, size_t>& holes() const { return holes_; }
   // Gives up the free place at the end of the range, if there is one.

@@ -43,16 +43,6 @@ Tensor without_storage(const Tensor& x) {
 
 }  // namespace
 
-PlannedCalls::Signature PlannedCalls::signature(const ComponentCall& call) {
-  Signature signature{call.variant, {}};
-  for (const auto& [name, x] : call.inputs) {
-    signature.first += "|" + name;
-    signature.second.push_back(static_cast<int64_t>(x.scalar_type()));
-    signature.second.insert(signature.second.end(), x.sizes().begin(), x.sizes().end());
-  }
-  return signature;
-}
-
 size_t PlannedCalls::dry_forward(const ComponentCall& call) const {
   NamedTensors inputs;
   for (const auto& [name, x] : call.inputs) inputs[name] = without_storage(x);
@@ -65,7 +55,7 @@ size_t PlannedCalls::dry_forward(const ComponentCall& call) const {
 }
 
 size_t PlannedCalls::planned_peak(const ComponentCall& call) {
-  Signature key = signature(call);
+  CallKey key = call_key(call.variant, call.inputs);
   std::scoped_lock lock(mutex_);
   auto known = peaks_.find(key);
   if (known != peaks_.end()) return known->second;

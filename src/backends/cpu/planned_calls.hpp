@@ -1,9 +1,8 @@
 #pragma once
 #include <map>
 #include <mutex>
-#include <vector>
 
-#include "runtime/component_call.hpp"
+#include "runtime/call_key.hpp"
 
 namespace omnirt::cpu {
 
@@ -20,15 +19,12 @@ class PlannedCalls final : public CallRunner {
   size_t planned_peak(const ComponentCall& call) override;
 
  private:
-  // What tells calls of different work apart: the variant, and each input's name, type and shape.
-  using Signature = std::pair<std::string, std::vector<int64_t>>;
-  static Signature signature(const ComponentCall& call);
   size_t dry_forward(const ComponentCall& call) const;
 
   std::shared_ptr<const ops::OpTable> ops_;
   ComputeForm form_;
   std::mutex mutex_;
-  std::map<Signature, size_t> peaks_;
+  std::map<CallKey, size_t> peaks_;
 };
 
 }  // namespace omnirt::cpu
