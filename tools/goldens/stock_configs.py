@@ -3,7 +3,7 @@
 
   tools/goldens/stock_configs.py
 
-Reads tests/data/configs/MODEL/{unet,vae,text_encoder}/config.json and writes parameters/*.json, each
+Reads tests/data/configs/MODEL/{unet,vae,text_encoder,text_encoder_2}/config.json and writes parameters/*.json, each
 list once, and index.json, which says which config has which. Models are made without storage.
 """
 
@@ -18,14 +18,19 @@ FOLDER = common.ROOT / "tests" / "data" / "configs"
 def parameters(config):
     """{name: shape} of the network that a config describes."""
     import diffusers
-    from transformers import CLIPTextConfig, CLIPTextModel
+    import transformers
 
     with torch.device("meta"):
         if config.get("model_type") == "clip_text_model":
-            network = CLIPTextModel(CLIPTextConfig(**config))
+            kind = getattr(transformers, config["architectures"][0])
+            network = kind(transformers.CLIPTextConfig(**config))
+        elif config.get("model_type") == "t5":
+            network = transformers.T5EncoderModel(transformers.T5Config(**config))
         else:
             network = getattr(diffusers, config["_class_name"]).from_config(config)
-    return {name: list(value.shape) for name, value in sorted(network.state_dict().items())}
+    # Files hold tied embeddings once.
+    state = {k: v for k, v in network.state_dict().items() if k != "encoder.embed_tokens.weight"}
+    return {name: list(value.shape) for name, value in sorted(state.items())}
 
 
 def main():
