@@ -18,6 +18,8 @@ const char* type_name(KeyInfo::Type type) {
       return "a number";
     case KeyInfo::Type::text:
       return "a text";
+    case KeyInfo::Type::list:
+      return "a list of whole numbers";
     case KeyInfo::Type::object:
       return "an object";
   }
@@ -29,6 +31,8 @@ std::string range_text(const KeyInfo& key) {
   if (std::isinf(key.max)) return fmt::format("{} or more", key.min);
   return fmt::format("{} to {}", key.min, key.max);
 }
+
+constexpr size_t max_list = 64;
 
 bool take_integer(Json& value) {
   if (value.is_number_integer()) return true;
@@ -49,10 +53,37 @@ bool right_type(KeyInfo::Type type, Json& value) {
       return value.is_number() && std::isfinite(value.get<double>());
     case KeyInfo::Type::text:
       return value.is_string();
+    case KeyInfo::Type::list:
+      return value.is_array() && !value.empty() && value.size() <= max_list &&
+             std::ranges::all_of(value, take_integer);
     case KeyInfo::Type::object:
       return value.is_object();
   }
   return false;
+}
+
+// Unsigned values beyond int64 (a seed) compare as doubles, which is near enough for a limit.
+bool in_range(const KeyInfo& key, const Json& value) {
+  if (value.is_array())
+    return std::ranges::all_of(value, [&](const Json& item) { return in_range(key, item); });
+  if (key.type == KeyInfo::Type::object || !value.is_number()) return true;
+  double number = value.get<double>();
+  return number >= key.min && number <= key.max;
+}
+
+// A key whose values are JSON of several kinds names them as its choices: "number|list|object".
+bool right_kind(const KeyInfo& key, const Json& value) {
+  for (const std::string& kind : key.choice_list()) {
+    if (kind == "number" && value.is_number() && std::isfinite(value.get<double>())) return true;
+    if (kind == "list" && value.is_array()) return true;
+    if (kind == "object" && value.is_object()) return true;
+  }
+  return false;
+}
+
+std::string expected(const KeyInfo& key) {
+  if (key.type != KeyInfo::Type::object || !*key.choices) return type_name(key.type);
+  return fmt::format("one of {}", fmt::join(key.choice_list(), ", "));
 }
 
 }  // namespace
@@ -122,22 +153,19 @@ Json ConfigValues::to_json() const {
 
 bool check_value(const KeyInfo& key, const std::string& field, Json& value,
                  std::vector<Finding>& findings) {
-  if (!right_type(key.type, value)) {
+  bool of_kinds = key.type == KeyInfo::Type::object && *key.choices;
+  if (of_kinds ? !right_kind(key, value) : !right_type(key.type, value)) {
     std::string range = range_text(key);
     findings.push_back(
         {field, shown(value),
-         fmt::format("{} is expected{}{}", type_name(key.type), range.empty() ? "" : ", ", range),
-         ""});
+         fmt::format("{} is expected{}{}", expected(key), range.empty() ? "" : ", ", range), ""});
     return false;
   }
-  if (key.type == KeyInfo::Type::integer || key.type == KeyInfo::Type::number) {
-    // Unsigned values beyond int64 (a seed) compare as doubles, which is near enough for a limit.
-    double number = value.get<double>();
-    if (number < key.min || number > key.max) {
-      findings.push_back({field, shown(value), "out of range", "give " + range_text(key)});
-      return false;
-    }
+  if (!in_range(key, value)) {
+    findings.push_back({field, shown(value), "out of range", "give " + range_text(key)});
+    return false;
   }
+  if (of_kinds) return true;
   auto choices = key.choice_list();
   if (!choices.empty() && std::ranges::find(choices, value.get<std::string>()) == choices.end()) {
     findings.push_back({field, shown(value), "not one of the known values",

@@ -15,7 +15,7 @@ namespace omnirt {
 // A config key, declared once; the CLI flag, the readers, the checks, the documentation and the
 // origin in the report are derived from it.
 struct KeyInfo {
-  enum class Type { boolean, integer, number, text, object };
+  enum class Type { boolean, integer, number, text, list, object };
   using Fallback = std::variant<std::monostate, bool, int64_t, double, const char*>;
 
   const char* name;
@@ -44,6 +44,7 @@ constexpr KeyInfo::Type key_type() {
   if constexpr (std::is_same_v<T, int64_t>) return KeyInfo::Type::integer;
   if constexpr (std::is_same_v<T, double>) return KeyInfo::Type::number;
   if constexpr (std::is_same_v<T, std::string>) return KeyInfo::Type::text;
+  if constexpr (std::is_same_v<T, std::vector<int64_t>>) return KeyInfo::Type::list;
   return KeyInfo::Type::object;
 }
 
@@ -89,9 +90,9 @@ class ConfigValues {
   std::map<std::string, ConfigValue> values_;
 };
 
-// Checks one value against its key: type, finite, range, choices. Adds a finding naming `field` and
-// returns false when it does not fit; on success `value` is in the key's own type (2.0 for an
-// integer becomes 2).
+// Checks one value against its key: type, finite, range (of a list: of each of its numbers),
+// choices. Adds a finding naming `field` and returns false when it does not fit; on success `value`
+// is in the key's own type (2.0 for an integer becomes 2).
 bool check_value(const KeyInfo& key, const std::string& field, Json& value,
                  std::vector<Finding>& findings);
 

@@ -24,8 +24,12 @@ Json render(const MemoryReport& m) {
 }
 
 Json render(const ArtifactReport& a) {
-  return {{"path", a.path},     {"kind", a.kind}, {"mime", a.mime},    {"width", a.width},
-          {"height", a.height}, {"seed", a.seed}, {"prompt", a.prompt}};
+  Json json{{"path", a.path},     {"kind", a.kind}, {"mime", a.mime},    {"width", a.width},
+            {"height", a.height}, {"seed", a.seed}, {"prompt", a.prompt}};
+  if (a.kind != "video") return json;
+  json["frames"] = a.frames;
+  json["fps"] = a.fps;
+  return json;
 }
 
 Json render(const TimelineReport& entry) {
@@ -64,6 +68,10 @@ Json render(const PlacementReport& p) {
           {"stored_dtype", p.stored_dtype}};
 }
 
+Json render(const AdapterReport& a) {
+  return to_json(a);
+}
+
 Json render(const Finding& f) {
   return to_json(f);
 }
@@ -77,6 +85,12 @@ Json list(const std::vector<T>& items) {
 
 }  // namespace
 
+Json to_json(const AdapterReport& a) {
+  return {{"path", a.path},     {"kind", a.kind},     {"layout", a.layout}, {"mode", a.mode},
+          {"scale", a.scale},   {"scales", a.scales}, {"ranks", a.ranks},   {"alphas", a.alphas},
+          {"layers", a.layers}, {"tokens", a.tokens}};
+}
+
 Json to_json(const Finding& f) {
   return {{"field", f.field}, {"value", f.value}, {"message", f.message}, {"way_out", f.way_out}};
 }
@@ -87,9 +101,13 @@ Json RunReport::to_json() const {
                {"task", task},
                {"model", model},
                {"model_path", model_path},
+               {"single_file", single_file},
                {"backend", backend},
                {"backends_passed_over", list(backends_passed_over)},
                {"workflow", workflow},
+               {"components_loaded", components_loaded},
+               {"resumed_from", resumed_from.empty() ? Json() : Json(resumed_from)},
+               {"state", state.empty() ? Json() : Json(state)},
                {"timings", render(timings)},
                {"denoise_steps_ms", denoise_steps_ms},
                {"first_step_ms", nullptr},
@@ -101,9 +119,11 @@ Json RunReport::to_json() const {
                {"inputs_resolved", inputs_resolved},
                {"config_resolved", config_resolved.to_json()},
                {"artifacts", list(artifacts)},
+               {"previews", previews},
                {"latent_stats", nullptr},
                {"step_cache", nullptr},
                {"device_placement", list(device_placement)},
+               {"adapters", list(adapters)},
                {"warnings", list(warnings)},
                {"error", nullptr}};
   if (!profile.empty()) json["profile"] = list(profile);

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,7 +48,9 @@ struct ArtifactReport {
   int64_t width = 0;
   int64_t height = 0;
   uint64_t seed = 0;
-  std::string prompt;
+  std::string prompt{};
+  int64_t frames = 0;  // of a video
+  double fps = 0;
 };
 
 struct AttemptReport {
@@ -94,6 +97,20 @@ struct PlacementReport {
   std::string stored_dtype;  // as the file has it
 };
 
+// What one adapter of a run did.
+struct AdapterReport {
+  std::string path;
+  std::string kind;  // "lora", "loha", "lokr", "dora", "diff", "textual_inversion"; several with +
+  std::string layout;  // "kohya", "diffusers", "peft", "cloneofsimo", "a1111"
+  std::string mode;    // "merged" or "beside"
+  double scale = 1;
+  Json scales = Json::object();           // of components and blocks, where given
+  std::vector<int64_t> ranks;             // that occur, ascending
+  std::vector<double> alphas;             // that occur, ascending; a layer without one has its rank
+  std::map<std::string, int64_t> layers;  // how many of each component it changed
+  std::vector<std::string> tokens;        // that it added
+};
+
 struct LatentStats {
   double mean = 0, std = 0, p50 = 0, p95 = 0;
 };
@@ -110,9 +127,16 @@ struct RunReport {
   std::string task;
   std::string model;
   std::string model_path;
+  // Of a model that is one file: what it was recognised as, what was decided and how; else null.
+  Json single_file;
   std::string backend;
   std::vector<PassedOverReport> backends_passed_over;
   std::string workflow;  // names of the blocks that ran, in order, joined by " > "
+  std::vector<std::string> components_loaded;  // those that these blocks use
+  // Of a run that was cut: the state it carried on from, and the one it left; "" where not.
+  std::string resumed_from;
+  std::string state;
+  std::vector<std::string> previews;  // files, in the order of writing
   StageTimings timings;
   std::vector<double> denoise_steps_ms;
   std::optional<double> first_step_ms;  // from begun_ms to the beginning of the first step
@@ -128,6 +152,7 @@ struct RunReport {
   std::optional<LatentStats> latent_stats;
   std::optional<StepCacheReport> step_cache;
   std::vector<PlacementReport> device_placement;
+  std::vector<AdapterReport> adapters;
   std::vector<Finding> warnings;
   std::optional<ErrorReport> error;
   double begun_ms = 0;  // now_ms() at the start of the process or the request; not written
@@ -136,5 +161,6 @@ struct RunReport {
 };
 
 Json to_json(const Finding& finding);
+Json to_json(const AdapterReport& adapter);
 
 }  // namespace omnirt

@@ -19,9 +19,13 @@ Tensor Attention::reference(const Attention& args) {
     key = key.to(at::kFloat);
     value = value.to(at::kFloat);
   }
+  std::optional<Tensor> bias;
+  if (args.bias) {
+    bias = args.bias->to(query.scalar_type()).expand({-1, -1, query.size(1), key.size(1)});
+  }
   Tensor y = at::scaled_dot_product_attention(
       split_heads(query, args.heads), split_heads(key, args.heads), split_heads(value, args.heads),
-      {}, 0.0, args.causal, args.scale);
+      bias, 0.0, args.causal, args.scale);
   return y.transpose(1, 2).reshape(args.x.sizes()).to(args.x.scalar_type());
 }
 

@@ -15,6 +15,9 @@ struct Attention {
   bool causal = false;
   // Scores and softmax in fp32 whatever the dtype, as SD2.x checkpoints ask by upcast_attention.
   bool upcast = false;
+  // Added to the scores before the softmax, {B or 1, heads or 1, Tq or 1, Tk}: masks (-infinity
+  // keeps a query from a key), relative positions. Null: nothing.
+  const Tensor* bias = nullptr;
   static Shape shape(const Attention& args) { return args.x.sizes().vec(); }
   static Tensor reference(const Attention& args);
 };

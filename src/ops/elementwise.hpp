@@ -22,8 +22,8 @@ struct Concat {
   static Tensor reference(const Concat& args);
 };
 
-// y = x * (1 + scale) + shift, {B, C, H, W} with {B, C, 1, 1}: the scale_shift form of time
-// embeddings.
+// y = x * (1 + scale) + shift, both broadcast against x: {B, C, H, W} with {B, C, 1, 1} in the
+// scale_shift form of time embeddings, {B, T, D} with {B, 1, D} in adaptive layer norms.
 struct Modulate {
   static constexpr const char* name = "modulate";
   const Tensor& x;
@@ -31,6 +31,17 @@ struct Modulate {
   const Tensor& shift;
   static Shape shape(const Modulate& args) { return args.x.sizes().vec(); }
   static Tensor reference(const Modulate& args);
+};
+
+// y = x * gate + residual; `gate` broadcasts against x ({B, 1, D} against {B, T, D}), residual as
+// x.
+struct Gate {
+  static constexpr const char* name = "gate";
+  const Tensor& x;
+  const Tensor& gate;
+  const Tensor* residual = nullptr;
+  static Shape shape(const Gate& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const Gate& args);
 };
 
 // Mean over non-overlapping windows of `size` x `size`; {B, C, H, W} -> {B, C, H / size, W / size}.
@@ -52,6 +63,16 @@ struct UpsampleNearest {
     return {args.x.size(0), args.x.size(1), args.height, args.width};
   }
   static Tensor reference(const UpsampleNearest& args);
+};
+
+// y = x * scale, a factor for each row: x {B, ...}, scale {R} of the same type; where B is a
+// multiple of R, each factor serves B / R rows that stand together.
+struct ScaleRows {
+  static constexpr const char* name = "scale_rows";
+  const Tensor& x;
+  const Tensor& scale;
+  static Shape shape(const ScaleRows& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const ScaleRows& args);
 };
 
 // y = tanh(x / bound) * bound: how tiny autoencoders hold their latents (github madebyollin/taesd).

@@ -2,6 +2,9 @@
 
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/square.h>
 
 namespace omnirt::ops {
 namespace {
@@ -19,6 +22,12 @@ Tensor GroupNorm::reference(const GroupNorm& args) {
 
 Tensor LayerNorm::reference(const LayerNorm& args) {
   return at::layer_norm(args.x, {args.x.size(-1)}, maybe(args.weight), maybe(args.bias), args.eps);
+}
+
+Tensor RmsNorm::reference(const RmsNorm& args) {
+  Tensor x = args.x.to(at::kFloat);
+  Tensor scale = at::rsqrt(at::mean(at::square(x), {-1}, /*keepdim=*/true).add_(args.eps));
+  return (x * scale).to(args.x.scalar_type()) * args.weight;
 }
 
 }  // namespace omnirt::ops

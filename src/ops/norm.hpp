@@ -29,4 +29,16 @@ struct LayerNorm {
   static Tensor reference(const LayerNorm& args);
 };
 
+// y = x / sqrt(mean(x^2) + eps) * weight over the last dimension, the mean in fp32 whatever the
+// dtype (Zhang & Sennrich 2019, arXiv 1910.07467; transformers T5LayerNorm). x {..., D}, weight
+// {D}.
+struct RmsNorm {
+  static constexpr const char* name = "rms_norm";
+  const Tensor& x;
+  const Tensor& weight;
+  double eps;
+  static Shape shape(const RmsNorm& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const RmsNorm& args);
+};
+
 }  // namespace omnirt::ops

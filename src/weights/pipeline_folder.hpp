@@ -1,11 +1,19 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/json.hpp"
 
 namespace omnirt {
+
+// Where an original checkpoint of one file holds a component.
+struct OriginalPart {
+  std::filesystem::path file;
+  std::string prefix;  // "model.diffusion_model."
+  std::string layout;  // one of the network's original layouts: "ldm"
+};
 
 // One component as a pipeline folder lists it.
 struct ComponentFolder {
@@ -15,6 +23,8 @@ struct ComponentFolder {
   std::filesystem::path folder;  // where its files are
   std::filesystem::path config_file;
   Json config = Json::object();
+  // Of a checkpoint of one file: `folder` is that file, the config is told from names and shapes.
+  std::optional<OriginalPart> original{};
 };
 
 // A folder as diffusers' save_pretrained writes it: model_index.json and a folder a component.

@@ -34,6 +34,19 @@ TEST(CheckValue, TakesAWholeNumberWrittenAsAFraction) {
   EXPECT_TRUE(value.is_number_integer());
 }
 
+TEST(CheckValue, LooksAtEachNumberOfAList) {
+  constexpr Key<std::vector<int64_t>> size{"size", std::monostate{}, {1, 64}, "size", "help"};
+  std::vector<Finding> findings;
+  Json value = Json::array({4.0, 8});
+  ASSERT_TRUE(check_value(size, "x", value, findings));
+  EXPECT_EQ(value, Json::array({4, 8}));
+  EXPECT_TRUE(value[0].is_number_integer());
+  EXPECT_THAT(refusal(size, Json::array({8, 65})), ::testing::HasSubstr("1 to 64"));
+  EXPECT_THAT(refusal(size, Json::array({8, 1.5})), ::testing::HasSubstr("list of whole numbers"));
+  EXPECT_NE(refusal(size, Json::array()), "");
+  EXPECT_NE(refusal(size, 8), "");
+}
+
 TEST(ConfigValues, RememberWhereEachValueCameFrom) {
   ConfigValues values;
   EXPECT_FALSE(values.maybe(steps));

@@ -1,0 +1,40 @@
+#pragma once
+#include "ops/op.hpp"
+
+namespace omnirt::ops {
+
+// Adds to each token of a picture where it lies, as sines and cosines of its row and column
+// (Dosovitskiy et al. 2020, arXiv 2010.11929; diffusers embeddings.get_2d_sincos_pos_embed).
+// x {B, height * width, D}, row by row; D a multiple of 4. The first half of a token's D values
+// tells its column, the second its row. Positions run over 0..base_size whatever the picture's
+// size, so that a network meets at every size the positions that it was trained on;
+// interpolation_scale divides them.
+struct AddPositions {
+  static constexpr const char* name = "add_positions";
+  const Tensor& x;
+  int64_t height;
+  int64_t width;
+  int64_t base_size;
+  double interpolation_scale;
+  static Shape shape(const AddPositions& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const AddPositions& args);
+};
+
+// What is added to attention scores for how far apart two tokens of a text are (Raffel et al. 2019,
+// arXiv 1910.10683; transformers modeling_t5.T5Attention.compute_bias, both directions). x
+// {buckets, heads}: half of the buckets serve keys before the query and half those behind it; near
+// distances have buckets of their own, farther ones share them by logarithm up to max_distance. y
+// {B or 1, heads, length, length} in `dtype`; where `mask` {B, length} is 0 the key is kept from
+// all queries.
+struct RelativePositionBias {
+  static constexpr const char* name = "relative_position_bias";
+  const Tensor& x;
+  int64_t length;
+  int64_t max_distance;
+  at::ScalarType dtype;
+  const Tensor* mask = nullptr;
+  static Shape shape(const RelativePositionBias& args);
+  static Tensor reference(const RelativePositionBias& args);
+};
+
+}  // namespace omnirt::ops

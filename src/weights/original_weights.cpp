@@ -1,0 +1,208 @@
+#include "weights/original_weights.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/ensure.hpp"
+
+namespace omnirt {
+namespace {
+
+using nn::Form;
+using nn::OriginalPlace;
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+// The transpose of a matrix {rows, columns} of elements of `width` bytes.
+std::vector<std::byte> transposed(std::span<const std::byte> from, size_t rows, size_t columns,
+                                  size_t width) {
+  std::vector<std::byte> to(from.size());
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c)
+      std::memcpy(&to[(c * rows + r) * width], &from[(r * columns + c) * width], width);
+  }
+  return to;
+}
+
+std::vector<std::byte> transposed(const std::byte* data, size_t bytes, io::Dtype dtype,
+                                  const std::vector<int64_t>& shape) {
+  return transposed({data, bytes}, static_cast<size_t>(shape[0]), static_cast<size_t>(shape[1]),
+                    io::dtype_bits(dtype) / 8);
+}
+
+// Collects what does not fit between a file and a network, so that all of it is told at once.
+class Reader {
+ public:
+  Reader(const io::TensorFiles& files, const nn::OriginalLayout& layout, std::string prefix,
+         std::string component)
+      : files_(files),
+        layout_(layout),
+        prefix_(std::move(prefix)),
+        component_(std::move(component)) {}
+
+  void take(const Param& param) {
+    auto place = nn::original_place(layout_, param);
+    if (!place) {
+      find(param.name, "", fmt::format("has no place in the layout '{}'", layout_.name));
+      return;
+    }
+    taken_.insert(prefix_ + place->name);
+    auto tensor = files_.find(prefix_ + place->name);
+    if (!tensor) {
+      find(place->name, "", "missing; " + shape_text(place->shape) + " is expected");
+      return;
+    }
+    const std::vector<int64_t>& shape = tensor->entry->shape;
+    // Some files hold these matrices as such.
+    bool matrix = place->form == Form::conv1x1 && shape == param.shape;
+    if (shape != place->shape && !matrix) {
+      find(place->name, shape_text(shape),
+           "mis-shaped: " + shape_text(place->shape) + " is expected");
+      return;
+    }
+    store_->add(param.name, weight_of(*tensor, param, *place));
+  }
+
+  std::shared_ptr<const WeightStore> finish() {
+    for (const std::string& name : files_.names()) {
+      if (!name.starts_with(prefix_) || taken_.contains(name)) continue;
+      std::string own = name.substr(prefix_.size());
+      if (!is_leftover(layout_, own)) {
+        find(own, shape_text(files_.find(name)->entry->shape),
+             "unexpected: the network that the names and shapes tell of has no such parameter");
+      }
+    }
+    if (!findings_.empty()) throw WeightMismatch(std::move(findings_));
+    return store_;
+  }
+
+ private:
+  void find(const std::string& name, std::string value, std::string message) {
+    findings_.push_back(
+        {component_ + ": " + prefix_ + name, std::move(value), std::move(message), ""});
+  }
+
+  static Weight weight_of(const io::FoundTensor& tensor, const Param& param,
+                          const OriginalPlace& place) {
+    const io::TensorEntry& entry = *tensor.entry;
+    auto owner = tensor.file->owner();
+    size_t bytes = entry.bytes / (place.form == Form::rows ? place.parts : 1);
+    size_t skip = place.form == Form::rows ? place.part * bytes : 0;
+    Weight weight{entry.name,
+                  entry.dtype,
+                  param.shape,
+                  tensor.data().data() + skip,
+                  bytes,
+                  owner,
+                  [owner, offset = entry.offset + skip, bytes] { owner->release(offset, bytes); }};
+    if (place.form != Form::transposed) return weight;
+    auto copy = std::make_shared<const std::vector<std::byte>>(
+        transposed(weight.data, bytes, entry.dtype, entry.shape));
+    weight.data = copy->data();
+    weight.owner = copy;
+    weight.release = nullptr;
+    return weight;
+  }
+
+  const io::TensorFiles& files_;
+  const nn::OriginalLayout& layout_;
+  std::string prefix_, component_;
+  std::shared_ptr<WeightStore> store_ = std::make_shared<WeightStore>();
+  std::set<std::string> taken_;
+  std::vector<Finding> findings_;
+};
+
+using Part = std::pair<OriginalPlace, std::shared_ptr<const Weight>>;
+
+io::TensorSource source_of(const std::string& name, const std::vector<Part>& parts) {
+  auto produce = [parts](const io::TensorSource::Emit& emit) {
+    for (const auto& [place, weight] : parts) {
+      if (place.form == Form::transposed)
+        emit(transposed(weight->data, weight->bytes, weight->dtype, weight->shape));
+      else
+        emit({weight->data, weight->bytes});
+      if (weight->release) weight->release();
+    }
+  };
+  return {name, parts[0].second->dtype, parts[0].first.shape, produce};
+}
+
+// A stacked tensor has one type and all its parts.
+void check_parts(const std::string& name, const std::vector<Part>& parts) {
+  bool one_type = std::ranges::all_of(
+      parts, [&](const Part& part) { return part.second->dtype == parts[0].second->dtype; });
+  ensure(parts.size() == parts[0].first.parts, "{}: {} of {} parts", name, parts.size(),
+         parts[0].first.parts);
+  if (!one_type) {
+    throw Unsupported({name, "",
+                       "its parts are stored in different types, and the original has "
+                       "them in one tensor",
+                       "store them in one type first"});
+  }
+}
+
+}  // namespace
+
+bool is_leftover(const nn::OriginalLayout& layout, const std::string& name) {
+  return std::ranges::any_of(layout.leftovers, [&](const std::string& start) {
+    return name.starts_with(start) && (name.size() == start.size() || name[start.size()] == '.');
+  });
+}
+
+nn::OriginalLayout original_layout(const nn::Network& network, const std::string& name) {
+  for (nn::OriginalLayout& layout : network.original_layouts()) {
+    if (layout.name == name) return std::move(layout);
+  }
+  throw Unsupported({network.class_name(), name, "the network has no such original layout", ""});
+}
+
+std::shared_ptr<const WeightStore> open_original_weights(const io::TensorFiles& files,
+                                                         const nn::Network& network,
+                                                         const nn::OriginalLayout& layout,
+                                                         const std::string& prefix,
+                                                         const std::string& component) {
+  Reader reader(files, layout, prefix, component);
+  for (const Param* param : network.params()) reader.take(*param);
+  return reader.finish();
+}
+
+std::vector<io::TensorSource> original_tensors(const WeightStore& store, const nn::Network& network,
+                                               const nn::OriginalLayout& layout,
+                                               const std::string& prefix) {
+  std::map<std::string, std::vector<Part>> tensors;
+  std::vector<Finding> findings;
+  for (const Param* param : network.params()) {
+    auto place = nn::original_place(layout, *param);
+    if (place) {
+      tensors[prefix + place->name].emplace_back(*place, store.all().at(param->name));
+    } else {
+      findings.push_back({param->name, "",
+                          fmt::format("has no place in the original layout '{}'", layout.name),
+                          ""});
+    }
+  }
+  if (!findings.empty()) throw Unsupported(std::move(findings));
+  std::vector<io::TensorSource> sources;
+  for (auto& [name, parts] : tensors) {
+    std::ranges::sort(parts, {}, [](const Part& part) { return part.first.part; });
+    check_parts(name, parts);
+    sources.push_back(source_of(name, parts));
+  }
+  return sources;
+}
+
+io::TensorSource tensor_source(const std::string& name, std::shared_ptr<const Weight> weight) {
+  auto produce = [weight](const io::TensorSource::Emit& emit) {
+    emit({weight->data, weight->bytes});
+    if (weight->release) weight->release();
+  };
+  return {name, weight->dtype, weight->shape, produce};
+}
+
+}  // namespace omnirt
