@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "nn/network.hpp"
@@ -13,9 +14,15 @@ namespace omnirt::nn {
 struct NetworkInput {
   std::string name;
   bool required = true;
+  bool list = false;  // given as "name.0", "name.1", ...
 };
 
 using omnirt::NamedTensors;
+
+// The name of one tensor of an input that is a list.
+inline std::string list_input(const std::string& name, size_t i) {
+  return name + "." + std::to_string(i);
+}
 
 // A network that predicts what a sampling loop removes from its latents: the same interface for
 // every architecture, with inputs by name. Its input struct names its fields in one
@@ -53,6 +60,9 @@ struct InputNames {
   void operator()(const char* name, const std::optional<Tensor>&) {
     names.push_back({name, false});
   }
+  void operator()(const char* name, const std::vector<Tensor>&) {
+    names.push_back({name, false, true});
+  }
 };
 
 struct InputFiller {
@@ -69,6 +79,14 @@ struct InputFiller {
     if (it == from.end()) return;
     member = it->second;
     ++taken;
+  }
+  void operator()(const char* name, std::vector<Tensor>& member) {
+    while (true) {
+      auto it = from.find(list_input(name, member.size()));
+      if (it == from.end()) return;
+      member.push_back(it->second);
+      ++taken;
+    }
   }
 };
 

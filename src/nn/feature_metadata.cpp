@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "nn/denoiser_network.hpp"
+
 namespace omnirt::nn {
 namespace {
 
@@ -13,6 +15,37 @@ std::vector<std::string> present(const std::vector<std::string>& wanted,
     return std::ranges::binary_search(classes, name);
   });
   return found;
+}
+
+std::vector<std::string> layout_names(const Network& network) {
+  std::vector<std::string> names;
+  for (const OriginalLayout& layout : network.original_layouts()) names.push_back(layout.name);
+  return names;
+}
+
+std::vector<std::string> adapter_layouts(const Network& network) {
+  AdapterNames names = network.adapter_names();
+  bool declared = !names.prefixes.empty() || !names.old_names.empty() ||
+                  !names.numbered_classes.empty() || !names.token_table.empty();
+  if (!declared) return {};
+  std::vector<std::string> layouts{"diffusers", "peft", "kohya"};
+  if (!network.original_layouts().empty()) layouts.emplace_back("original");
+  if (!names.numbered_classes.empty()) layouts.emplace_back("cloneofsimo");
+  if (!names.token_table.empty()) layouts.emplace_back("textual_inversion");
+  return layouts;
+}
+
+bool takes_image_prompts(const Network& network) {
+  const auto* denoiser = dynamic_cast<const DenoiserNetwork*>(&network);
+  if (!denoiser) return false;
+  std::vector<NetworkInput> inputs = denoiser->inputs();
+  return std::ranges::any_of(
+      inputs, [](const NetworkInput& input) { return input.name.starts_with("ip_adapter_keys"); });
+}
+
+bool has_cache_branches(const Network& network) {
+  const auto* denoiser = dynamic_cast<const DenoiserNetwork*>(&network);
+  return denoiser && denoiser->cache_branches() > 0;
 }
 
 }  // namespace
@@ -29,9 +62,11 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
   std::vector<std::string> classes = module_classes(network);
   return Metadata({
       {"_supports_gradient_checkpointing", false,
-       "Recomputing activations in training. This runtime runs inference only."},
+       "Recomputing activations in training. This runtime runs inference only: there is nothing to "
+       "set."},
       {"_supports_group_offloading", false,
-       "Moving groups of modules to the device as they are needed. Off until a plan can do so."},
+       "Moving groups of modules to the device as they are needed. Off until a plan can do so; "
+       "components are released whole (config.release_components)."},
       {"_no_split_modules", present(features.no_split_modules, classes),
        "Modules that stay on one device as a whole. Set NetworkFeatures::no_split_modules."},
       {"_skip_layerwise_casting_patterns", features.skip_layerwise_casting_patterns,
@@ -40,14 +75,30 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
       {"_repeated_blocks", present(features.repeated_blocks, classes),
        "Blocks that repeat, each run through Context::segment. Set "
        "NetworkFeatures::repeated_blocks."},
-      {"_cp_plan", false, "Splitting a sequence over devices. There is no plan for this class."},
-      {"_weight_mapping", features.weight_mapping,
-       "Original layouts that can be read. Set NetworkFeatures::weight_mapping."},
-      {"_lora", features.lora, "Adapter layouts that can be read. Set NetworkFeatures::lora."},
-      {"_supports_cache", features.cache,
-       "Reusing features between steps (--cache deep). Set NetworkFeatures::cache."},
-      {"_supports_ip_adapter", false, "Image prompts. Off for this class."},
+      {"_cp_plan", false,
+       "Splitting a sequence over devices. There is no plan for this class, and none can be set "
+       "yet."},
+      {"_weight_mapping", layout_names(network),
+       "Original layouts of one file that are read and written. Add one to "
+       "Network::original_layouts."},
+      {"_lora", adapter_layouts(network),
+       "Layouts of adapter files that can be read. Say how files name its layers in "
+       "Network::adapter_names."},
+      {"_supports_cache", has_cache_branches(network),
+       "Reusing features between steps (config.cache deep). Override "
+       "DenoiserNetwork::cache_branches and run the deep part as a shared_segment."},
+      {"_supports_ip_adapter", takes_image_prompts(network),
+       "Image prompts (components.ip_adapter). Add ip_adapter_keys, values and masks to the "
+       "network's inputs."},
   });
+}
+
+std::string shown_value(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : value.dump();
+  std::string text;
+  for (const Json& item : value) text += (text.empty() ? "" : ", ") + shown_value(item);
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace omnirt::nn

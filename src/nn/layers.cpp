@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "nn/beside.hpp"
+
 namespace omnirt::nn {
 
 Linear::Linear(Module* parent, const std::string& name, int64_t in, int64_t out, bool with_bias)
@@ -14,8 +16,9 @@ Linear::Linear(Module* parent, const std::string& name, int64_t in, int64_t out,
 
 Tensor Linear::forward(Context& cx, const Tensor& x, ops::Activation activation,
                        const Tensor* residual) const {
-  return cx.ops().linear(cx,
-                         {x, cx[weight], cx.maybe(bias), activation, residual, cx.packing(weight)});
+  Tensor beside = beside_linear(cx, weight, x, residual);
+  return cx.ops().linear(cx, {x, cx[weight], cx.maybe(bias), activation,
+                              beside.defined() ? &beside : residual, cx.packing(weight)});
 }
 
 Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
@@ -31,18 +34,24 @@ Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
 Tensor Conv2d::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogue) const {
   std::optional<ops::InputNorm> norm;
   if (epilogue.norm) norm = epilogue.norm->spec(cx, epilogue.norm_activation);
-  return cx.ops().conv2d(cx, {.x = x,
-                              .weight = cx[weight],
-                              .bias = cx.maybe(bias),
-                              .stride = options_.stride,
-                              .padding = options_.padding,
-                              .activation = epilogue.activation,
-                              .residual = epilogue.residual,
-                              .upsample_to = epilogue.upsample_to,
-                              .sample_bias = epilogue.sample_bias,
-                              .norm = norm ? &*norm : nullptr,
-                              .into = epilogue.into,
-                              .pack = cx.packing(weight)});
+  ops::Conv2d args{.x = x,
+                   .weight = cx[weight],
+                   .bias = cx.maybe(bias),
+                   .stride = options_.stride,
+                   .padding = options_.padding,
+                   .activation = epilogue.activation,
+                   .residual = epilogue.residual,
+                   .upsample_to = epilogue.upsample_to,
+                   .sample_bias = epilogue.sample_bias,
+                   .norm = norm ? &*norm : nullptr,
+                   .into = epilogue.into,
+                   .pack = cx.packing(weight)};
+  Tensor beside = beside_conv2d(cx, weight, args);
+  if (beside.defined()) {
+    args.residual = &beside;
+    args.into = nullptr;
+  }
+  return cx.ops().conv2d(cx, args);
 }
 
 GroupNorm::GroupNorm(Module* parent, const std::string& name, int64_t groups, int64_t channels,
@@ -60,14 +69,26 @@ Tensor GroupNorm::forward(Context& cx, const Tensor& x, ops::Activation activati
   return cx.ops().group_norm(cx, {x, &cx[weight], &cx[bias], groups_, eps_, activation});
 }
 
-LayerNorm::LayerNorm(Module* parent, const std::string& name, int64_t dim, double eps)
-    : Module(parent, name), weight(param("weight", {dim})), bias(param("bias", {dim})), eps_(eps) {
+LayerNorm::LayerNorm(Module* parent, const std::string& name, int64_t dim, double eps, bool affine)
+    : Module(parent, name),
+      weight(param("weight", {dim}, affine)),
+      bias(param("bias", {dim}, affine)),
+      eps_(eps) {
   own(weight);
   own(bias);
 }
 
 Tensor LayerNorm::forward(Context& cx, const Tensor& x) const {
-  return cx.ops().layer_norm(cx, {x, &cx[weight], &cx[bias], eps_});
+  return cx.ops().layer_norm(cx, {x, cx.maybe(weight), cx.maybe(bias), eps_});
+}
+
+RmsNorm::RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps)
+    : Module(parent, name), weight(param("weight", {dim})), eps_(eps) {
+  own(weight);
+}
+
+Tensor RmsNorm::forward(Context& cx, const Tensor& x) const {
+  return cx.ops().rms_norm(cx, {x, cx[weight], eps_});
 }
 
 Embedding::Embedding(Module* parent, const std::string& name, int64_t entries, int64_t dim)

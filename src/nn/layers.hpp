@@ -73,13 +73,25 @@ class Conv2d final : public Module {
 
 inline constexpr Conv2dOptions conv1x1{1, 1, {0, 0, 0, 0}, true};
 
-// weight {D}, bias {D}; x {..., D}.
+// weight {D}, bias {D}, neither where `affine` is false; x {..., D}.
 class LayerNorm final : public Module {
  public:
-  LayerNorm(Module* parent, const std::string& name, int64_t dim, double eps);
+  LayerNorm(Module* parent, const std::string& name, int64_t dim, double eps, bool affine = true);
   Tensor forward(Context& cx, const Tensor& x) const;
 
   Param weight, bias;
+
+ private:
+  double eps_;
+};
+
+// weight {D}; x {..., D}.
+class RmsNorm final : public Module {
+ public:
+  RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps);
+  Tensor forward(Context& cx, const Tensor& x) const;
+
+  Param weight;
 
  private:
   double eps_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/site_plan.hpp"
 #include "runtime/context.hpp"
 
 namespace omnirt::nn {
@@ -24,6 +25,8 @@ class Module {
   const std::string& path() const { return path_; }
   // As the checkpoint's authors call the class ("ResnetBlock2D"); "" for plain layers and lists.
   virtual const char* class_name() const { return ""; }
+  // What a site plan can change here; most modules have nothing.
+  virtual SiteKind site_kind() const { return SiteKind::none; }
   const std::vector<Module*>& children() const { return children_; }
   // This module and all below, in order of construction.
   void visit(const std::function<void(const Module&)>& visitor) const;

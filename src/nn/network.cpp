@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "nn/feature_metadata.hpp"
 
 namespace omnirt::nn {
 
@@ -33,7 +34,7 @@ std::vector<Json> Metadata::values() const {
 std::string Metadata::describe(const std::string& title, bool verbose) const {
   std::string text = title + "\n";
   for (const Row& row : rows_) {
-    text += fmt::format("  {:<36} {}\n", row.key, row.value.dump());
+    text += fmt::format("  {:<36} {}\n", row.key, shown_value(row.value));
     if (verbose) text += fmt::format("      {}\n", row.what);
   }
   return text;

@@ -1,11 +1,13 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
 #include "nn/module.hpp"
+#include "nn/original_layout.hpp"
 
 namespace omnirt::nn {
 
@@ -49,12 +51,35 @@ struct WeightMap {
       ignored;  // names that files hold and inference does not need (buffers); exact
 };
 
+// How adapter files name a network's layers, beside the network's own names and those of its
+// original layouts.
+struct AdapterNames {
+  std::vector<std::string> prefixes{};  // that files put before a name or leave away: "text_model."
+  // A layer's name, and another one that old files have in its place: {"q_proj", "to_q"}.
+  std::vector<std::pair<std::string, std::string>> old_names{};
+  // Files that number layers instead of naming them count those below modules of some classes,
+  // which they may name; in the order of torch's members, which `member_order` gives by class where
+  // it is not the topology's.
+  struct NumberedClass {
+    std::string theirs;  // as files name it
+    std::string ours;
+    bool by_default = true;  // where a file names none
+  };
+  std::vector<NumberedClass> numbered_classes{};
+  std::map<std::string, std::vector<std::string>> member_order{};
+  // The parameter that holds a vector for each token; "": tokens cannot be added.
+  std::string token_table{};
+};
+
 // The root of a network's tree: a self-contained class built from its config.json.
 class Network : public Module {
  public:
   const char* class_name() const override = 0;  // "UNet2DConditionModel"
   virtual Metadata metadata() const = 0;
   virtual WeightMap weight_map() const { return {}; }
+  // How original checkpoints, of one file, hold this network; empty where there are none.
+  virtual std::vector<OriginalLayout> original_layouts() const { return {}; }
+  virtual AdapterNames adapter_names() const { return {}; }
   const Json& config() const { return config_; }
 
  protected:

@@ -22,27 +22,79 @@ constexpr size_t most_packed_share = 16;
 Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form,
                  Place place)
     : form_(form), place_(std::move(place)) {
-  budget_.policy = form.pack;
-  budget_.quantization = form.quantization;
   size_t stored = 0;
   for (auto& weight : weights) {
     stored += weight->bytes;
     slots_.emplace_back(std::move(weight), budget_);
   }
+  set_budget(stored);
+}
+
+Binding::Binding(std::shared_ptr<const Binding> base, std::shared_ptr<const Overlay> overlay)
+    : form_(base->form_),
+      place_(base->place_),
+      base_(std::move(base)),
+      overlay_(std::move(overlay)) {
+  size_t stored = 0;
+  for (const auto& [index, change] : overlay_->changed) {
+    ensure(index < base_->slots_.size(), "an overlay changes parameter {}, of {}", index,
+           base_->slots_.size());
+    const auto& weight = base_->slots_[index].weight;
+    stored += weight->bytes;
+    changed_.try_emplace(index, weight, budget_);
+  }
+  for (const auto& [index, terms] : overlay_->beside) beside_.try_emplace(index);
+  set_budget(stored);
+}
+
+void Binding::set_budget(size_t stored_bytes) {
+  budget_.policy = form_.pack;
+  budget_.quantization = form_.quantization;
   budget_.limit_bytes =
-      form.pack_limit_bytes.value_or(std::max(least_pack_limit, stored / most_packed_share));
+      form_.pack_limit_bytes.value_or(std::max(least_pack_limit, stored_bytes / most_packed_share));
 }
 
 const Tensor& Binding::operator[](const Param& param) const {
+  if (base_) {
+    auto own = changed_.find(param.index);
+    return own == changed_.end() ? (*base_)[param] : made(own->second, param.index);
+  }
   ensure(param.present && param.index < slots_.size(), "parameter '{}' is not bound", param.name);
-  const Slot& slot = slots_[param.index];
-  std::call_once(slot.made, [&] { make(slot); });
+  return made(slots_[param.index], param.index);
+}
+
+ops::PackSlot* Binding::packing(const Param& param) const {
+  if (!base_) return &slots_[param.index].pack;
+  auto own = changed_.find(param.index);
+  return own == changed_.end() ? base_->packing(param) : &own->second.pack;
+}
+
+const std::vector<SideTerm>* Binding::beside(const Param& param) const {
+  auto found = beside_.find(param.index);
+  if (found == beside_.end()) return nullptr;
+  const Terms& kept = found->second;
+  std::call_once(kept.made, [&] {
+    for (const SideTerm& term : overlay_->beside.at(param.index)) {
+      Tensor down = formed(term.down), up = formed(term.up);
+      converted_bytes_ += down.nbytes() + up.nbytes();
+      kept.terms.push_back({std::move(down), std::move(up), term.scale, term.adapter});
+    }
+  });
+  return &kept.terms;
+}
+
+void Binding::apply_overlay() const {
+  for (const auto& [index, slot] : changed_) made(slot, index);
+}
+
+const Tensor& Binding::made(const Slot& slot, size_t index) const {
+  std::call_once(slot.made, [&] { make(slot, index); });
   return slot.tensor;
 }
 
-void Binding::make(const Slot& slot) const {
+void Binding::make(const Slot& slot, size_t index) const {
   Tensor stored = slot.weight->view();
-  Tensor tensor = formed(stored);
+  Tensor tensor = formed(overlay_ ? overlay_->changed.at(index)(stored) : stored);
   if (tensor.data_ptr() != stored.data_ptr()) {
     converted_bytes_ += tensor.nbytes();
     if (slot.weight->release) slot.weight->release();

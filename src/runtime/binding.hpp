@@ -1,12 +1,14 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "ops/packing.hpp"
+#include "runtime/overlay.hpp"
 #include "runtime/param.hpp"
 #include "tensor/weight.hpp"
 
@@ -27,7 +29,9 @@ struct ComputeForm {
 };
 
 // parameter -> weight in its compute form. A form is made when a parameter is first used and kept;
-// a weight that is stored in the compute form already is used where it lies. Shared by threads.
+// a weight that is stored in the compute form already is used where it lies. An overlaid binding
+// has weights of its own for the parameters that adapters change, and shares all others with the
+// binding below it. Shared by threads.
 class Binding {
  public:
   // Moves a weight's values to where they are computed with, in a dtype (Backend::to_device).
@@ -35,10 +39,17 @@ class Binding {
   // Without a `place` weights stay on the CPU.
   Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form,
           Place place = {});
+  // `base` with `overlay` over it.
+  Binding(std::shared_ptr<const Binding> base, std::shared_ptr<const Overlay> overlay);
 
   const Tensor& operator[](const Param& param) const;
   // Where kernels keep further forms of a parameter's weight.
-  ops::PackSlot* packing(const Param& param) const { return &slots_[param.index].pack; }
+  ops::PackSlot* packing(const Param& param) const;
+  // The terms beside a parameter's weight, in the compute form; null where there are none.
+  const std::vector<SideTerm>* beside(const Param& param) const;
+  const std::shared_ptr<const Overlay>& overlay() const { return overlay_; }
+  // Makes the weights that the overlay changes, so that no call has to.
+  void apply_overlay() const;
   const ComputeForm& form() const { return form_; }
   // Bytes of the compute forms made so far that are not the file's own.
   size_t converted_bytes() const { return converted_bytes_.load(); }
@@ -56,13 +67,23 @@ class Binding {
     mutable std::once_flag made;
     mutable Tensor tensor;
   };
-  void make(const Slot& slot) const;
+  struct Terms {
+    mutable std::once_flag made;
+    mutable std::vector<SideTerm> terms;
+  };
+  void make(const Slot& slot, size_t index) const;
+  const Tensor& made(const Slot& slot, size_t index) const;
   Tensor formed(const Tensor& stored) const;
+  void set_budget(size_t stored_bytes);
 
   ComputeForm form_;
   Place place_;
   mutable ops::PackBudget budget_;
   std::deque<Slot> slots_;
+  std::shared_ptr<const Binding> base_;
+  std::shared_ptr<const Overlay> overlay_;
+  std::map<size_t, Slot> changed_;
+  std::map<size_t, Terms> beside_;
   mutable std::atomic<size_t> converted_bytes_{0};
 };
 

@@ -1,9 +1,11 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "base/site_plan.hpp"
 #include "ops/op_table.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/run_state.hpp"
@@ -50,6 +52,16 @@ class Context final : public ops::Caller {
   ops::PackSlot* packing(const Param& param) const {
     return options_.dry ? nullptr : binding_->packing(param);
   }
+  // What adapters add beside a weight; null where they add nothing.
+  const std::vector<SideTerm>* beside(const Param& param) const { return binding_->beside(param); }
+  // Rows of one batch may weigh adapters differently: by adapter (SideTerm::adapter), the batch's
+  // scales, {rows} fp32, on top of the term's own. Adapters that are not named count fully.
+  void scale_rows(std::map<size_t, Tensor> scales) { row_scales_ = std::move(scales); }
+  // Null: 1 for each row.
+  const Tensor* row_scale(size_t adapter) const {
+    auto it = row_scales_.find(adapter);
+    return it == row_scales_.end() ? nullptr : &it->second;
+  }
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
   RunState* state() { return options_.state; }
@@ -61,6 +73,13 @@ class Context final : public ops::Caller {
   // Names the rows of the batch at hand, and the step that it belongs to: what is kept between
   // steps is kept for them. Without this, or without a run state, nothing is.
   void enter_batch(RowNames rows, const SharedStep& step);
+  // What happens differently at named modules, for all rows of the batch at hand; outlives the
+  // call.
+  void enter_sites(const SitePlan* sites) { sites_ = sites; }
+  // The change at a module; null where it does what it always does.
+  const SiteChange* site(const std::string& path) const {
+    return sites_ ? sites_->find(path) : nullptr;
+  }
   // x is an input that stays the same through the run, for these rows.
   void mark_constant(const Tensor& x) { constants_.push_back(x); }
   // Not, where a call is captured and played back: what it makes of them belongs to the capture.
@@ -114,6 +133,8 @@ class Context final : public ops::Caller {
   double op_start_ms_ = 0;
   const char* op_ = nullptr;
   std::map<size_t, Tensor> dry_weights_;
+  std::map<size_t, Tensor> row_scales_;
+  const SitePlan* sites_ = nullptr;
   RowNames rows_;
   std::string rows_key_;
   std::vector<Tensor> constants_;

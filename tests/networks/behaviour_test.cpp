@@ -8,6 +8,7 @@
 
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/clip_text_model/model.hpp"
+#include "networks/clip_vision_model/model.hpp"
 #include "networks/support.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "nn/feature_metadata.hpp"
@@ -77,6 +78,16 @@ TEST(CLIPTextModel, RefusesToSkipMoreLayersThanItHas) {
         loaded.as<CLIPTextModel>().forward(cx, at::zeros({1, 4}, at::kLong), {.clip_skip = 4});
       },
       ThrowsMessage<InvalidRequest>(HasSubstr("clip_skip")));
+}
+
+TEST(CLIPVisionModel, RefusesPicturesOfAnotherSize) {
+  LoadedNetwork loaded = load_case("vision_projected");
+  Context cx = loaded.context();
+  EXPECT_THAT(
+      [&] {
+        loaded.as<CLIPVisionModel>().forward(cx, at::zeros({1, 3, 32, 24}));
+      },
+      ThrowsMessage<InvalidRequest>(HasSubstr("takes 32x32")));
 }
 
 TEST(UNet2DConditionModel, RunsEachBlockAsASegmentOfItsOwn) {
@@ -165,8 +176,18 @@ TEST(AutoencoderKL, LimitsTheVarianceThatItDrawsWith) {
   EXPECT_FLOAT_EQ(sample[0][0][0][1].item<float>(), std::exp(-15.0f));
 }
 
-const std::vector<std::string> classes{"UNet2DConditionModel", "AutoencoderKL", "AutoencoderTiny",
-                                       "CLIPTextModel"};
+const std::vector<std::string> classes{"UNet2DConditionModel",
+                                       "AutoencoderKL",
+                                       "AutoencoderTiny",
+                                       "CLIPTextModel",
+                                       "CLIPTextModelWithProjection",
+                                       "CLIPVisionModel",
+                                       "CLIPVisionModelWithProjection",
+                                       "T5EncoderModel",
+                                       "PixArtTransformer2DModel",
+                                       "ControlNetModel",
+                                       "T2IAdapter",
+                                       "IPAdapter"};
 
 TEST(NetworkMetadata, HasTheRowsOfTheReference) {
   const std::vector<std::string> rows{"_supports_gradient_checkpointing",

@@ -4,7 +4,10 @@
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/clip_text_model/model.hpp"
+#include "networks/clip_vision_model/model.hpp"
+#include "networks/controlnet_model/model.hpp"
 #include "networks/support.hpp"
+#include "networks/t2i_adapter/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 
 namespace omnirt::testing {
@@ -34,13 +37,16 @@ std::vector<Refused> refused() {
   const auto& kl = autoencoder_kl_info();
   const auto& tiny = autoencoder_tiny_info();
   const auto& clip = clip_text_model_info();
+  const auto& controlnet = controlnet_model_info();
+  const auto& t2i = t2i_adapter_info();
+  const auto& vision = clip_vision_model_with_projection_info();
   auto four = [](const char* type) { return Json(std::vector<std::string>(4, type)); };
   int64_t huge = int64_t{1} << 60;
   return {
       {unet, "time_embedding_type", "fourier"},
       {unet, "class_embed_type", "timestep"},
       {unet, "num_class_embeds", 1000},
-      {unet, "addition_embed_type", "text_time"},
+      {unet, "addition_embed_type", "image"},
       {unet, "encoder_hid_dim", 768},
       {unet, "encoder_hid_dim_type", "text_proj"},
       {unet, "attention_type", "gated"},
@@ -86,6 +92,20 @@ std::vector<Refused> refused() {
       {clip, "num_hidden_layers", huge},
       {clip, "use_attention_mask", true},
       {clip, "layer_norm_eps", -1.0},
+      {vision, "hidden_act", "tanh"},
+      {vision, "patch_size", 1000},
+      {vision, "image_size", huge},
+      {vision, "num_channels", 0},
+      {controlnet, "addition_embed_type", "text"},
+      {controlnet, "encoder_hid_dim_type", "text_proj"},
+      {controlnet, "controlnet_conditioning_channel_order", "grb"},
+      {controlnet, "conditioning_embedding_out_channels", Json::array()},
+      {controlnet, "conditioning_channels", 0},
+      {controlnet, "layers_per_block", Json::array({1, 2, 1, 2})},
+      {controlnet, "act_fn", "mish"},
+      {t2i, "adapter_type", "heavy_adapter"},
+      {t2i, "channels", Json::array({320, huge})},
+      {t2i, "downscale_factor", 0},
   };
 }
 
@@ -152,9 +172,17 @@ TEST(UNet2DConditionModel, NamesItsInputs) {
     for (const auto& input : unet->inputs()) names.push_back(input.name);
     return names;
   };
-  EXPECT_EQ(named(Json::object()),
-            (std::vector<std::string>{"sample", "timestep", "encoder_hidden_states"}));
-  EXPECT_EQ(named({{"time_cond_proj_dim", 256}}).back(), "timestep_cond");
+  EXPECT_THAT(named(Json::object()),
+              ::testing::ElementsAre(
+                  "sample", "timestep", "encoder_hidden_states", "entity_hidden_states",
+                  "entity_weights", "down_block_additional_residuals",
+                  "mid_block_additional_residual", "down_intrablock_additional_residuals",
+                  "ip_adapter_keys", "ip_adapter_values", "ip_adapter_masks"));
+  EXPECT_THAT(named({{"time_cond_proj_dim", 256}}), Contains("timestep_cond"));
+  EXPECT_THAT(named({{"addition_embed_type", "text_time"},
+                     {"addition_time_embed_dim", 256},
+                     {"projection_class_embeddings_input_dim", 2816}}),
+              ::testing::IsSupersetOf({"text_embeds", "time_ids"}));
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/clip_text_model/model.hpp"
+#include "networks/clip_vision_model/model.hpp"
+#include "networks/controlnet_model/model.hpp"
 #include "networks/support.hpp"
+#include "networks/t2i_adapter/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "tensor/generator.hpp"
 
@@ -69,6 +72,9 @@ TEST(CLIPTextModel, GivesTheReferencesStates) {
                                                      {.hidden_states = true, .pooled = true});
     EXPECT_LT(difference(output.last_hidden_state, tensors.at("out.last_hidden_state")), tolerance);
     EXPECT_LT(difference(output.pooled, tensors.at("out.pooler_output")), tolerance);
+    if (output.text_embeds.defined()) {
+      EXPECT_LT(difference(output.text_embeds, tensors.at("out.text_embeds")), tolerance);
+    }
     for (size_t i = 0; i < output.hidden_states.size(); ++i) {
       const Tensor& expected = tensors.at("out.hidden_states." + std::to_string(i));
       EXPECT_LT(difference(output.hidden_states[i], expected), tolerance) << "layer " << i;
@@ -85,6 +91,101 @@ TEST(CLIPTextModel, SkipsAsManyLayersAsClipSkipSays) {
       const Tensor& expected = tensors.at("out.clip_skip_" + std::to_string(skip));
       EXPECT_LT(difference(output.last_hidden_state, expected), tolerance) << skip;
     }
+  });
+}
+
+TEST(CLIPVisionModel, GivesTheReferencesStates) {
+  each_golden("vision_", "golden", [](const LoadedNetwork& loaded, const Tensors& tensors) {
+    Context cx = loaded.context();
+    const auto& model = loaded.as<CLIPVisionModel>();
+    auto output = model.forward(cx, tensors.at("in.pixel_values"), {.hidden_states = true});
+    EXPECT_LT(difference(output.last_hidden_state, tensors.at("out.last_hidden_state")), tolerance);
+    for (size_t i = 0; i < output.hidden_states.size(); ++i) {
+      const Tensor& expected = tensors.at("out.hidden_states." + std::to_string(i));
+      EXPECT_LT(difference(output.hidden_states[i], expected), tolerance) << "layer " << i;
+    }
+    Tensor penultimate = model.penultimate(cx, tensors.at("in.pixel_values"));
+    size_t before_last = output.hidden_states.size() - 2;
+    EXPECT_LT(
+        difference(penultimate, tensors.at("out.hidden_states." + std::to_string(before_last))),
+        tolerance);
+    bool projects = tensors.contains("out.image_embeds");
+    EXPECT_EQ(output.image_embeds.defined(), projects);
+    Tensor made = projects ? output.image_embeds : output.pooled;
+    const Tensor& wanted = tensors.at(projects ? "out.image_embeds" : "out.pooler_output");
+    EXPECT_LT(difference(made, wanted), tolerance);
+  });
+}
+
+TEST(CLIPVisionModel, GivesTheSameShapesWhenDry) {
+  each_golden("vision_", "golden", [](const LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_same_when_dry(loaded, [&](Context& cx) {
+      return loaded.as<CLIPVisionModel>().forward(cx, tensors.at("in.pixel_values")).pooled;
+    });
+  });
+}
+
+ControlNetInput control_input(const Tensors& tensors) {
+  return {tensors.at("in.sample"), tensors.at("in.timestep"),
+          tensors.at("in.encoder_hidden_states"), tensors.at("in.controlnet_cond")};
+}
+
+// `packed` holds the expected tensors one after the other, of the shapes that the network tells.
+void expect_unpacked(const Tensor& packed, const std::vector<std::array<int64_t, 3>>& shapes,
+                     const std::vector<Tensor>& expected) {
+  ASSERT_EQ(shapes.size(), expected.size());
+  int64_t at = 0;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    auto [channels, height, width] = shapes[i];
+    int64_t count = channels * height * width;
+    ASSERT_LE(at + count, packed.size(1));
+    Tensor part = packed.narrow(1, at, count).reshape({packed.size(0), channels, height, width});
+    EXPECT_LT(difference(part, expected[i]), tolerance) << i;
+    at += count;
+  }
+  EXPECT_EQ(at, packed.size(1));
+}
+
+TEST(ControlNetModel, GivesTheReferencesResiduals) {
+  each_golden("controlnet_", "golden", [](const LoadedNetwork& loaded, const Tensors& tensors) {
+    Context cx = loaded.context();
+    const auto& model = loaded.as<ControlNetModel>();
+    Tensor packed = model.packed(cx, control_input(tensors));
+    std::vector<Tensor> expected;
+    for (size_t i = 0; i < model.controlnet_down_blocks.size(); ++i)
+      expected.push_back(tensors.at("out.down." + std::to_string(i)));
+    expected.push_back(tensors.at("out.mid"));
+    const Tensor& sample = tensors.at("in.sample");
+    expect_unpacked(packed, model.residual_shapes(sample.size(2), sample.size(3)), expected);
+  });
+}
+
+TEST(ControlNetModel, GivesTheSameShapesWhenDry) {
+  each_golden("controlnet_", "golden_odd", [](const LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_same_when_dry(loaded, [&](Context& cx) {
+      return loaded.as<ControlNetModel>().packed(cx, control_input(tensors));
+    });
+  });
+}
+
+TEST(T2IAdapter, GivesTheReferencesFeatures) {
+  each_golden("t2i_", "golden", [](const LoadedNetwork& loaded, const Tensors& tensors) {
+    Context cx = loaded.context();
+    const auto& model = loaded.as<T2IAdapter>();
+    const Tensor& image = tensors.at("in.image");
+    std::vector<Tensor> expected;
+    for (size_t i = 0; i < model.adapter.body.size(); ++i)
+      expected.push_back(tensors.at("out." + std::to_string(i)));
+    expect_unpacked(model.packed(cx, image), model.feature_shapes(image.size(2), image.size(3)),
+                    expected);
+  });
+}
+
+TEST(T2IAdapter, GivesTheSameShapesWhenDry) {
+  each_golden("t2i_", "golden_odd", [](const LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_same_when_dry(loaded, [&](Context& cx) {
+      return loaded.as<T2IAdapter>().packed(cx, tensors.at("in.image"));
+    });
   });
 }
 

@@ -9,9 +9,17 @@
 #include "io/file.hpp"
 #include "io/sharded.hpp"
 #include "networks/autoencoder_kl/model.hpp"
+#include "networks/autoencoder_kl_temporal_decoder/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/clip_text_model/model.hpp"
+#include "networks/clip_vision_model/model.hpp"
+#include "networks/controlnet_model/model.hpp"
+#include "networks/ip_adapter/model.hpp"
+#include "networks/pixart_transformer_2d_model/model.hpp"
+#include "networks/t2i_adapter/model.hpp"
+#include "networks/t5_encoder_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
+#include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "tensor/weight.hpp"
 #include "weights/loader.hpp"
 
@@ -28,8 +36,13 @@ std::string class_of(const Json& config) {
 }
 
 const nn::NetworkInfo& info_of(const std::string& class_name) {
-  for (const auto* info : {&clip_text_model_info(), &unet_2d_condition_model_info(),
-                           &autoencoder_kl_info(), &autoencoder_tiny_info()}) {
+  for (const auto* info :
+       {&clip_text_model_info(), &clip_text_model_with_projection_info(), &clip_vision_model_info(),
+        &clip_vision_model_with_projection_info(), &unet_2d_condition_model_info(),
+        &autoencoder_kl_info(), &autoencoder_tiny_info(), &t5_encoder_model_info(),
+        &pixart_transformer_2d_model_info(), &transformer_2d_model_info(),
+        &unet_spatio_temporal_condition_model_info(), &autoencoder_kl_temporal_decoder_info(),
+        &controlnet_model_info(), &t2i_adapter_info(), &ip_adapter_info()}) {
     if (info->class_name == class_name) return *info;
   }
   throw InternalError("no class " + class_name);
@@ -50,12 +63,17 @@ std::unique_ptr<nn::Network> make_network(const Json& config, const std::string&
 }
 
 LoadedNetwork load_case(const std::string& name, ComputeForm form) {
+  return load_folder(case_folder(name), form);
+}
+
+LoadedNetwork load_folder(const std::filesystem::path& folder, ComputeForm form) {
   at::set_num_threads(1);  // tensors are tiny here, and tests run beside each other
   LoadedNetwork loaded;
-  Json config = read_json(case_folder(name) / "config.json");
+  Json config = read_json(folder / "config.json");
+  std::string name = folder.filename().string();
   loaded.network = make_network(config, name);
   std::vector<std::string> bases{info_of(class_of(config)).weights_base};
-  auto files = io::TensorFiles::open(case_folder(name), bases);
+  auto files = io::TensorFiles::open(folder, bases);
   auto store = open_weights(files, *loaded.network, name);
   loaded.binding = bind_weights(*store, *loaded.network, form);
   return loaded;
@@ -70,7 +88,11 @@ LoadedNetwork without_weights(std::unique_ptr<nn::Network> network, ComputeForm 
 }
 
 Tensors golden(const std::string& name, const std::string& file) {
-  auto opened = io::SafetensorsFile::open(case_folder(name) / (file + ".safetensors"));
+  return read_tensors(case_folder(name) / (file + ".safetensors"));
+}
+
+Tensors read_tensors(const std::filesystem::path& path) {
+  auto opened = io::SafetensorsFile::open(path);
   Tensors tensors;
   for (const io::TensorEntry& entry : opened->entries()) {
     Weight weight{.name = entry.name,

@@ -39,11 +39,15 @@ struct LoadedNetwork {
 
 // tests/goldens/networks/<name>.
 LoadedNetwork load_case(const std::string& name, ComputeForm form = {});
+// A component's folder: config.json and weights.
+LoadedNetwork load_folder(const std::filesystem::path& folder, ComputeForm form = {});
 // A network without weights, for dry forwards.
 LoadedNetwork without_weights(std::unique_ptr<nn::Network> network, ComputeForm form = {});
 
 // The tensors of one file of a case.
 Tensors golden(const std::string& name, const std::string& file);
+
+Tensors read_tensors(const std::filesystem::path& path);
 
 // The cases whose names begin so, and the golden files of a case that do.
 std::vector<std::string> cases(const std::string& prefix);

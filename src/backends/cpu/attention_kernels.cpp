@@ -18,8 +18,8 @@ bool readable(const Tensor& x) {
 }
 
 bool accepts(const ops::Attention& args) {
-  return readable(args.x) && readable(args.key) && readable(args.value) && args.x.numel() > 0 &&
-         args.key.size(1) > 0;
+  return !args.bias && readable(args.x) && readable(args.key) && readable(args.value) &&
+         args.x.numel() > 0 && args.key.size(1) > 0;
 }
 
 Tensor run(const ops::Attention& args) {

@@ -27,7 +27,7 @@ ops::Kernel<ops::Attention> flash_kernel() {
   return {"flash attention",
           [](const ops::Attention& args) {
             // The kernel's own limits; it would pad other widths, which costs what it saves.
-            return is_half(args.x) && !args.upcast && head_width(args) % 8 == 0 &&
+            return is_half(args.x) && !args.bias && !args.upcast && head_width(args) % 8 == 0 &&
                    head_width(args) <= 256;
           },
           [](const ops::Attention& args) {

@@ -1,5 +1,6 @@
 #include "networks/autoencoder_kl/model.hpp"
 
+#include "networks/autoencoder_kl/ldm_layout.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -7,7 +8,7 @@ namespace omnirt {
 
 AutoencoderKL::AutoencoderKL(const AutoencoderKLConfig& config, Json json)
     : Autoencoder(std::move(json)),
-      encoder(this, "encoder", config),
+      encoder(this, "encoder", autoencoder_options(config)),
       decoder(this, "decoder", config),
       config_(config) {
   int64_t z = config.latent_channels;
@@ -19,6 +20,10 @@ AutoencoderKL::AutoencoderKL(const AutoencoderKLConfig& config, Json json)
 nn::Metadata AutoencoderKL::metadata() const {
   return nn::feature_metadata(*this,
                               {.no_split_modules = {"BasicTransformerBlock", "ResnetBlock2D"}});
+}
+
+std::vector<nn::OriginalLayout> AutoencoderKL::original_layouts() const {
+  return {ldm_layout(*this)};
 }
 
 nn::WeightMap AutoencoderKL::weight_map() const {

@@ -14,6 +14,7 @@ class AutoencoderKL final : public nn::Autoencoder {
   const char* class_name() const override { return "AutoencoderKL"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   // The distribution of the latents of a picture {B, in_channels, H, W} in -1..1.
   nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
@@ -28,7 +29,7 @@ class AutoencoderKL final : public nn::Autoencoder {
   double shift_factor() const override { return config_.shift_factor.value_or(0); }
   bool force_upcast() const override { return config_.force_upcast; }
 
-  AutoencoderKLEncoder encoder;
+  nn::AutoencoderEncoder encoder;
   AutoencoderKLDecoder decoder;
   std::optional<nn::Conv2d> quant_conv;
   std::optional<nn::Conv2d> post_quant_conv;

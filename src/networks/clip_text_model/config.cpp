@@ -13,6 +13,7 @@ CLIPTextConfig read_clip_text_config(const Json& json, const std::string& where)
   check.range("num_hidden_layers", config.num_hidden_layers, 1, 256);
   check.range("num_attention_heads", config.num_attention_heads, 1, 1 << 12);
   check.range("max_position_embeddings", config.max_position_embeddings, 1, 1 << 16);
+  check.range("projection_dim", config.projection_dim, 1, 1 << 16);
   check.positive("layer_norm_eps", config.layer_norm_eps);
   check.one_of("hidden_act", config.hidden_act,
                {"quick_gelu", "gelu", "gelu_new", "gelu_pytorch_tanh", "silu", "swish", "relu"});

@@ -3,6 +3,7 @@
 #include <ATen/ops/aminmax.h>
 #include <fmt/format.h>
 
+#include "networks/clip_text_model/original_layouts.hpp"
 #include "nn/feature_metadata.hpp"
 
 namespace omnirt {
@@ -10,14 +11,40 @@ namespace omnirt {
 CLIPTextModel::CLIPTextModel(const CLIPTextConfig& config, Json json)
     : Network(std::move(json)),
       embeddings(this, "embeddings", config),
-      encoder(this, "encoder", config),
+      encoder(this, "encoder", encoder_options(config)),
       final_layer_norm(this, "final_layer_norm", config.hidden_size, config.layer_norm_eps),
+      config_(config) {}
+
+CLIPTextModel::CLIPTextModel(const CLIPTextConfig& config, Json json, const char* tower)
+    : Network(std::move(json)),
+      tower_(std::in_place, this, tower),
+      embeddings(&*tower_, "embeddings", config),
+      encoder(&*tower_, "encoder", encoder_options(config)),
+      final_layer_norm(&*tower_, "final_layer_norm", config.hidden_size, config.layer_norm_eps),
+      text_projection(std::in_place, this, "text_projection", config.hidden_size,
+                      config.projection_dim, /*with_bias=*/false),
       config_(config) {}
 
 nn::Metadata CLIPTextModel::metadata() const {
   return nn::feature_metadata(*this,
                               {.no_split_modules = {"CLIPTextEmbeddings", "CLIPEncoderLayer"},
                                .repeated_blocks = {"CLIPEncoderLayer"}});
+}
+
+std::vector<nn::OriginalLayout> CLIPTextModel::original_layouts() const {
+  std::string body = tower_ ? tower_->path() : "";
+  return {clip_layout(body), open_clip_layout(body)};
+}
+
+nn::AdapterNames CLIPTextModel::adapter_names() const {
+  return {.prefixes = {"text_model."},
+          .old_names = {{"q_proj", "to_q"},
+                        {"k_proj", "to_k"},
+                        {"v_proj", "to_v"},
+                        {"out_proj", "to_out"}},
+          .numbered_classes = {{"CLIPAttention", "CLIPAttention"},
+                               {"CLIPMLP", "CLIPMLP", /*by_default=*/false}},
+          .token_table = embeddings.token_embedding.weight.name};
 }
 
 nn::WeightMap CLIPTextModel::weight_map() const {
@@ -27,7 +54,11 @@ nn::WeightMap CLIPTextModel::weight_map() const {
           .ignored = {"text_model.embeddings.position_ids", "embeddings.position_ids"}};
 }
 
-void CLIPTextModel::check(const Context& cx, const Tensor& input_ids,
+nn::WeightMap CLIPTextModelWithProjection::weight_map() const {
+  return {.renames = {}, .ignored = {"text_model.embeddings.position_ids"}};
+}
+
+void CLIPTextModel::check(Context& cx, const Tensor& input_ids,
                           const CLIPTextOptions& options) const {
   std::vector<Finding> findings;
   if (options.clip_skip < 0 || options.clip_skip > num_layers()) {
@@ -44,9 +75,11 @@ void CLIPTextModel::check(const Context& cx, const Tensor& input_ids,
   if (!cx.dry() && input_ids.is_cpu() && input_ids.numel() > 0) {
     auto [lowest, highest] = at::aminmax(input_ids);
     int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
-    if (low < 0 || high >= vocab_size()) {
+    // The table has more rows than the config says where adapters brought tokens.
+    int64_t rows = cx[embeddings.token_embedding.weight].size(0);
+    if (low < 0 || high >= rows) {
       findings.push_back({"input_ids", fmt::format("{}", low < 0 ? low : high),
-                          fmt::format("the text encoder's vocabulary has {} entries", vocab_size()),
+                          fmt::format("the text encoder's vocabulary has {} entries", rows),
                           "use the tokenizer that belongs to this text encoder"});
     }
   }
@@ -67,12 +100,14 @@ CLIPTextOutput CLIPTextModel::forward(Context& cx, const Tensor& input_ids,
     if (i == encoder.layers.size() || (i == wanted && !all)) break;
     h = encoder.layers[i].forward(cx, h);
   }
-  output.last_hidden_state = final_layer_norm.forward(cx, chosen);
+  output.last_hidden_state = options.normalize ? final_layer_norm.forward(cx, chosen) : chosen;
   if (!options.pooled) return output;
-  Tensor last = options.clip_skip == 0 ? output.last_hidden_state : final_layer_norm.forward(cx, h);
+  bool is_last = options.clip_skip == 0 && options.normalize;
+  Tensor last = is_last ? output.last_hidden_state : final_layer_norm.forward(cx, h);
   // Configs of the time before the end token was written right say 2, whatever it is.
   int64_t end = config_.eos_token_id.value_or(2);
   output.pooled = cx.ops().state_at_token(cx, {last, input_ids, end, end == 2});
+  if (text_projection) output.text_embeds = text_projection->forward(cx, output.pooled);
   return output;
 }
 
@@ -83,6 +118,20 @@ const nn::NetworkInfo& clip_text_model_info() {
         return std::make_unique<CLIPTextModel>(read_clip_text_config(json, where), json);
       },
       .summary = "the text encoder of CLIP",
+      .weights_base = "model",
+      .role = "text_encoder",
+  };
+  return info;
+}
+
+const nn::NetworkInfo& clip_text_model_with_projection_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "CLIPTextModelWithProjection",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<CLIPTextModelWithProjection>(read_clip_text_config(json, where),
+                                                             json);
+      },
+      .summary = "the text encoder of CLIP, with a projection of the whole prompt",
       .weights_base = "model",
       .role = "text_encoder",
   };

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "networks/unet_2d_condition_model/ldm_layout.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/unet_2d_parts.hpp"
 
 namespace omnirt {
 namespace {
-
-int64_t time_dim(const UNet2DConditionConfig& config) {
-  return config.time_embedding_dim.value_or(4 * config.block_out_channels.front());
-}
-
-ops::Activation activation(const std::optional<std::string>& name) {
-  return name ? ops::activation_from_name(*name, "activation") : ops::Activation::none;
-}
 
 // Configs written before diffusers 0.9.0 can name a size below the one that was trained on; the
 // reference's pipelines read at least 64 there (pipeline_stable_diffusion.py).
@@ -25,47 +19,6 @@ bool says_too_small_a_size(const Json& json) {
   int major = 0, minor = 0;
   bool read = std::sscanf(version->get<std::string>().c_str(), "%d.%d", &major, &minor) == 2;
   return read && major == 0 && minor < 9;
-}
-
-nn::Conv2dOptions same_size(int64_t kernel) {
-  int64_t padding = (kernel - 1) / 2;
-  return {.kernel = kernel, .padding = {padding, padding, padding, padding}};
-}
-
-nn::TimestepEmbeddingOptions time_options(const UNet2DConditionConfig& config) {
-  return {.in = config.block_out_channels.front(),
-          .out = time_dim(config),
-          .cond = config.time_cond_proj_dim.value_or(0),
-          .activation = activation(config.act_fn),
-          .post_activation = activation(config.timestep_post_act)};
-}
-
-nn::UNetLevelOptions level_options(const UNet2DConditionConfig& config, const UNetLevel& level) {
-  return {.out = level.channels,
-          .layers = level.layers,
-          .resnet = {.temb = time_dim(config),
-                     .groups = config.norm_num_groups,
-                     .eps = config.norm_eps,
-                     .activation = activation(config.act_fn),
-                     .scale_shift = config.resnet_time_scale_shift == "scale_shift"},
-          .transformer = {.heads = level.heads,
-                          .head_dim = level.channels / level.heads,
-                          .context_dim = level.context_dim,
-                          .only_cross_attention = level.only_cross_attention,
-                          .upcast_attention = config.upcast_attention.value_or(false),
-                          .linear_projection = config.use_linear_projection,
-                          .norm_groups = config.norm_num_groups,
-                          .layers = level.transformer_layers},
-          .downsample_padding = config.downsample_padding};
-}
-
-nn::UNetLevelOptions mid_options(const UNet2DConditionConfig& config, const UNetLevel& lowest) {
-  nn::UNetLevelOptions options = level_options(config, lowest);
-  options.in = lowest.channels;
-  options.cross_attention = *config.mid_block_type == "UNetMidBlock2DCrossAttn";
-  options.transformer.only_cross_attention = false;
-  options.resnet.output_scale_factor = config.mid_block_scale_factor;
-  return options;
 }
 
 }  // namespace
@@ -83,19 +36,15 @@ UNet2DConditionModel::UNet2DConditionModel(const UNet2DConditionConfig& config, 
                same_size(config.conv_out_kernel)),
       config_(config),
       activation_(activation(config.act_fn)) {
+  if (config.addition_embed_type)
+    add_embedding.emplace(this, "add_embedding", added_options(config));
   add_blocks();
 }
 
 void UNet2DConditionModel::add_blocks() {
   std::vector<UNetLevel> levels = unet_levels(config_);
   size_t last = levels.size() - 1;
-  for (size_t i = 0; i <= last; ++i) {
-    nn::UNetLevelOptions options = level_options(config_, levels[i]);
-    options.in = levels[i == 0 ? 0 : i - 1].channels;
-    options.cross_attention = levels[i].cross_attention_down;
-    options.resample = i < last;
-    down_blocks.add(options);
-  }
+  for (size_t i = 0; i <= last; ++i) down_blocks.add(down_options(config_, levels, i));
   if (config_.mid_block_type)
     mid_block.emplace(this, "mid_block", mid_options(config_, levels[last]));
   for (size_t i = last + 1; i-- > 0;) {
@@ -113,8 +62,25 @@ nn::Metadata UNet2DConditionModel::metadata() const {
   return nn::feature_metadata(*this, {.no_split_modules = {"BasicTransformerBlock", "ResnetBlock2D",
                                                            "CrossAttnUpBlock2D", "UpBlock2D"},
                                       .skip_layerwise_casting_patterns = {"norm"},
-                                      .repeated_blocks = {"BasicTransformerBlock"},
-                                      .cache = true});
+                                      .repeated_blocks = {"BasicTransformerBlock"}});
+}
+
+// cloneofsimo/lora counts in the order that torch had in early 2023, when feed-forwards stood
+// between the attentions, and the middle was made last.
+nn::AdapterNames UNet2DConditionModel::adapter_names() const {
+  return {.prefixes = {},
+          .old_names = {{"to_out.0", "to_out"}},
+          .numbered_classes = {{"Attention", "Attention"},
+                               {"CrossAttention", "Attention"},
+                               {"GEGLU", "GEGLU"},
+                               {"ResnetBlock2D", "ResnetBlock2D", /*by_default=*/false}},
+          .member_order = {{"UNet2DConditionModel", {"down_blocks", "up_blocks", "mid_block"}},
+                           {"BasicTransformerBlock", {"attn1", "ff", "attn2"}},
+                           {"ResnetBlock2D", {"conv1", "time_emb_proj", "conv2"}}}};
+}
+
+std::vector<nn::OriginalLayout> UNet2DConditionModel::original_layouts() const {
+  return {ldm_layout(*this)};
 }
 
 Tensor UNet2DConditionModel::time_embedded(Context& cx, const UNetInput& input) const {
@@ -124,10 +90,45 @@ Tensor UNet2DConditionModel::time_embedded(Context& cx, const UNetInput& input) 
   std::optional<Tensor> cond;
   if (input.timestep_cond) cond = nn::in_form(cx, *input.timestep_cond);
   Tensor temb = time_embedding.forward(cx, nn::in_form(cx, waves), cond ? &*cond : nullptr);
+  if (add_embedding) {
+    Tensor added =
+        text_time_embedding(cx, config_, *add_embedding, *input.text_embeds, *input.time_ids);
+    temb = cx.ops().add(cx, {temb, added});
+  }
   if (config_.time_embedding_act_fn) {
     temb = cx.ops().activate(cx, {temb, activation(config_.time_embedding_act_fn)});
   }
   return cx.ops().activate(cx, {temb, activation_});
+}
+
+void UNet2DConditionModel::check_added(const UNetInput& input) const {
+  bool given = input.text_embeds && input.time_ids;
+  ensure(given == add_embedding.has_value() && given == (input.text_embeds || input.time_ids),
+         "text_embeds and time_ids belong to UNets with addition_embed_type, and only to them");
+  if (!given) return;
+  int64_t width =
+      input.text_embeds->size(1) + input.time_ids->size(1) * *config_.addition_time_embed_dim;
+  ensure(width == add_embedding->linear_1.in(), "text_embeds and time_ids make {} values of {}",
+         width, add_embedding->linear_1.in());
+}
+
+nn::AttentionContext UNet2DConditionModel::attended(Context& cx, const UNetInput& input) const {
+  auto formed = [&](const std::string& site, const Tensor& x, auto&& part) {
+    return cx.once(site, x, [&] { return nn::in_form(cx, part(x)); });
+  };
+  auto whole = [](const Tensor& x) { return x; };
+  nn::AttentionContext context;
+  context.text = formed("encoder_hidden_states", input.encoder_hidden_states, whole);
+  if (!input.entity_hidden_states) return context;
+  ensure(input.entity_weights.has_value(), "entities were given without their weights");
+  for (int64_t i = 0; i < input.entity_hidden_states->size(1); ++i) {
+    auto one = [i](const Tensor& x) { return x.select(1, i).contiguous(); };
+    context.entities.push_back(
+        formed("entity " + std::to_string(i), *input.entity_hidden_states, one));
+  }
+  context.entity_weights = formed("entity_weights", *input.entity_weights, whole);
+  context.largest_grid = {input.sample.size(2), input.sample.size(3)};
+  return context;
 }
 
 Tensor UNet2DConditionModel::forward(Context& cx, const UNetInput& input) const {
@@ -135,18 +136,20 @@ Tensor UNet2DConditionModel::forward(Context& cx, const UNetInput& input) const 
   if (config_.center_input_sample) x = cx.ops().affine(cx, {x, 2.0, -1.0});
   Walk walk{.x = {},
             .temb = time_embedded(cx, input),
-            .context = cx.once("encoder_hidden_states", input.encoder_hidden_states,
-                               [&] { return nn::in_form(cx, input.encoder_hidden_states); }),
-            .skips = {}};
+            .context = attended(cx, input),
+            .skips = {},
+            .input = input};
+  nn::ImagePrompts prompts = image_prompts(cx, input);
+  if (!input.ip_adapter_keys.empty()) walk.context.images = &prompts;
   walk.x = conv_in.forward(cx, x);
-  walk.skips.push_back(walk.x);
+  add_skip(cx, walk);
   // With a step cache, what lies below the branch is taken over from step to step.
   const SharedStep* cache = cx.step_cache();
   size_t shallow = cache ? std::min(cache->branch + 1, skip_connections()) : 1;
   descend(cx, walk, shallow);
   walk.x = cx.shared_segment("deep", [&] {
     descend(cx, walk, skip_connections());
-    if (mid_block) walk.x = mid_block->forward(cx, walk.x, walk.temb, walk.context);
+    walk.x = middle(cx, walk);
     ascend(cx, walk, shallow);
     return walk.x;
   });
@@ -167,9 +170,35 @@ void UNet2DConditionModel::descend(Context& cx, Walk& walk, size_t to) const {
     for (size_t i = 0; i < down_blocks[block].layers(); ++i) {
       if (++made != walk.skips.size() || made >= to) continue;
       walk.x = down_blocks[block].layer(cx, i, walk.x, walk.temb, walk.context);
-      walk.skips.push_back(walk.x);
+      const auto& within = walk.input.down_intrablock_additional_residuals;
+      if (block < within.size() && i == down_blocks[block].residual_layer())
+        walk.x = cx.ops().add(cx, {walk.x, nn::in_form(cx, within[block])});
+      add_skip(cx, walk);
     }
   }
+}
+
+// What stands at hand becomes a skip connection, with what a ControlNet adds to it.
+void UNet2DConditionModel::add_skip(Context& cx, Walk& walk) const {
+  const auto& residuals = walk.input.down_block_additional_residuals;
+  size_t place = walk.skips.size();
+  if (place < residuals.size())
+    walk.skips.push_back(cx.ops().add(cx, {walk.x, nn::in_form(cx, residuals[place])}));
+  else
+    walk.skips.push_back(walk.x);
+}
+
+Tensor UNet2DConditionModel::middle(Context& cx, const Walk& walk) const {
+  Tensor x = walk.x;
+  if (mid_block) {
+    x = mid_block->forward(cx, x, walk.temb, walk.context);
+    // An adapter with one feature more than there are down blocks.
+    const auto& within = walk.input.down_intrablock_additional_residuals;
+    if (within.size() > down_blocks.size() && within[down_blocks.size()].sizes() == x.sizes())
+      x = cx.ops().add(cx, {x, nn::in_form(cx, within[down_blocks.size()])});
+  }
+  const auto& residual = walk.input.mid_block_additional_residual;
+  return residual ? cx.ops().add(cx, {x, nn::in_form(cx, *residual)}) : x;
 }
 
 void UNet2DConditionModel::ascend(Context& cx, Walk& walk, size_t to) const {
@@ -187,14 +216,21 @@ Tensor UNet2DConditionModel::predict(Context& cx, const nn::NamedTensors& inputs
   int64_t rows = input.sample.size(0);
   ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
          input.encoder_hidden_states.size(0), rows);
+  check_added(input);
+  size_t residuals = input.down_block_additional_residuals.size();
+  ensure(residuals == 0 || residuals == skip_connections(), "{} residuals for {} skip connections",
+         residuals, skip_connections());
   return forward(cx, input);
 }
 
 std::vector<nn::NetworkInput> UNet2DConditionModel::inputs() const {
   auto names = nn::input_names<UNetInput>();
-  if (!time_cond_dim()) {
-    std::erase_if(names, [](const auto& input) { return input.name == "timestep_cond"; });
-  }
+  std::erase_if(names, [this](const auto& input) {
+    bool added = input.name == "text_embeds" || input.name == "time_ids";
+    return (added && !add_embedding) || (input.name == "timestep_cond" && !time_cond_dim());
+  });
+  for (nn::NetworkInput& input : names)
+    input.required = input.required || input.name == "text_embeds" || input.name == "time_ids";
   return names;
 }
 

@@ -1,7 +1,11 @@
 #include "nn/blocks/attention.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "base/ensure.hpp"
+#include "nn/blocks/image_prompts.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
@@ -31,15 +35,62 @@ Attention::Attention(Module* parent, const std::string& name, const AttentionOpt
 }
 
 Tensor Attention::forward(Context& cx, const Tensor& x, const Tensor* context,
-                          const Tensor& residual) const {
+                          const Tensor& residual, const std::array<int64_t, 2>& grid) const {
+  return forward(cx, x, context, nullptr, &residual, grid);
+}
+
+Tensor Attention::forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor* bias,
+                          const Tensor* residual, const std::array<int64_t, 2>& grid) const {
+  const SiteChange* change = context ? nullptr : cx.site(path());
+  if (change && change->what == SiteChange::What::skip)
+    return residual ? *residual : cx.ops().affine(cx, {x, 0.0, 0.0});
+  if (change && change->what == SiteChange::What::identity_attention)
+    return to_out[0].forward(cx, to_v.forward(cx, x), ops::Activation::none, residual);
   const Tensor& source = context ? *context : x;
   Tensor query = to_q.forward(cx, x);
-  Tensor key = cx.once(to_k.path(), source, [&] { return to_k.forward(cx, source); });
-  Tensor value = cx.once(to_v.path(), source, [&] { return to_v.forward(cx, source); });
-  double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  Tensor y = cx.ops().attention(
-      cx, {query, key, value, options_.heads, scale, /*causal=*/false, options_.upcast});
+  if (change) query = blurred(cx, query, *change, grid);
+  Tensor y = attended(cx, query, source, bias);
+  return to_out[0].forward(cx, y, ops::Activation::none, residual);
+}
+
+Tensor Attention::forward(Context& cx, const Tensor& x, const AttentionContext& context,
+                          const Tensor& residual) const {
+  Tensor query = to_q.forward(cx, x);
+  Tensor y = context.entities.empty() ? attended(cx, query, context.text, nullptr)
+                                      : attended_by_parts(cx, query, context);
+  if (context.images) {
+    double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
+    y = context.images->attended(cx, path(), query, std::move(y), options_.heads, scale);
+  }
   return to_out[0].forward(cx, y, ops::Activation::none, &residual);
+}
+
+Tensor Attention::attended(Context& cx, const Tensor& query, const Tensor& source,
+                           const Tensor* bias, const std::string& site) const {
+  Tensor key = cx.once(to_k.path() + site, source, [&] { return to_k.forward(cx, source); });
+  Tensor value = cx.once(to_v.path() + site, source, [&] { return to_v.forward(cx, source); });
+  double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
+  return cx.ops().attention(
+      cx, {query, key, value, options_.heads, scale, /*causal=*/false, options_.upcast, bias});
+}
+
+Tensor Attention::attended_by_parts(Context& cx, const Tensor& query,
+                                    const AttentionContext& context) const {
+  Tensor y = attended(cx, query, context.text, nullptr);
+  y = cx.ops().gate(cx, {y, weights_of(context, 0), nullptr});
+  for (size_t i = 0; i < context.entities.size(); ++i) {
+    Tensor part = attended(cx, query, context.entities[i], nullptr, fmt::format(" entity {}", i));
+    y = cx.ops().gate(cx, {part, weights_of(context, static_cast<int64_t>(i) + 1), &y});
+  }
+  return y;
+}
+
+Tensor Attention::blurred(Context& cx, const Tensor& query, const SiteChange& change,
+                          const std::array<int64_t, 2>& grid) const {
+  bool infinite = change.sigma >= infinite_blur;
+  ensure(infinite || grid[0] * grid[1] == query.size(1),
+         "queries of {} are to be blurred over {}x{} pixels", path(), grid[0], grid[1]);
+  return cx.ops().blur_tokens(cx, {query, grid[0], grid[1], change.sigma, infinite});
 }
 
 Tensor Attention::forward_pixels(Context& cx, const Tensor& x) const {

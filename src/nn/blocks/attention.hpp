@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <optional>
 
+#include "nn/blocks/attention_context.hpp"
 #include "nn/layers.hpp"
 
 namespace omnirt::nn {
@@ -21,10 +23,23 @@ class Attention final : public Module {
  public:
   Attention(Module* parent, const std::string& name, const AttentionOptions& options);
   const char* class_name() const override { return "Attention"; }
+  SiteKind site_kind() const override {
+    return options_.context_dim > 0 ? SiteKind::none : SiteKind::self_attention;
+  }
   // x {B, T, dim}; context {B, S, context_dim}, or null for attention to x itself. Returns
   // to_out(attention) + residual, {B, T, dim}. Keys and values of a context that stays the same
-  // through the run are made once (Context::once).
-  Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor& residual) const;
+  // through the run are made once (Context::once). A site plan may change attention to x itself;
+  // `grid` is the {height, width} of the picture that the tokens are, where they are one.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor& residual,
+                 const std::array<int64_t, 2>& grid = {0, 0}) const;
+  // The same with a bias on the scores (ops::Attention::bias; null: none), and no residual where
+  // that is null.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor* bias,
+                 const Tensor* residual, const std::array<int64_t, 2>& grid = {0, 0}) const;
+  // Attention to context.text; where the context has entities, each token attends to those whose
+  // part of the picture it lies in, by their weights; where it has image prompts, to these too.
+  Tensor forward(Context& cx, const Tensor& x, const AttentionContext& context,
+                 const Tensor& residual) const;
   // Over the pixels of x {B, dim, H, W}: normalised, attended to, and added to x.
   Tensor forward_pixels(Context& cx, const Tensor& x) const;
 
@@ -33,6 +48,13 @@ class Attention final : public Module {
   ModuleList<Linear> to_out;
 
  private:
+  // Heads of `query` over the keys and values of `source`, before to_out. `site` tells apart what
+  // is kept of several sources.
+  Tensor attended(Context& cx, const Tensor& query, const Tensor& source, const Tensor* bias,
+                  const std::string& site = "") const;
+  Tensor attended_by_parts(Context& cx, const Tensor& query, const AttentionContext& context) const;
+  Tensor blurred(Context& cx, const Tensor& query, const SiteChange& change,
+                 const std::array<int64_t, 2>& grid) const;
   AttentionOptions options_;
 };
 

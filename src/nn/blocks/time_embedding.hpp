@@ -7,8 +7,9 @@ namespace omnirt::nn {
 
 struct TimestepEmbeddingOptions {
   int64_t in = 0;
-  int64_t out = 0;
-  int64_t cond = 0;  // width of a further condition (of guidance, in distilled models); 0: none
+  int64_t out = 0;     // width between the two layers, and of the result
+  int64_t result = 0;  // width of the result where it is another; 0: as out
+  int64_t cond = 0;    // width of a further condition (of guidance, in distilled models); 0: none
   ops::Activation activation = ops::Activation::silu;
   ops::Activation post_activation = ops::Activation::none;
 };
@@ -19,7 +20,7 @@ class TimestepEmbedding final : public Module {
   TimestepEmbedding(Module* parent, const std::string& name,
                     const TimestepEmbeddingOptions& options);
   const char* class_name() const override { return "TimestepEmbedding"; }
-  // sample {B, in}; cond {B, cond} or null; {B, out}.
+  // sample {B, in}; cond {B, cond} or null; {B, out} or {B, result}.
   Tensor forward(Context& cx, const Tensor& sample, const Tensor* cond) const;
 
   Linear linear_1;

@@ -19,6 +19,7 @@ GEGLU::GEGLU(Module* parent, const std::string& name, int64_t dim, int64_t inner
     : Module(parent, name), proj(this, "proj", dim, 2 * inner) {}
 
 Tensor GEGLU::forward(Context& cx, const Tensor& x) const {
+  if (cx.beside(proj.weight)) return cx.ops().geglu(cx, {proj.forward(cx, x)});
   return cx.ops().gated_linear(cx,
                                {x, cx[proj.weight], cx.maybe(proj.bias), cx.packing(proj.weight)});
 }
@@ -30,6 +31,7 @@ FeedForward::FeedForward(Module* parent, const std::string& name, int64_t dim)
     : Module(parent, name), net(this, "net", dim, 4 * dim) {}
 
 Tensor FeedForward::forward(Context& cx, const Tensor& x, const Tensor& residual) const {
+  if (cx.site(path())) return residual;
   return net.out.forward(cx, net.gate.forward(cx, x), ops::Activation::none, &residual);
 }
 
@@ -44,11 +46,13 @@ BasicTransformerBlock::BasicTransformerBlock(Module* parent, const std::string& 
       ff(this, "ff", dim),
       only_cross_attention_(options.only_cross_attention) {}
 
-Tensor BasicTransformerBlock::forward(Context& cx, const Tensor& x, const Tensor& context) const {
+Tensor BasicTransformerBlock::forward(Context& cx, const Tensor& x,
+                                      const AttentionContext& context) const {
   return cx.segment(path(), [&] {
-    const Tensor* first = only_cross_attention_ ? &context : nullptr;
-    Tensor h = attn1.forward(cx, norm1.forward(cx, x), first, x);
-    h = attn2.forward(cx, norm2.forward(cx, h), &context, h);
+    if (cx.site(path())) return x;
+    const Tensor* first = only_cross_attention_ ? &context.text : nullptr;
+    Tensor h = attn1.forward(cx, norm1.forward(cx, x), first, x, context.grid);
+    h = attn2.forward(cx, norm2.forward(cx, h), context, h);
     return ff.forward(cx, norm3.forward(cx, h), h);
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include "nn/blocks/attention.hpp"
+#include "nn/blocks/attention_context.hpp"
 
 namespace omnirt::nn {
 
@@ -27,6 +28,7 @@ class FeedForward final : public Module {
  public:
   FeedForward(Module* parent, const std::string& name, int64_t dim);
   const char* class_name() const override { return "FeedForward"; }
+  SiteKind site_kind() const override { return SiteKind::feed_forward; }
   // x and residual {B, T, dim}; feed_forward(x) + residual.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& residual) const;
 
@@ -51,8 +53,9 @@ class BasicTransformerBlock final : public Module {
   BasicTransformerBlock(Module* parent, const std::string& name, int64_t dim,
                         const TransformerOptions& options);
   const char* class_name() const override { return "BasicTransformerBlock"; }
-  // x {B, T, dim}, context {B, S, context_dim}; {B, T, dim}.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& context) const;
+  SiteKind site_kind() const override { return SiteKind::block; }
+  // x {B, T, dim}, context.text {B, S, context_dim}; {B, T, dim}.
+  Tensor forward(Context& cx, const Tensor& x, const AttentionContext& context) const;
 
   LayerNorm norm1;
   Attention attn1;

@@ -1,5 +1,6 @@
 #include "nn/blocks/transformer_2d.hpp"
 
+#include "nn/beside.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
@@ -24,8 +25,9 @@ PixelLinear::PixelLinear(Module* parent, const std::string& name, int64_t in, in
 
 Tensor PixelLinear::forward(Context& cx, const Tensor& x, const Tensor* residual) const {
   Tensor matrix = cx[weight].view({weight.shape[0], weight.shape[1]});
-  return cx.ops().linear(
-      cx, {x, matrix, &cx[bias], ops::Activation::none, residual, cx.packing(weight)});
+  Tensor beside = beside_linear(cx, weight, x, residual);
+  return cx.ops().linear(cx, {x, matrix, &cx[bias], ops::Activation::none,
+                              beside.defined() ? &beside : residual, cx.packing(weight)});
 }
 
 Transformer2DModel::Transformer2DModel(Module* parent, const std::string& name, int64_t channels,
@@ -42,10 +44,13 @@ Transformer2DModel::Transformer2DModel(Module* parent, const std::string& name, 
   }
 }
 
-Tensor Transformer2DModel::forward(Context& cx, const Tensor& x, const Tensor& context) const {
+Tensor Transformer2DModel::forward(Context& cx, const Tensor& x,
+                                   const AttentionContext& context) const {
+  AttentionContext here = context;
+  here.grid = {x.size(2), x.size(3)};
   Tensor h = proj_in.forward(cx, tokens_of(norm.forward(cx, x)));
   for (size_t i = 0; i < transformer_blocks.size(); ++i) {
-    h = transformer_blocks[i].forward(cx, h, context);
+    h = transformer_blocks[i].forward(cx, h, here);
   }
   Tensor residual = tokens_of(x);
   return image_of(proj_out.forward(cx, h, &residual), x.size(2), x.size(3));

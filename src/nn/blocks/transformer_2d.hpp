@@ -21,8 +21,8 @@ class Transformer2DModel final : public Module {
   Transformer2DModel(Module* parent, const std::string& name, int64_t channels,
                      const TransformerOptions& options);
   const char* class_name() const override { return "Transformer2DModel"; }
-  // x {B, channels, H, W}, context {B, S, context_dim}; {B, channels, H, W}, channels-last.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& context) const;
+  // x {B, channels, H, W}, context.text {B, S, context_dim}; {B, channels, H, W}, channels-last.
+  Tensor forward(Context& cx, const Tensor& x, const AttentionContext& context) const;
 
   GroupNorm norm;
   PixelLinear proj_in;

@@ -30,7 +30,7 @@ const char* UNetDownBlock2D::class_name() const {
 }
 
 Tensor UNetDownBlock2D::layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
-                              const Tensor& context) const {
+                              const AttentionContext& context) const {
   if (i == resnets.size()) return downsamplers[0].forward(cx, x);
   Tensor h = resnets[i].forward(cx, x, &temb);
   return attentions.empty() ? h : attentions[i].forward(cx, h, context);
@@ -50,7 +50,7 @@ const char* UNetMidBlock2D::class_name() const {
 }
 
 Tensor UNetMidBlock2D::forward(Context& cx, Tensor x, const Tensor& temb,
-                               const Tensor& context) const {
+                               const AttentionContext& context) const {
   x = resnets[0].forward(cx, x, &temb);
   for (size_t i = 0; i < attentions.size(); ++i) {
     x = attentions[i].forward(cx, x, context);
@@ -78,7 +78,7 @@ const char* UNetUpBlock2D::class_name() const {
 }
 
 Tensor UNetUpBlock2D::layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
-                            const Tensor& context, std::vector<Tensor>& skips) const {
+                            const AttentionContext& context, std::vector<Tensor>& skips) const {
   Tensor h = cx.ops().concat(cx, {x, skips.back()});
   skips.pop_back();
   h = resnets[i].forward(cx, h, &temb);

@@ -30,9 +30,12 @@ class UNetDownBlock2D final : public Module {
   const char* class_name() const override;
   // Each makes a skip connection: the resnets with their transformers, then the downsampler.
   size_t layers() const { return resnets.size() + downsamplers.size(); }
-  // x {B, in, H, W}; temb {B, temb}, activated; context {B, S, D}.
+  // The layer after which an adapter's feature is added: the last transformer's; in a block without
+  // transformers the last layer of all, as the reference has it.
+  size_t residual_layer() const { return attentions.empty() ? layers() - 1 : resnets.size() - 1; }
+  // x {B, in, H, W}; temb {B, temb}, activated; context.text {B, S, D}.
   Tensor layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
-               const Tensor& context) const;
+               const AttentionContext& context) const;
 
   ModuleList<Transformer2DModel> attentions;
   ModuleList<ResnetBlock2D> resnets;
@@ -45,7 +48,7 @@ class UNetMidBlock2D final : public Module {
  public:
   UNetMidBlock2D(Module* parent, const std::string& name, const UNetLevelOptions& options);
   const char* class_name() const override;
-  Tensor forward(Context& cx, Tensor x, const Tensor& temb, const Tensor& context) const;
+  Tensor forward(Context& cx, Tensor x, const Tensor& temb, const AttentionContext& context) const;
 
   ModuleList<Transformer2DModel> attentions;
   ModuleList<ResnetBlock2D> resnets;
@@ -61,8 +64,8 @@ class UNetUpBlock2D final : public Module {
   size_t layers() const { return resnets.size(); }
   // Takes its skip connection off the end of `skips`; the last layer then upsamples to the size of
   // the next one.
-  Tensor layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb, const Tensor& context,
-               std::vector<Tensor>& skips) const;
+  Tensor layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,
+               const AttentionContext& context, std::vector<Tensor>& skips) const;
 
   ModuleList<Transformer2DModel> attentions;
   ModuleList<ResnetBlock2D> resnets;

@@ -42,6 +42,11 @@ struct UNet2DConditionConfig {
   std::optional<int64_t> time_cond_proj_dim;
   int64_t conv_in_kernel = 3;
   int64_t conv_out_kernel = 3;
+  // "text_time" (Stable Diffusion XL): a pooled text and some numbers (sizes, scores), embedded and
+  // added to the timestep's embedding.
+  std::optional<std::string> addition_embed_type;
+  std::optional<int64_t> addition_time_embed_dim;                // of one number
+  std::optional<int64_t> projection_class_embeddings_input_dim;  // of all, and the text
 
   static void visit(auto& self, auto& v) {
     v("sample_size", self.sample_size);
@@ -73,6 +78,9 @@ struct UNet2DConditionConfig {
     v("time_cond_proj_dim", self.time_cond_proj_dim);
     v("conv_in_kernel", self.conv_in_kernel);
     v("conv_out_kernel", self.conv_out_kernel);
+    v("addition_embed_type", self.addition_embed_type);
+    v("addition_time_embed_dim", self.addition_time_embed_dim);
+    v("projection_class_embeddings_input_dim", self.projection_class_embeddings_input_dim);
     v.only("time_embedding_type", {"positional"});
     v.only("attention_type", {"default"});
     v.only("dual_cross_attention", {false});
@@ -83,9 +91,6 @@ struct UNet2DConditionConfig {
     v.only("encoder_hid_dim_type", {});
     v.only("class_embed_type", {});
     v.only("num_class_embeds", {});
-    v.only("addition_embed_type", {});
-    v.only("addition_time_embed_dim", {});
-    v.only("projection_class_embeddings_input_dim", {});
     v.only("quantization_config", {});
     // Of training, or read only with values that are refused above, or by block types that are.
     v.ignore({"dropout", "addition_embed_type_num_heads", "mid_block_only_cross_attention",
@@ -107,6 +112,9 @@ struct UNetLevel {
 
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 UNet2DConditionConfig read_unet_2d_condition_config(const Json& json, const std::string& where);
+
+// The same check for a config that another class's file holds.
+void check_unet_2d_condition_config(const UNet2DConditionConfig& config, nn::ConfigCheck& check);
 
 // The levels of a config that was read.
 std::vector<UNetLevel> unet_levels(const UNet2DConditionConfig& config);

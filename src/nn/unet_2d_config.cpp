@@ -1,4 +1,4 @@
-#include "networks/unet_2d_condition_model/config.hpp"
+#include "nn/unet_2d_config.hpp"
 
 #include <fmt/format.h>
 
@@ -51,6 +51,15 @@ void check_scalars(const UNet2DConditionConfig& config, nn::ConfigCheck& check) 
                {"default", "scale_shift"});
 }
 
+void check_addition(const UNet2DConditionConfig& config, nn::ConfigCheck& check) {
+  if (!config.addition_embed_type) return;
+  check.one_of("addition_embed_type", *config.addition_embed_type, {"text_time"});
+  // Both are needed then; 0 stands for a missing one.
+  check.range("addition_time_embed_dim", config.addition_time_embed_dim.value_or(0), 1, 1 << 16);
+  check.range("projection_class_embeddings_input_dim",
+              config.projection_class_embeddings_input_dim.value_or(0), 1, 1 << 18);
+}
+
 void check_lists(const UNet2DConditionConfig& config, nn::ConfigCheck& check) {
   check.length("block_out_channels", config.block_out_channels.size(), 8);
   for (const auto& type : config.down_block_types) {
@@ -86,11 +95,16 @@ void check_level(const UNet2DConditionConfig& config, const UNetLevel& level,
 UNet2DConditionConfig read_unet_2d_condition_config(const Json& json, const std::string& where) {
   auto config = read_config<UNet2DConditionConfig>(json, where);
   nn::ConfigCheck check(where);
-  check_scalars(config, check);
-  check_lists(config, check);
-  for (const UNetLevel& level : make_levels(config, check)) check_level(config, level, check);
+  check_unet_2d_condition_config(config, check);
   check.finish();
   return config;
+}
+
+void check_unet_2d_condition_config(const UNet2DConditionConfig& config, nn::ConfigCheck& check) {
+  check_scalars(config, check);
+  check_lists(config, check);
+  check_addition(config, check);
+  for (const UNetLevel& level : make_levels(config, check)) check_level(config, level, check);
 }
 
 std::vector<UNetLevel> unet_levels(const UNet2DConditionConfig& config) {

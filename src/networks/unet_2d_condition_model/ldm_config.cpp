@@ -1,0 +1,136 @@
+#include "networks/unet_2d_condition_model/ldm_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace omnirt {
+namespace {
+
+constexpr int64_t norm_groups = 32;
+constexpr int64_t head_width = 64;
+constexpr int64_t heads_of_v1 = 8;
+
+struct Level {
+  int64_t channels = 0;
+  int64_t layers = 0;
+  int64_t depth = 0;  // transformer blocks; 0: no transformer
+};
+
+[[noreturn]] void refuse(const std::string& prefix, const std::string& message) {
+  throw Unsupported({prefix + "*", "", message,
+                     "give config.single_file_config a folder with the model's config files"});
+}
+
+class Reader {
+ public:
+  Reader(const TensorShapes& shapes, const std::string& prefix)
+      : shapes_(shapes), prefix_(prefix) {}
+
+  Json read() {
+    read_levels();
+    Json config = {{"_class_name", "UNet2DConditionModel"},
+                   {"act_fn", "silu"},
+                   {"in_channels", shapes_.size(prefix_ + "input_blocks.0.0.weight", 1)},
+                   {"out_channels", shapes_.size(prefix_ + "out.2.weight", 0)},
+                   {"center_input_sample", false},
+                   {"flip_sin_to_cos", true},
+                   {"freq_shift", 0},
+                   {"downsample_padding", 1},
+                   {"mid_block_scale_factor", 1},
+                   {"norm_eps", 1e-05},
+                   {"norm_num_groups", norm_groups}};
+    add_levels(config);
+    add_transformers(config);
+    if (shapes_.has(prefix_ + "label_emb.0.0.weight")) add_embedding(config);
+    return config;
+  }
+
+ private:
+  void read_levels() {
+    int64_t blocks = shapes_.count(prefix_ + "input_blocks.");
+    levels_.emplace_back();
+    for (int64_t i = 1; i < blocks; ++i) {
+      std::string block = fmt::format("{}input_blocks.{}.", prefix_, i);
+      if (shapes_.has(block + "0.op.weight")) {
+        levels_.emplace_back();
+        continue;
+      }
+      Level& level = levels_.back();
+      level.channels = shapes_.size(block + "0.out_layers.3.weight", 0);
+      level.depth = shapes_.count(block + "1.transformer_blocks.");
+      ++level.layers;
+      if (level.depth > 0) transformer_ = block + "1.";
+    }
+    bool even = std::ranges::all_of(
+        levels_, [&](const Level& level) { return level.layers == levels_[0].layers; });
+    if (levels_.size() > 8 || levels_[0].layers < 1 || !even)
+      refuse(prefix_, "the levels of this UNet have different numbers of layers, or none");
+    if (transformer_.empty()) refuse(prefix_, "this UNet has no attention to text");
+  }
+
+  void add_levels(Json& config) const {
+    Json channels = Json::array(), down = Json::array(), up = Json::array();
+    for (const Level& level : levels_) {
+      if (level.channels % norm_groups != 0) {
+        refuse(prefix_, fmt::format("a level has {} channels, which are not groups of {}",
+                                    level.channels, norm_groups));
+      }
+      channels.push_back(level.channels);
+      down.push_back(level.depth > 0 ? "CrossAttnDownBlock2D" : "DownBlock2D");
+      up.insert(up.begin(), level.depth > 0 ? "CrossAttnUpBlock2D" : "UpBlock2D");
+    }
+    config["block_out_channels"] = channels;
+    config["down_block_types"] = down;
+    config["up_block_types"] = up;
+    config["layers_per_block"] = levels_[0].layers;
+  }
+
+  void add_transformers(Json& config) const {
+    bool linear = shapes_.rank(transformer_ + "proj_in.weight") == 2;
+    Json heads = Json::array(), depths = Json::array();
+    int64_t middle = shapes_.count(prefix_ + "middle_block.1.transformer_blocks.");
+    for (const Level& level : levels_) {
+      int64_t one = linear ? level.channels / head_width : heads_of_v1;
+      if (one < 1 || level.channels % one != 0) {
+        refuse(prefix_,
+               fmt::format("how many heads the {} channels of a level have does not follow from "
+                           "names and shapes",
+                           level.channels));
+      }
+      heads.push_back(one);
+      // The middle block takes its depth from the last level's entry, which may have no attention.
+      int64_t without = &level == &levels_.back() && middle > 0 ? middle : 1;
+      depths.push_back(level.depth > 0 ? level.depth : without);
+    }
+    config["attention_head_dim"] = linear ? heads : Json(heads_of_v1);
+    config["cross_attention_dim"] =
+        shapes_.size(transformer_ + "transformer_blocks.0.attn2.to_k.weight", 1);
+    bool same = std::ranges::all_of(depths, [&](const Json& depth) { return depth == depths[0]; });
+    config["transformer_layers_per_block"] = same ? depths[0] : depths;
+    config["use_linear_projection"] = linear;
+  }
+
+  // The pooled text and the sizes, each by 256 waves, in one vector (sgm openaimodel.py label_emb).
+  void add_embedding(Json& config) const {
+    config["addition_embed_type"] = "text_time";
+    config["addition_time_embed_dim"] = 256;
+    config["projection_class_embeddings_input_dim"] =
+        shapes_.size(prefix_ + "label_emb.0.0.weight", 1);
+  }
+
+  const TensorShapes& shapes_;
+  const std::string& prefix_;
+  std::vector<Level> levels_;
+  std::string transformer_;  // where a transformer is
+};
+
+}  // namespace
+
+Json ldm_unet_config(const TensorShapes& shapes, const std::string& prefix) {
+  return Reader(shapes, prefix).read();
+}
+
+}  // namespace omnirt

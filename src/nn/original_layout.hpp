@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/param.hpp"
+
+namespace omnirt::nn {
+
+// How a parameter lies in the original's tensor. None of these changes a number.
+enum class Form {
+  same,
+  transposed,  // {in, out} for a matrix {out, in}
+  conv1x1,     // {out, in, 1, 1} for a matrix {out, in}
+  rows,        // one of several that are stacked along the first dimension
+};
+
+// One rule of a layout: where a parameter's name begins with `network` (whole parts of the name; ""
+// always), the original's begins with `original`. "*" is any one part of a name, which both have.
+// `within` says on what follows; what no rule there names stays as it is.
+struct LayoutRule {
+  std::string network;
+  std::string original;
+  Form form = Form::same;
+  size_t part = 0, parts = 1;  // of Form::rows
+  std::vector<LayoutRule> within{};
+};
+
+// How the authors of a network laid its parameters out in their own files: names below the prefix
+// that a checkpoint gives the component. Rules apply by the first that fits; a parameter that none
+// names has no place in this layout.
+struct OriginalLayout {
+  std::string name;  // "ldm"
+  std::vector<LayoutRule> rules;
+  // Names (beginnings, whole parts) of what such files hold beside the parameters and inference
+  // does not need.
+  std::vector<std::string> leftovers{};
+};
+
+// Where a parameter is found in an original's files.
+struct OriginalPlace {
+  std::string name;
+  std::vector<int64_t> shape;  // of the original's whole tensor
+  Form form = Form::same;
+  size_t part = 0, parts = 1;
+
+  bool operator==(const OriginalPlace&) const = default;
+};
+
+// nullopt where the layout has no place for the parameter.
+std::optional<OriginalPlace> original_place(const OriginalLayout& layout, const Param& param);
+// The same for a name alone, of a parameter or of a module ("down_blocks.0.resnets.1.conv1"). Where
+// several parts share a tensor, `part` tells them apart in the place, not in the name.
+std::optional<std::string> original_name(const OriginalLayout& layout, const std::string& name);
+
+}  // namespace omnirt::nn
