@@ -1,70 +1,97 @@
 #include "guiders/classifier_free_guidance.hpp"
 
-#include <ATen/ops/std.h>
+#include <fmt/format.h>
 
-#include "base/config.hpp"
-#include "base/ensure.hpp"
+#include "base/error.hpp"
+#include "guiders/maths.hpp"
 
 namespace omnirt {
 namespace {
 
-// Standard deviation of each picture's prediction, {n, 1, ...}.
-Tensor spread(const Tensor& x) {
-  std::vector<int64_t> dims;
-  for (int64_t d = 1; d < x.dim(); ++d) dims.push_back(d);
-  return at::std(x, at::IntArrayRef(dims), /*unbiased=*/true, /*keepdim=*/true);
-}
+constexpr Key<double> strong_rescale{
+    "guidance_rescale", 0.7, {0, 1}, "", "pulls the spread of the result back to that of cond"};
+constexpr Key<double> sigma_min{
+    "sigma_min",
+    std::monostate{},
+    {0, std::numeric_limits<double>::infinity()},
+    "",
+    "guidance holds at noise levels (noise over signal) above this; unset: down to 0"};
+constexpr Key<double> sigma_max{"sigma_max",
+                                std::monostate{},
+                                {0, std::numeric_limits<double>::infinity()},
+                                "",
+                                "guidance holds at noise levels up to this; unset: any"};
 
-GuidanceConfig checked(const Json& json) {
-  auto config = read_config<GuidanceConfig>(json, "guider");
-  auto refuse = [&](const char* field, double value, const char* limit) {
-    throw InvalidRequest(
-        {std::string("guider.") + field, std::to_string(value), "out of range", limit});
-  };
-  if (config.guidance_scale < 0 || config.guidance_scale > 100) {
-    refuse("guidance_scale", config.guidance_scale, "give 0 to 100");
+SigmaRange sigma_range(const ConfigValues& values) {
+  SigmaRange range;
+  range.min = values.maybe(sigma_min).value_or(range.min);
+  range.max = values.maybe(sigma_max).value_or(range.max);
+  if (range.min > range.max) {
+    throw InvalidRequest({"guider.sigma_min", fmt::format("{}", range.min),
+                          fmt::format("greater than sigma_max, {}", range.max),
+                          "give sigma_min <= sigma_max"});
   }
-  if (config.guidance_rescale < 0 || config.guidance_rescale > 1) {
-    refuse("guidance_rescale", config.guidance_rescale, "give 0 to 1");
-  }
-  return config;
+  return range;
 }
 
 }  // namespace
 
+Condition unconditional() {
+  return {.name = "uncond",
+          .renames = {{"prompt", "negative_prompt"}, {"prompt_2", "negative_prompt_2"}}};
+}
+
 std::vector<Condition> ClassifierFreeGuidance::conditions() const {
-  std::vector<Condition> all{{"cond", {}}};
-  if (guided()) all.push_back({"uncond", {{"prompt", "negative_prompt"}}});
+  std::vector<Condition> all{{"cond"}};
+  if (guides()) all.push_back(unconditional());
   return all;
 }
 
-std::vector<std::string> ClassifierFreeGuidance::active(size_t /*index*/, size_t /*steps*/) const {
-  return guided() ? std::vector<std::string>{"cond", "uncond"} : std::vector<std::string>{"cond"};
+std::vector<std::string> ClassifierFreeGuidance::active(const GuidanceStep& step) const {
+  return guides(step) ? std::vector<std::string>{"cond", "uncond"}
+                      : std::vector<std::string>{"cond"};
 }
 
-Tensor ClassifierFreeGuidance::combine(const Predictions& predictions) const {
+Tensor ClassifierFreeGuidance::combine(const Predictions& predictions, GuidanceStep& step) const {
   const Tensor& cond = predictions.at("cond");
-  if (!guided()) return cond;
-  const Tensor& uncond = predictions.at("uncond");
-  Tensor guided = uncond + config_.guidance_scale * (cond - uncond);
-  if (config_.guidance_rescale == 0.0) return guided;
-  Tensor rescaled = guided * (spread(cond) / spread(guided));
-  return config_.guidance_rescale * rescaled + (1 - config_.guidance_rescale) * guided;
-}
-
-GuiderInfo classifier_free_guidance_info() {
-  return {
-      "cfg", "classifier-free guidance, with rescale", config_names<GuidanceConfig>(),
-      [](const Json& config) { return std::make_unique<ClassifierFreeGuidance>(checked(config)); }};
+  if (!guides(step)) return cond;
+  return rescaled(guided(cond, predictions.at("uncond"), config_.guidance_scale), cond,
+                  config_.guidance_rescale);
 }
 
 GuiderInfo no_guidance_info() {
-  return {"none", "one forward a step, no guidance", {}, [](const Json& config) {
-            if (!config.empty()) {
-              throw InvalidRequest(
-                  {"guider", shown(config), "type 'none' takes no settings", "remove them"});
-            }
-            return std::make_unique<ClassifierFreeGuidance>(GuidanceConfig{1.0, 0.0});
+  return {"none", "one forward a step, no guidance", {}, [](const Json& json) {
+            read_guider_settings(json, {});
+            return std::make_unique<ClassifierFreeGuidance>(GuidanceConfig{1.0}, SigmaRange{},
+                                                            "none");
+          }};
+}
+
+GuiderInfo classifier_free_guidance_info() {
+  return {"cfg", "classifier-free guidance", guidance_keys(), [](const Json& json) {
+            ConfigValues values = read_guider_settings(json, guidance_keys());
+            return std::make_unique<ClassifierFreeGuidance>(guidance_config(values));
+          }};
+}
+
+GuiderInfo rescaled_guidance_info() {
+  std::vector<const KeyInfo*> keys{&guider_keys::guidance_scale, &strong_rescale,
+                                   &guider_keys::start, &guider_keys::stop};
+  return {"cfg_rescaled", "classifier-free guidance, its contrast pulled back", keys,
+          [keys](const Json& json) {
+            ConfigValues values = read_guider_settings(json, keys);
+            return std::make_unique<ClassifierFreeGuidance>(guidance_config(values), SigmaRange{},
+                                                            "cfg_rescaled");
+          }};
+}
+
+GuiderInfo guidance_interval_info() {
+  std::vector<const KeyInfo*> keys = with_guidance_keys({&sigma_min, &sigma_max});
+  return {"interval", "classifier-free guidance in a part of the run", keys,
+          [keys](const Json& json) {
+            ConfigValues values = read_guider_settings(json, keys);
+            return std::make_unique<ClassifierFreeGuidance>(guidance_config(values),
+                                                            sigma_range(values), "interval");
           }};
 }
 

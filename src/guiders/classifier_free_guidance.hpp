@@ -1,36 +1,51 @@
 #pragma once
+#include <limits>
+
 #include "guiders/guider.hpp"
+#include "guiders/settings.hpp"
 
 namespace omnirt {
 
-struct GuidanceConfig {
-  double guidance_scale = 7.5;
-  double guidance_rescale = 0.0;
-  static void visit(auto& self, auto& v) {
-    v("guidance_scale", self.guidance_scale);
-    v("guidance_rescale", self.guidance_rescale);
-  }
+// The condition without a prompt, or with the negative one.
+Condition unconditional();
+
+// The noise levels at which guidance holds: (min, max].
+struct SigmaRange {
+  double min = -1;
+  double max = std::numeric_limits<double>::infinity();
+  bool holds(double sigma) const { return sigma > min && sigma <= max; }
 };
 
 // Classifier-free guidance (Ho & Salimans 2022, arXiv 2207.12598): uncond + scale * (cond -
-// uncond). A scale of 1 or less asks for one condition, as the reference does. guidance_rescale
-// pulls the spread of the result back towards that of cond (Lin et al. 2023, arXiv 2305.08891,
-// section 3.4).
+// uncond). A scale of 1 or less asks for one condition, as the reference's pipelines do;
+// guidance_rescale as maths.hpp has it. Outside of its ranges the network is asked under cond alone
+// (Kynkaanniemi et al. 2024, arXiv 2404.07724).
 class ClassifierFreeGuidance final : public Guider {
  public:
-  explicit ClassifierFreeGuidance(GuidanceConfig config) : config_(config) {}
-  std::string name() const override { return "cfg"; }
+  explicit ClassifierFreeGuidance(GuidanceConfig config, SigmaRange sigmas = {},
+                                  std::string name = "cfg")
+      : config_(config), sigmas_(sigmas), name_(std::move(name)) {}
+  std::string name() const override { return name_; }
   std::vector<Condition> conditions() const override;
-  std::vector<std::string> active(size_t index, size_t steps) const override;
-  Tensor combine(const Predictions& predictions) const override;
+  std::vector<std::string> active(const GuidanceStep& step) const override;
+  Tensor combine(const Predictions& predictions, GuidanceStep& step) const override;
 
  private:
-  bool guided() const { return config_.guidance_scale > 1.0; }
+  bool guides() const { return config_.guidance_scale > 1.0; }
+  bool guides(const GuidanceStep& step) const {
+    return guides() && config_.range.holds(step.index, step.steps) && sigmas_.holds(step.sigma);
+  }
   GuidanceConfig config_;
+  SigmaRange sigmas_;
+  std::string name_;
 };
 
-GuiderInfo classifier_free_guidance_info();
 // One condition, whatever the scale.
 GuiderInfo no_guidance_info();
+GuiderInfo classifier_free_guidance_info();
+// The same with a rescale of 0.7, as arXiv 2305.08891 recommends, unless told otherwise.
+GuiderInfo rescaled_guidance_info();
+// The same within an interval of the run, by fraction or by noise level.
+GuiderInfo guidance_interval_info();
 
 }  // namespace omnirt

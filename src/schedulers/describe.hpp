@@ -14,12 +14,15 @@ namespace omnirt {
 template <class S, class Config>
 SchedulerInfo describe_scheduler(std::string class_name, std::vector<std::string> short_names,
                                  std::string summary) {
-  auto make = [](const Json& json, const std::string& where) -> std::unique_ptr<Scheduler> {
+  auto make = [class_name](const Json& json,
+                           const std::string& where) -> std::unique_ptr<Scheduler> {
     auto config = read_config<Config>(json, where, false);
     ConfigChecks checks(where);
     config.check(checks);
     checks.finish();
-    return std::make_unique<S>(std::move(config));
+    auto scheduler = std::make_unique<S>(std::move(config));
+    scheduler->set_origin({class_name, json});
+    return scheduler;
   };
   return {std::move(class_name), std::move(short_names), config_names<Config>(), std::move(summary),
           make};

@@ -56,6 +56,11 @@ class DpmSolverSinglestep final : public DpmSolver {
     return {prev, predicts_original() ? std::optional(converted) : std::nullopt};
   }
 
+  void visit_history(History& history) override {
+    DpmSolver::visit_history(history);
+    history("start_sample", start_sample_);
+  }
+
  private:
   // The orders of the calls: 1, 2, .. in groups; lower ones at the end of a run whose number of
   // steps is no multiple of the order, or that ends at sigma 0.

@@ -76,12 +76,22 @@ class HeunDiscrete final : public SigmaScheduler {
     return {start.sample + (start.derivative + derivative) / 2 * start.dt, original};
   }
 
+  void visit_history(History& history) override {
+    Start start = start_.value_or(Start{});
+    history("start_sample", start.sample);
+    history("start_derivative", start.derivative);
+    double dt = start.dt;
+    history("start_dt", dt);
+    start.dt = static_cast<float>(dt);
+    start_ = start.sample.defined() ? std::optional(start) : std::nullopt;
+  }
+
  private:
   // Where the step under way began.
   struct Start {
     Tensor sample;
     Tensor derivative;
-    float dt;
+    float dt = 0;
   };
 
   HeunConfig config_;

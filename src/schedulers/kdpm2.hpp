@@ -30,6 +30,7 @@ class Kdpm2Scheduler : public SigmaScheduler {
   explicit Kdpm2Scheduler(const Kdpm2Config& config);
   int64_t order() const override { return 2; }
   Tensor scale_model_input(const Tensor& sample, size_t index) override;
+  void visit_history(History& history) override { history("start_sample", start_); }
 
  protected:
   SigmaWalk walk_steps(int64_t n) const;

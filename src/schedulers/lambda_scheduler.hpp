@@ -45,6 +45,7 @@ struct SolverConfig {
 // (arXiv 2206.00927): a noisy sample is alpha * picture + sigma * noise.
 class LambdaScheduler : public Scheduler {
  public:
+  void visit_history(History& history) override { history("outputs", outputs_); }
   Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const override;
 
  protected:

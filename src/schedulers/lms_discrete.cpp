@@ -66,6 +66,8 @@ class LmsDiscrete final : public SigmaScheduler {
     return {sample + change, original};
   }
 
+  void visit_history(History& history) override { history("derivatives", derivatives_); }
+
  private:
   static constexpr size_t max_order = 4;
 

@@ -73,6 +73,13 @@ class Pndm final : public TableScheduler {
     return {prev, std::nullopt};
   }
 
+  void visit_history(History& history) override {
+    history("calls", calls_);
+    history("outputs", outputs_);
+    history("slope_sum", slope_sum_);
+    history("start_sample", start_sample_);
+  }
+
  private:
   // Four calls a step: at its start, twice in its middle, at its end.
   void plan_warm_up(const std::vector<double>& base) {

@@ -27,6 +27,7 @@ void Scheduler::set_timesteps(const StepPlan& plan) {
     throw Unsupported(
         Finding{"eta", fmt::format("{}", plan.eta), "a number from 0 up was expected", ""});
   }
+  plan_ = plan;
   plan_run(plan);
 }
 
@@ -39,7 +40,11 @@ Tensor Scheduler::draw_like(Noise& noise, const Tensor& like) {
 }
 
 const SchedulerInfo* find_scheduler(const std::string& name) {
-  for (const SchedulerInfo& info : all_schedulers()) {
+  return find_scheduler(all_schedulers(), name);
+}
+
+const SchedulerInfo* find_scheduler(std::span<const SchedulerInfo> among, const std::string& name) {
+  for (const SchedulerInfo& info : among) {
     auto matches = [&](const std::string& known) { return same_name(known, name); };
     if (matches(info.class_name) ||
         std::any_of(info.short_names.begin(), info.short_names.end(), matches)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "schedulers/history.hpp"
 #include "tensor/generator.hpp"
 #include "tensor/tensor.hpp"
 
@@ -25,6 +26,12 @@ struct StepResult {
   Tensor prev_sample;  // the sample one step nearer to the picture
   std::optional<Tensor>
       pred_original;  // the picture as predicted at this step, where the maths gives one
+};
+
+// What a scheduler was made from: the class that SchedulerInfo names, and the config it was given.
+struct SchedulerOrigin {
+  std::string class_name;
+  Json config = Json::object();
 };
 
 // One scheduler, of one run: it holds the run's timesteps and the history of multistep solvers, and
@@ -62,6 +69,15 @@ class Scheduler {
   // back each step. Both fp32.
   virtual Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const = 0;
 
+  // What makes this scheduler again, in another process: what it was made from, its plan, where it
+  // begins, and what it remembers of earlier calls.
+  const SchedulerOrigin& origin() const { return origin_; }
+  void set_origin(SchedulerOrigin origin) { origin_ = std::move(origin); }
+  const StepPlan& plan() const { return plan_; }
+  size_t begin() const { return begin_; }
+  // Saves or restores each member that calls change (history.hpp); after set_timesteps.
+  virtual void visit_history(History&) {}
+
  protected:
   // set_timesteps() of a plan whose numbers are in range: sets timesteps_ and forgets earlier runs.
   virtual void plan_run(const StepPlan& plan) = 0;
@@ -70,6 +86,10 @@ class Scheduler {
 
   std::vector<double> timesteps_;
   size_t begin_ = 0;
+
+ private:
+  SchedulerOrigin origin_;
+  StepPlan plan_;
 };
 
 // A scheduler as the catalogue lists it.
@@ -88,5 +108,6 @@ struct SchedulerInfo {
 const std::vector<SchedulerInfo>& all_schedulers();
 // By class name or short name, case folded; nullptr when there is none.
 const SchedulerInfo* find_scheduler(const std::string& name);
+const SchedulerInfo* find_scheduler(std::span<const SchedulerInfo> among, const std::string& name);
 
 }  // namespace omnirt

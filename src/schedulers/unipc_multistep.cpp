@@ -89,6 +89,12 @@ class UniPcMultistep final : public LambdaScheduler {
     return {predict(index, sample), config_.predict_x0 ? std::optional(converted) : std::nullopt};
   }
 
+  void visit_history(History& history) override {
+    LambdaScheduler::visit_history(history);
+    history("order", order_);
+    history("last_sample", last_sample_);
+  }
+
  private:
   // What the update from `base` to the point after it shares between predictor and corrector
   // (section 3.1 of the paper, with its B(h) as solver_type).

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/ensure.hpp"
 #include "base/error.hpp"
 #include "io/file.hpp"
-#include "io/utf8.hpp"
 #include "text/clip_specials.hpp"
 #include "text/clip_text.hpp"
+#include "text/prompt_text.hpp"
 #include "text/tokenizer_json.hpp"
 #include "text/unicode.hpp"
 
@@ -53,20 +54,6 @@ Json read_settings(const fs::path& path) {
   return present(path) ? io::read_json(path, max_settings_bytes) : Json();
 }
 
-void check_prompt(std::string_view text, std::string_view field) {
-  if (text.size() > max_prompt_bytes) {
-    throw InvalidRequest(Finding{std::string(field), fmt::format("{} bytes", text.size()),
-                                 fmt::format("longer than the limit of {} bytes", max_prompt_bytes),
-                                 "shorten it"});
-  }
-  size_t wrong = io::find_invalid_utf8(text);
-  if (wrong != text.npos) {
-    throw InvalidRequest(Finding{
-        std::string(field), fmt::format("0x{:02X}", static_cast<unsigned char>(text[wrong])),
-        fmt::format("not UTF-8 at byte {}", wrong), "give the text as UTF-8"});
-  }
-}
-
 // The byte of `text` from which on its normalized form begins at byte `at` or just before: what was
 // composed, lowered or folded has no byte-by-byte counterpart.
 size_t original_offset(std::string_view text, size_t at) {
@@ -94,32 +81,16 @@ size_t original_offset(std::string_view text, size_t at) {
   return low;
 }
 
-std::string_view without_space(std::string_view text) {
-  auto is_space = [](std::string_view part) {
-    size_t pos = 0;
-    return char_class(next_codepoint(part, pos)) == CharClass::space ? pos : 0;
-  };
-  while (!text.empty()) {
-    size_t size = is_space(text);
-    if (size == 0) break;
-    text.remove_prefix(size);
-  }
-  while (!text.empty()) {
-    size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xC0) == 0x80) --last;
-    if (is_space(text.substr(last)) == 0) break;
-    text = text.substr(0, last);
-  }
-  return text;
-}
-
 }  // namespace
 
-CLIPTokenizer CLIPTokenizer::from_folder(const fs::path& folder) {
+CLIPTokenizer CLIPTokenizer::from_folder(const fs::path& folder, const Json& config) {
   BpeFiles files = read_model(folder);
-  ClipSettings settings{folder.string(), read_settings(folder / "tokenizer_config.json"),
-                        read_settings(folder / "special_tokens_map.json"),
-                        read_settings(folder / "added_tokens.json")};
+  ClipSettings settings{folder.string(), config, {}, {}};
+  if (!config.is_object()) {
+    settings = {folder.string(), read_settings(folder / "tokenizer_config.json"),
+                read_settings(folder / "special_tokens_map.json"),
+                read_settings(folder / "added_tokens.json")};
+  }
   ClipSpecials specials = read_clip_specials(settings, files.added_tokens);
   int32_t unknown = specials.unk ? files.vocabulary.find(*specials.unk) : -1;
   Bpe bpe(files.vocabulary, files.merges, unknown, files.vocabulary_file, files.merges_file);
@@ -136,7 +107,7 @@ CLIPTokenizer CLIPTokenizer::from_folder(const fs::path& folder) {
 
 int64_t CLIPTokenizer::named_id(const char* name, const std::string& token,
                                 const std::string& where) const {
-  int32_t id = vocabulary_.find(token);
+  int32_t id = vocabulary_->find(token);
   if (id >= 0) return id;
   throw InvalidFile({where, fmt::format("{}: \"{}\"", name, token), "not in the vocabulary",
                      "name a token that it has"});
@@ -147,11 +118,11 @@ int64_t CLIPTokenizer::named_id(const char* name, const std::string& token,
 void CLIPTokenizer::add_tokens(const std::vector<AddedToken>& tokens, const std::string& where) {
   std::unordered_map<std::string, const AddedToken*> last;
   for (const AddedToken& token : tokens) last[token.content] = &token;
-  auto next = static_cast<int64_t>(vocabulary_.count());
+  auto next = static_cast<int64_t>(vocabulary_->count());
   for (const AddedToken& token : tokens) {
     auto entry = last.extract(token.content);
     if (entry.empty() || token.content.empty()) continue;
-    bool is_new = vocabulary_.find(token.content) < 0;
+    bool is_new = vocabulary_->find(token.content) < 0;
     if (is_new && !entry.mapped()->id) named_id("special token", token.content, where);  // throws
     add_token(*entry.mapped(), next, where);
     next += is_new;
@@ -159,8 +130,8 @@ void CLIPTokenizer::add_tokens(const std::vector<AddedToken>& tokens, const std:
 }
 
 void CLIPTokenizer::add_token(const AddedToken& token, int64_t next, const std::string& where) {
-  int64_t id = vocabulary_.find(token.content);
-  if (id < 0) vocabulary_.add(token.content, id = next, where);
+  int64_t id = vocabulary_->find(token.content);
+  if (id < 0) vocabulary_->add(token.content, id = next, where);
   if (token.id && *token.id != id) {
     // The reference goes by the vocabulary and the order, older versions of it by what is declared.
     throw InvalidFile(
@@ -181,7 +152,7 @@ void CLIPTokenizer::append_words(std::string_view normalized, Token from,
   std::vector<Bpe::Symbol> symbols;
   for (std::string_view word : clip_words(normalized)) {
     symbols.clear();
-    bpe_.encode(word, symbols);
+    bpe_->encode(word, symbols);
     Token token = from;
     token.at += static_cast<size_t>(word.data() - normalized.data());
     for (const Bpe::Symbol& symbol : symbols) {
@@ -200,8 +171,38 @@ void CLIPTokenizer::append_plain(std::string_view text, size_t begin, size_t end
   for (size_t pos = 0; pos < view.size();) {
     TokenMatcher::Match match = in_normalized_text_.find(view, pos);
     append_words(view.substr(pos, match.begin - pos), {0, begin, end, pos}, out);
-    if (match.id >= 0) out.push_back({match.id, begin, end, match.begin});
+    if (match.id >= 0) append_added({match.id, begin, end, match.begin}, out);
     pos = match.end;
+  }
+}
+
+std::shared_ptr<const Tokenizer> CLIPTokenizer::with_tokens(
+    const std::vector<TokenVectors>& added) const {
+  auto extended = std::make_shared<CLIPTokenizer>(*this);
+  for (const TokenVectors& token : added) {
+    auto id = static_cast<int32_t>(token.first_id);
+    extended->in_normalized_text_.add(clip_normalize(token.content), id);
+    if (token.vectors > 1) extended->vectors_[id] = token.vectors;
+    // Each further vector is a token too, as the reference names them.
+    for (int32_t i = 1; i < token.vectors; ++i)
+      extended->in_normalized_text_.add(clip_normalize(fmt::format("{}_{}", token.content, i)),
+                                        id + i);
+  }
+  return extended;
+}
+
+bool CLIPTokenizer::has_token(std::string_view token) const {
+  return vocabulary_->find(token) >= 0;
+}
+
+// A token that stands for several vectors is followed by their ids.
+void CLIPTokenizer::append_added(const Token& token, std::vector<Token>& out) const {
+  out.push_back(token);
+  auto several = vectors_.find(token.id);
+  if (several == vectors_.end()) return;
+  for (int64_t i = 1; i < several->second; ++i) {
+    out.push_back(token);
+    out.back().id += i;
   }
 }
 
@@ -225,16 +226,18 @@ std::vector<int64_t> CLIPTokenizer::encode_words(std::string_view text,
   return ids;
 }
 
-TokenizedPrompt CLIPTokenizer::encode(std::string_view text, std::string_view field) const {
+TokenizedPrompt CLIPTokenizer::encode(std::string_view text, std::string_view field,
+                                      int64_t length) const {
+  ensure(length >= 2, "{} ids leave no room for the start and the end", length);
   std::vector<Token> found = tokens(text, field);
-  size_t room = static_cast<size_t>(window_) - 2;
+  size_t room = static_cast<size_t>(length) - 2;
   TokenizedPrompt result;
-  result.ids.reserve(static_cast<size_t>(window_));
+  result.ids.reserve(static_cast<size_t>(length));
   result.ids.push_back(bos_);
   for (size_t i = 0; i < std::min(room, found.size()); ++i) result.ids.push_back(found[i].id);
   result.ids.push_back(eos_);
   result.used = static_cast<int64_t>(result.ids.size());
-  result.ids.resize(static_cast<size_t>(window_), pad_);
+  result.ids.resize(static_cast<size_t>(length), pad_);
   if (found.size() > room) {
     const Token& first = found[room];
     std::string_view part = text.substr(first.begin, first.end - first.begin);
@@ -254,7 +257,7 @@ std::string CLIPTokenizer::decode(std::span<const int64_t> ids) const {
   }();
   std::string raw;
   for (int64_t id : ids) {
-    const std::string* token = vocabulary_.token(id);
+    const std::string* token = vocabulary_->token(id);
     if (!token) continue;
     std::string decoded;
     bool whole = true;
@@ -277,6 +280,15 @@ std::string CLIPTokenizer::decode(std::span<const int64_t> ids) const {
     rest.remove_prefix(end + Bpe::suffix.size());
   }
   return std::string(without_space(spaced));
+}
+
+TokenizerInfo clip_tokenizer_info() {
+  return {.class_names = {"CLIPTokenizer", "CLIPTokenizerFast"},
+          .make =
+              [](const fs::path& folder) {
+                return std::make_shared<const CLIPTokenizer>(CLIPTokenizer::from_folder(folder));
+              },
+          .summary = "CLIP's byte-pair tokenizer"};
 }
 
 }  // namespace omnirt::text

@@ -1,10 +1,13 @@
 #pragma once
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
 #include "text/added_tokens.hpp"
 #include "text/bpe.hpp"
 #include "text/tokenizer.hpp"
@@ -18,14 +21,20 @@ class CLIPTokenizer final : public Tokenizer {
   // Reads tokenizer.json, or else vocab.json and merges.txt, and tokenizer_config.json (the window
   // and the special tokens), special_tokens_map.json and added_tokens.json where older folders have
   // them. Throws InvalidFile or Unsupported, naming the file.
-  static CLIPTokenizer from_folder(const std::filesystem::path& folder);
+  // An object `config` stands for tokenizer_config.json and for the files of older folders.
+  static CLIPTokenizer from_folder(const std::filesystem::path& folder, const Json& config = {});
 
   // The ids of the text alone. Throws as `encode` does.
   std::vector<int64_t> encode_words(std::string_view text, std::string_view field = "prompt") const;
 
-  // bos, the text's ids as far as they fit, eos, and pad up to the window.
-  TokenizedPrompt encode(std::string_view text, std::string_view field) const override;
+  // bos, the text's ids as far as they fit, eos, and pad up to `length`.
+  TokenizedPrompt encode(std::string_view text, std::string_view field,
+                         int64_t length) const override;
   using Tokenizer::encode;
+
+  std::shared_ptr<const Tokenizer> with_tokens(
+      const std::vector<TokenVectors>& added) const override;
+  bool has_token(std::string_view token) const override;
 
   // The text that ids stand for, lower case, for people to read. Unknown ids are left out.
   std::string decode(std::span<const int64_t> ids) const;
@@ -34,7 +43,7 @@ class CLIPTokenizer final : public Tokenizer {
   int64_t bos_id() const { return bos_; }
   int64_t eos_id() const { return eos_; }
   int64_t pad_id() const { return pad_; }
-  int64_t vocab_size() const override { return vocabulary_.rows(); }
+  int64_t vocab_size() const override { return vocabulary_->rows(); }
 
  private:
   // Where a token comes from: byte `at` of the normalized form of text[begin, end).
@@ -44,7 +53,9 @@ class CLIPTokenizer final : public Tokenizer {
   };
 
   CLIPTokenizer(Vocabulary vocabulary, Bpe bpe)
-      : vocabulary_(std::move(vocabulary)), bpe_(std::move(bpe)) {}
+      : vocabulary_(std::make_shared<Vocabulary>(std::move(vocabulary))),
+        bpe_(std::make_shared<const Bpe>(std::move(bpe))) {}
+  void append_added(const Token& token, std::vector<Token>& out) const;
   void add_tokens(const std::vector<AddedToken>& tokens, const std::string& where);
   void add_token(const AddedToken& token, int64_t next, const std::string& where);
   int64_t named_id(const char* name, const std::string& token, const std::string& where) const;
@@ -52,10 +63,13 @@ class CLIPTokenizer final : public Tokenizer {
   void append_plain(std::string_view text, size_t begin, size_t end, std::vector<Token>& out) const;
   void append_words(std::string_view normalized, Token from, std::vector<Token>& out) const;
 
-  Vocabulary vocabulary_;
-  Bpe bpe_;
+  std::shared_ptr<Vocabulary> vocabulary_;
+  std::shared_ptr<const Bpe> bpe_;
+  std::map<int64_t, int64_t> vectors_;  // by id, of tokens that stand for several
   TokenMatcher in_given_text_, in_normalized_text_;
   int64_t window_ = 0, bos_ = 0, eos_ = 0, pad_ = 0;
 };
+
+TokenizerInfo clip_tokenizer_info();
 
 }  // namespace omnirt::text

@@ -16,22 +16,25 @@ Predictions predictions() {
 }
 
 TEST(Guidance, IsUncondPlusScaleTimesTheDifference) {
+  GuidanceStep step;
   Predictions p = predictions();
   Tensor expected = p["uncond"] + 3.0 * (p["cond"] - p["uncond"]);
-  EXPECT_TRUE(at::allclose(ClassifierFreeGuidance({3.0, 0.0}).combine(p), expected));
+  EXPECT_TRUE(at::allclose(ClassifierFreeGuidance({3.0, 0.0}).combine(p, step), expected));
 }
 
 TEST(Guidance, AsksForOneConditionAtAScaleOfOneOrLess) {
+  GuidanceStep step;
   for (double scale : {0.0, 0.5, 1.0}) {
     ClassifierFreeGuidance guider({scale, 0.0});
     EXPECT_EQ(guider.conditions().size(), 1u);
-    EXPECT_EQ(guider.active(0, 10).size(), 1u);
-    EXPECT_TRUE(at::equal(guider.combine(predictions()), predictions()["cond"]));
+    EXPECT_EQ(guider.active(step).size(), 1u);
+    EXPECT_TRUE(at::equal(guider.combine(predictions(), step), predictions()["cond"]));
   }
 }
 
 TEST(Guidance, FullRescaleGivesEachPictureTheSpreadOfCond) {
-  Tensor combined = ClassifierFreeGuidance({7.0, 1.0}).combine(predictions());
+  GuidanceStep step;
+  Tensor combined = ClassifierFreeGuidance({7.0, 1.0}).combine(predictions(), step);
   Tensor cond = predictions()["cond"];
   for (int64_t i = 0; i < 2; ++i)
     EXPECT_NEAR(combined[i].std().item<double>(), cond[i].std().item<double>(), 1e-12);
