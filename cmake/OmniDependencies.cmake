@@ -33,7 +33,10 @@ target_include_directories(omnirt_torch SYSTEM BEFORE INTERFACE $<BUILD_INTERFAC
 find_package(spdlog REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
+find_package(GIF REQUIRED)
 find_package(PkgConfig REQUIRED)
+# Compiled against, and loaded when a video is written first (src/io/av_libraries.hpp).
+pkg_check_modules(AV REQUIRED IMPORTED_TARGET libavformat libavcodec libavutil libswscale)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpmux libwebpdemux)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)

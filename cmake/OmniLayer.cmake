@@ -1,6 +1,13 @@
 # One static library a layer. A layer lists the layers it may include in src/layers.txt; the same file feeds the
 # include check of `make lint`, so the link graph and the include graph cannot differ.
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/layers.txt OMNIRT_LAYER_LINES REGEX "^[a-z]")
+set(OMNIRT_LAYERS "")
+foreach(line IN LISTS OMNIRT_LAYER_LINES)
+  string(REGEX REPLACE "^([a-z/]+) *:.*$" "omnirt_\\1" layer "${line}")
+  string(REPLACE "/" "_" layer "${layer}")
+  list(APPEND OMNIRT_LAYERS ${layer})
+endforeach()
+list(JOIN OMNIRT_LAYERS "," OMNIRT_LAYERS)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/layers.txt)
 
 # omnirt_layer(<folder> [LIBS ...] [ATEN] [UNITY])

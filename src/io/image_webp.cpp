@@ -163,7 +163,10 @@ std::string as_string(const WebPData& data) {
   return std::string(reinterpret_cast<const char*>(data.bytes), data.size);
 }
 
-std::string add_xmp(const WebPData& image, const std::string& packet) {
+}  // namespace
+
+std::string with_xmp(std::string_view webp, const std::string& packet) {
+  const WebPData image{data_of(webp), webp.size()};
   const std::unique_ptr<WebPMux, DeleteMux> mux(WebPMuxCreate(&image, 0));
   if (!mux) throw OutOfMemory("no memory to assemble a WebP");
   const WebPData xmp{data_of(packet), packet.size()};
@@ -174,8 +177,6 @@ std::string add_xmp(const WebPData& image, const std::string& packet) {
   }
   return as_string(assembled.data);
 }
-
-}  // namespace
 
 ImageInfo probe_webp(const ImageSource& source) {
   const WebPBitstreamFeatures features = read_features(source);
@@ -198,7 +199,7 @@ std::string encode_webp(const Image& image, const ImageMetadata& metadata,
   Picture picture;
   picture.encode(image.channels == 1 ? to_rgb(image) : image, make_config(options));
   if (metadata.empty()) return as_string(picture.bytes());
-  return add_xmp(picture.bytes(), xmp_packet(metadata));
+  return with_xmp(as_string(picture.bytes()), xmp_packet(metadata));
 }
 
 }  // namespace omnirt::io

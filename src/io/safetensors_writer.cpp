@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <tuple>
 
 #include "base/ensure.hpp"
@@ -17,7 +18,7 @@
 namespace omnirt::io {
 namespace {
 
-using Order = std::vector<const TensorView*>;
+using Order = std::vector<const TensorSource*>;
 
 class HeaderWriter {
  public:
@@ -25,7 +26,7 @@ class HeaderWriter {
 
   std::string write(const Order& tensors, const SafetensorsMetadata& metadata) {
     if (!metadata.empty()) write_metadata(metadata);
-    for (const TensorView* tensor : tensors) write_tensor(*tensor);
+    for (const TensorSource* tensor : tensors) write_tensor(*tensor);
     header_ += '}';
     // The data start at a multiple of 8, the widest element's size.
     header_.append((8 - header_.size() % 8) % 8, ' ');
@@ -58,11 +59,11 @@ class HeaderWriter {
     header_.back() = '}';
   }
 
-  void write_tensor(const TensorView& tensor) {
-    ensure(tensor_bytes(tensor.dtype, tensor.shape) == tensor.bytes.size(),
-           "{}: tensor '{}' is {} of shape [{}], and {} bytes are given", path_, tensor.name,
-           dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "), tensor.bytes.size());
-    size_t end = offset_ + tensor.bytes.size();
+  void write_tensor(const TensorSource& tensor) {
+    std::optional<size_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
+    ensure(bytes.has_value(), "{}: tensor '{}' is {} of shape [{}]", path_, tensor.name,
+           dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+    size_t end = offset_ + *bytes;
     if (header_.size() > 1) header_ += ',';
     header_ +=
         fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", text(tensor.name),
@@ -75,18 +76,18 @@ class HeaderWriter {
   size_t offset_ = 0;
 };
 
-Order in_file_order(std::span<const TensorView> tensors) {
+Order in_file_order(std::span<const TensorSource> tensors) {
   Order order;
-  for (const TensorView& tensor : tensors) order.push_back(&tensor);
-  std::ranges::sort(order, [](const TensorView* a, const TensorView* b) {
+  for (const TensorSource& tensor : tensors) order.push_back(&tensor);
+  std::ranges::sort(order, [](const TensorSource* a, const TensorSource* b) {
     return std::tie(b->dtype, a->name) < std::tie(a->dtype, b->name);
   });
   return order;
 }
 
-void require_legal_names(std::span<const TensorView> tensors, const HeaderWriter& writer) {
+void require_legal_names(std::span<const TensorSource> tensors, const HeaderWriter& writer) {
   std::vector<std::string_view> names;
-  for (const TensorView& tensor : tensors) names.push_back(tensor.name);
+  for (const TensorSource& tensor : tensors) names.push_back(tensor.name);
   std::ranges::sort(names);
   auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end()) {
@@ -107,10 +108,21 @@ std::array<std::byte, 8> little_endian(uint64_t value) {
   return bytes;
 }
 
+void write_bytes(AtomicFile& file, const TensorSource& tensor) {
+  size_t written = 0;
+  tensor.produce([&](std::span<const std::byte> bytes) {
+    file.write(bytes);
+    written += bytes.size();
+  });
+  ensure(written == tensor_bytes(tensor.dtype, tensor.shape),
+         "tensor '{}' is {} of shape [{}], and {} bytes are given", tensor.name,
+         dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "), written);
+}
+
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata) {
+void stream_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
+                        const SafetensorsMetadata& metadata) {
   HeaderWriter writer(path);
   require_legal_names(tensors, writer);
   Order order = in_file_order(tensors);
@@ -118,8 +130,18 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   AtomicFile file(path);
   file.write(little_endian(header.size()));
   file.write(header);
-  for (const TensorView* tensor : order) file.write(tensor->bytes);
+  for (const TensorSource* tensor : order) write_bytes(file, *tensor);
   file.commit();
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                       const SafetensorsMetadata& metadata) {
+  std::vector<TensorSource> sources;
+  for (const TensorView& tensor : tensors) {
+    sources.push_back({tensor.name, tensor.dtype, tensor.shape,
+                       [&tensor](const TensorSource::Emit& emit) { emit(tensor.bytes); }});
+  }
+  stream_safetensors(path, sources, metadata);
 }
 
 }  // namespace omnirt::io

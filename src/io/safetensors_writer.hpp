@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,17 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
+// A tensor whose bytes are made, or come from several places, while the file is written: nothing
+// has to hold all of them at once.
+struct TensorSource {
+  using Emit = std::function<void(std::span<const std::byte>)>;
+  std::string name;
+  Dtype dtype = Dtype::f32;
+  std::vector<int64_t> shape;
+  // Called once, when it is the tensor's turn; hands over exactly its bytes, in order.
+  std::function<void(const Emit& emit)> produce;
+};
+
 // Writes the file whole or not at all (AtomicFile). Its bytes are those that the reference writes
 // for the same tensors (crate safetensors 0.8, `prepare`): the tensors sorted by element type, the
 // wider first, and then by name, so that each is aligned; the header padded to 8 bytes with spaces;
@@ -29,5 +41,7 @@ struct TensorView {
 // shape disagree.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const SafetensorsMetadata& metadata = {});
+void stream_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
+                        const SafetensorsMetadata& metadata = {});
 
 }  // namespace omnirt::io

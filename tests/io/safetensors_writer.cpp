@@ -91,10 +91,11 @@ TEST(SafetensorsWriter, RefusesTheNameOfTheMetadata) {
 
 TEST(SafetensorsWriter, RefusesTextThatIsNotUtf8) {
   TempFolder folder;
-  EXPECT_THAT(message_of<InvalidRequest>([&] {
-                write_safetensors(folder / "a.safetensors", {}, {{"k", "\xFF"}});
-              }),
-              HasSubstr("not UTF-8"));
+  EXPECT_THAT(
+      message_of<InvalidRequest>([&] {
+        write_safetensors(folder / "a.safetensors", std::vector<TensorView>{}, {{"k", "\xFF"}});
+      }),
+      HasSubstr("not UTF-8"));
 }
 
 TEST(SafetensorsWriter, RefusesBytesThatAreNotThoseOfTheShape) {
@@ -109,9 +110,10 @@ TEST(SafetensorsWriter, RefusesBytesThatAreNotThoseOfTheShape) {
 
 TEST(SafetensorsWriter, NamesAMissingFolder) {
   TempFolder folder;
-  EXPECT_THAT(
-      message_of<InvalidRequest>([&] { write_safetensors(folder / "gone/a.safetensors", {}); }),
-      HasSubstr("gone' does not exist"));
+  EXPECT_THAT(message_of<InvalidRequest>([&] {
+                write_safetensors(folder / "gone/a.safetensors", std::vector<TensorView>{});
+              }),
+              HasSubstr("gone' does not exist"));
 }
 
 TEST(SafetensorsWriter, ReplacesAFileThatIsMapped) {
