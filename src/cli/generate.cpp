@@ -82,6 +82,7 @@ int generate(const GenerateFlags& flags) {
   write_report(flags, report);
   if (!flags.json) {
     for (const ArtifactReport& artifact : report.artifacts) fmt::print("{}\n", artifact.path);
+    if (!report.state.empty()) fmt::print("{}\n", report.state);
   }
   return 0;
 }
@@ -95,6 +96,13 @@ int validate(const GenerateFlags& flags) {
   fmt::print("{}\n", checked.ok ? "ok" : "not ok");
   for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
     fmt::print("{:<24} {}\n", field, checked.settled[field].get<std::string>());
+  }
+  if (const Json& file = checked.settled["single_file"]; file.is_object()) {
+    fmt::print("{:<24} {}\n", "single_file", file["kind"].get<std::string>());
+    for (const Json& each : file["decided"]) {
+      fmt::print("  {:<22} {} ({})\n", each["what"].get<std::string>(),
+                 each["value"].get<std::string>(), each["how"].get<std::string>());
+    }
   }
   for (const auto& [name, value] : checked.settled["config"].items()) {
     fmt::print("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "engine/session.hpp"
 
@@ -11,7 +12,30 @@ namespace {
 struct InspectFlags {
   std::string path;
   bool json = false;
+  bool describe = false;
+  bool verbose = false;
 };
+
+// What a weights file is, where it is a whole model.
+Json recognised(const Session& session, const std::string& path) {
+  try {
+    return session.recognise(path);
+  } catch (const InvalidRequest& refused) {
+    return {{"not_a_model", refused.findings().front().message}};
+  }
+}
+
+int describe(const InspectFlags& flags, const Session& session) {
+  Json networks = session.describe_networks(flags.path);
+  for (Json& network : networks) {
+    if (!flags.json)
+      fmt::print("{}\n", network[flags.verbose ? "verbose_table" : "table"].get<std::string>());
+    network.erase("table");
+    network.erase("verbose_table");
+  }
+  if (flags.json) fmt::print("{}\n", networks.dump(2));
+  return 0;
+}
 
 void print_weights(const Json& weights, const char* indent) {
   fmt::print("{}{} parameters in {} tensors, {:.1f} MB\n", indent,
@@ -31,8 +55,10 @@ void print_component(const Json& component, const char* indent) {
     fmt::print("    {}\n", component["weights_error"].get<std::string>());
 }
 
-int inspect_path(const InspectFlags& flags) {
+int inspect_path(const InspectFlags& flags, const Session& session) {
+  if (flags.describe) return describe(flags, session);
   Json found = inspect(flags.path);
+  if (found["kind"] == "weights file") found["single_file"] = recognised(session, flags.path);
   if (flags.json) {
     fmt::print("{}\n", found.dump(2));
     return 0;
@@ -44,6 +70,8 @@ int inspect_path(const InspectFlags& flags) {
   } else if (found.contains("class")) {
     print_component(found, "  ");
   } else {
+    const Json& model = found["single_file"];
+    fmt::print("  {}\n", model[model.contains("kind") ? "kind" : "not_a_model"].get<std::string>());
     print_weights(found["weights"], "  ");
     for (const Json& entry : found["weights"]["entries"]) {
       fmt::print("    {:<8} {:<24} {}\n", entry["dtype"].get<std::string>(), entry["shape"].dump(),
@@ -55,13 +83,19 @@ int inspect_path(const InspectFlags& flags) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Run& run) {
+void add_inspect(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command =
       app.add_subcommand("inspect", "tell what a weights file or a model's folder holds");
-  command->add_option("path", flags->path, "a file or folder")->required();
+  command->add_option("path", flags->path, "a file, a folder, or (--describe) a network class")
+      ->required();
+  command->add_flag("--describe", flags->describe,
+                    "what each network supports, and what to set to change it");
+  command->add_flag("-v,--verbose", flags->verbose, "with --describe: what each row means");
   command->add_flag("--json", flags->json, "print as JSON");
-  command->callback([flags, &run] { run = [flags] { return inspect_path(*flags); }; });
+  command->callback([flags, &run, &session] {
+    run = [flags, &session] { return inspect_path(*flags, session); };
+  });
 }
 
 }  // namespace omnirt::cli

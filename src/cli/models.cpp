@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -11,7 +12,8 @@ namespace {
 struct ModelsFlags {
   std::string id;
   std::string format = "text";
-  bool workflows = false;
+  std::string task, graph;
+  bool workflows = false, blocks = false, json = false;
 };
 
 std::string joined(const Json& list) {
@@ -29,6 +31,15 @@ std::string field(const Json& entry, const char* name) {
   return entry[name].get<std::string>();
 }
 
+// Alias -> what it stands for: the list has an alias once a task.
+std::map<std::string, std::string> aliases_of(const Json& entries) {
+  std::map<std::string, std::string> aliases;
+  for (const Json& entry : entries) {
+    if (is_alias(entry)) aliases[field(entry, "id")] = field(entry, "alias_of");
+  }
+  return aliases;
+}
+
 void print_table(const Json& entries) {
   fmt::print("{:<24} {:<12} {:<12} {}\n", "model", "task", "maturity", "summary");
   for (const Json& entry : entries) {
@@ -37,10 +48,7 @@ void print_table(const Json& entries) {
                field(entry, "maturity"), field(entry, "summary"));
   }
   fmt::print("\naliases\n");
-  for (const Json& entry : entries) {
-    if (!is_alias(entry) || entry["task"] != "text2image") continue;
-    fmt::print("{:<24} {}\n", field(entry, "id"), field(entry, "alias_of"));
-  }
+  for (const auto& [alias, id] : aliases_of(entries)) fmt::print("{:<24} {}\n", alias, id);
 }
 
 void print_markdown(const Json& entries) {
@@ -54,11 +62,7 @@ void print_markdown(const Json& entries) {
                field(entry, "summary"));
   }
   fmt::print("\n## Aliases\n\n| alias | stands for |\n|---|---|\n");
-  for (const Json& entry : entries) {
-    if (is_alias(entry) && entry["task"] == "text2image") {
-      fmt::print("| {} | {} |\n", field(entry, "id"), field(entry, "alias_of"));
-    }
-  }
+  for (const auto& [alias, id] : aliases_of(entries)) fmt::print("| {} | {} |\n", alias, id);
 }
 
 void print_model(const Json& model, bool workflows) {
@@ -82,7 +86,60 @@ void print_model(const Json& model, bool workflows) {
   }
 }
 
+// "prompt_embeds  tensor {B, T, D}".
+std::string signature(const Json& port) {
+  std::string text = field(port, "name");
+  if (port["kind"] == "config") return fmt::format("{} [{}]", text, port["default"].dump());
+  if (!port["type"].is_string()) return text;
+  text += "  " + field(port, "type");
+  return port["shape"].empty() ? text : fmt::format("{} {{{}}}", text, joined(port["shape"]));
+}
+
+void print_block(const Json& block) {
+  fmt::print("{} ({})\n", field(block, "name"), field(block, "stage"));
+  if (!block["tasks"].empty()) fmt::print("  {:<9} {}\n", "tasks", joined(block["tasks"]));
+  if (std::string trigger = field(block, "trigger"); !trigger.empty())
+    fmt::print("  {:<9} {}\n", "when", trigger);
+  if (block["guidance"] == "per_condition")
+    fmt::print("  {:<9} once for each condition of the guider\n", "runs");
+  for (auto [kind, name] : {std::pair{"component", "uses"},
+                            {"config", "config"},
+                            {"input", "in"},
+                            {"optional_input", "in?"},
+                            {"inout", "in, out"},
+                            {"output", "out"}}) {
+    for (const Json& port : block["ports"]) {
+      if (port["kind"] != kind) continue;
+      std::string words =
+          kind == std::string_view("component") ? field(port, "name") : signature(port);
+      fmt::print("  {:<9} {:<44} {}\n", name, words, field(port, "help"));
+    }
+  }
+}
+
+void need_id(const ModelsFlags& flags, const char* flag) {
+  if (!flags.id.empty()) return;
+  throw InvalidRequest({flag, "", "tells of one model", "name it: omnirt models ID"});
+}
+
+int blocks(const ModelsFlags& flags, const Session& session) {
+  need_id(flags, "--blocks");
+  Json document = session.blocks(flags.id, flags.task);
+  if (flags.format == "json") {
+    fmt::print("{}\n", document.dump(2));
+    return 0;
+  }
+  for (const Json& block : document["blocks"]) print_block(block);
+  return 0;
+}
+
 int models(const ModelsFlags& flags, const Session& session) {
+  if (!flags.graph.empty()) {
+    need_id(flags, "--graph");
+    fmt::print("{}", session.graph(flags.id, flags.task, flags.graph));
+    return 0;
+  }
+  if (flags.blocks) return blocks(flags, session);
   Json document = flags.id.empty() ? session.models() : session.model(flags.id);
   if (flags.format == "json") {
     fmt::print("{}\n", document.dump(2));
@@ -108,8 +165,16 @@ void add_models(CLI::App& app, Run& run, Session& session) {
   command->add_option("--format", flags->format, "text, json or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}));
   command->add_flag("--workflows", flags->workflows, "the blocks of each task");
-  command->callback(
-      [flags, &run, &session] { run = [flags, &session] { return models(*flags, session); }; });
+  command->add_flag("--json", flags->json, "the same as --format json");
+  command->add_flag("--blocks", flags->blocks,
+                    "the model's blocks with their ports, components, config keys and triggers");
+  command->add_option("--graph", flags->graph, "the same drawn, on standard output")
+      ->check(CLI::IsMember({"svg", "dot", "mermaid"}));
+  command->add_option("--task", flags->task, "with --blocks, --graph: those of this task alone");
+  command->callback([flags, &run, &session] {
+    if (flags->json) flags->format = "json";
+    run = [flags, &session] { return models(*flags, session); };
+  });
 }
 
 }  // namespace omnirt::cli

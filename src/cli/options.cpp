@@ -25,6 +25,16 @@ Json json_flag(const std::string& field, const std::string& text) {
   return parse_json(checked_text(field, text), "--" + field);
 }
 
+// "{...}", "PATH" or "PATH:SCALE"; what stands behind the last colon and is no number belongs to
+// the path.
+Json adapter_flag(const std::string& text) {
+  if (text.starts_with("{")) return json_flag("adapter", text);
+  size_t colon = checked_text("adapter", text).rfind(':');
+  Json scale = colon == text.npos ? Json() : Json::parse(text.substr(colon + 1), nullptr, false);
+  if (!scale.is_number()) return {{"path", text}};
+  return {{"path", text.substr(0, colon)}, {"scale", scale}};
+}
+
 // "name=value"
 std::pair<std::string, std::string> pair_flag(const std::string& field, const std::string& text) {
   size_t equals = checked_text(field, text).find('=');
@@ -32,6 +42,11 @@ std::pair<std::string, std::string> pair_flag(const std::string& field, const st
     throw InvalidRequest({"--" + field, text, "name=value is expected", ""});
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Json json_or_text(const std::string& value) {
+  Json parsed = Json::parse(value, nullptr, false);
+  return parsed.is_discarded() ? Json(value) : parsed;
 }
 
 }  // namespace
@@ -53,15 +68,29 @@ void RequestOptions::add_fields(CLI::App& app) {
   app.add_option("--backend", backend_, "auto, or one that `omnirt backends` lists")->group(group);
   app.add_option("-p,--prompt", prompts_, "what the picture shows; again for several prompts")
       ->group(group);
+  app.add_option("--prompt-2", prompts_2_, "the same for the model's second text encoder")
+      ->group(group);
   app.add_option("--negative-prompt", negative_prompts_, "what it does not show")->group(group);
+  app.add_option("--negative-prompt-2", negative_prompts_2_, "for the second text encoder")
+      ->group(group);
   app.add_option("-i,--image", image_, "picture to start from")->group(group);
+  app.add_option("--latents", latents_, "latents file to go on from, as output_type latent writes")
+      ->group(group);
   app.add_option("--mask", mask_, "white where the picture is made anew")->group(group);
-  app.add_option("--guider", guider_, "guider as JSON: {\"type\": \"cfg\", ...}")->group(group);
+  app.add_option("--input", inputs_,
+                 "name=value: any other input, a text or a path; the same name again makes a list")
+      ->group(group);
+  app.add_option("--guider", guider_, "guider by its type, or as JSON: {\"type\": \"pag\", ...}")
+      ->group(group);
+  app.add_option("--guider-set", guider_settings_,
+                 "key=value: a setting of the guider, the value as JSON or text")
+      ->group(group);
   app.add_option("--component", components_,
                  "name=folder: a part in place of the model's; again for more")
       ->group(group);
-  app.add_option("--adapter", adapters_,
-                 "adapter as JSON: {\"kind\", \"path\", \"scale\"}; again for more")
+  app.add_option("--adapter,--lora", adapters_,
+                 "adapter: PATH or PATH:SCALE, or JSON {\"path\", \"scale\", \"mode\", ...}; again "
+                 "for more")
       ->group(group);
   app.add_option("--set", settings_, "key=value: any config key, the value as JSON or text")
       ->group(group);
@@ -69,11 +98,19 @@ void RequestOptions::add_fields(CLI::App& app) {
 }
 
 void RequestOptions::add_key(CLI::App& app, const KeyInfo& key) {
+  if (app.get_option_no_throw("--" + key.flag_name()) ||
+      (*key.brief && app.get_option_no_throw(std::string("-") + key.brief))) {
+    throw InvalidRequest({"config key", key.name,
+                          fmt::format("its flag --{} is taken by another", key.flag_name()),
+                          "a plug-in that declares it gives it another flag"});
+  }
   std::string name =
       (*key.brief ? std::string("-") + key.brief + "," : "") + "--" + key.flag_name();
   Json fallback = key.fallback_json();
   std::string help =
       key.help + (fallback.is_null() ? std::string() : fmt::format(" [{}]", fallback.dump()));
+  // What is on unless it is turned off has a flag for that.
+  if (fallback == true) name += ",!--no-" + key.flag_name();
   if (key.type == KeyInfo::Type::boolean)
     app.add_flag(name, flags_[key.name], help)->group("Config");
   else
@@ -86,8 +123,23 @@ Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) cons
   checked_text(key.name, text);
   if (key.type == KeyInfo::Type::text) return text;
   if (key.type == KeyInfo::Type::object) return json_flag(key.flag_name(), text);
+  if (key.type == KeyInfo::Type::list)
+    return json_flag(key.flag_name(), text.starts_with('[') ? text : "[" + text + "]");
   Json value = Json::parse(text, nullptr, false);
   return value.is_number() ? value : Json(text);
+}
+
+// "pag", or {"type": "pag", ...}; and settings one by one.
+void RequestOptions::take_guider(GenerateRequest& request) const {
+  bool object = guider_.find_first_of("{[") != std::string::npos;
+  if (object) request.guider = json_flag("guider", guider_);
+  if (!object && !guider_.empty()) request.guider = {{"type", checked_text("guider", guider_)}};
+  if (!request.guider.is_object())
+    throw InvalidRequest({"guider", guider_, "an object is expected", ""});
+  for (const std::string& text : guider_settings_) {
+    auto [name, value] = pair_flag("guider-set", text);
+    request.guider[name] = json_or_text(value);
+  }
 }
 
 GenerateRequest RequestOptions::request() const {
@@ -99,30 +151,37 @@ GenerateRequest RequestOptions::request(GenerateRequest base) const {
   if (!task_.empty()) request.task = checked_text("task", task_);
   if (!model_.empty()) request.model = checked_text("model", model_);
   if (!backend_.empty()) request.backend = checked_text("backend", backend_);
-  if (!prompts_.empty()) request.inputs["prompt"] = text_or_list("prompt", prompts_);
-  if (!negative_prompts_.empty())
-    request.inputs["negative_prompt"] = text_or_list("negative_prompt", negative_prompts_);
+  for (const auto& [name, texts] : {std::pair{"prompt", &prompts_},
+                                    {"prompt_2", &prompts_2_},
+                                    {"negative_prompt", &negative_prompts_},
+                                    {"negative_prompt_2", &negative_prompts_2_}}) {
+    if (!texts->empty()) request.inputs[name] = text_or_list(name, *texts);
+  }
   if (!image_.empty()) request.inputs["image"] = checked_text("image", image_);
+  if (!latents_.empty()) request.inputs["latents"] = checked_text("latents", latents_);
   if (!mask_.empty()) request.inputs["mask"] = checked_text("mask", mask_);
-  if (!guider_.empty()) request.guider = json_flag("guider", guider_);
-  if (!request.guider.is_object())
-    throw InvalidRequest({"guider", guider_, "an object is expected", ""});
-  for (const std::string& text : adapters_) request.adapters.push_back(json_flag("adapter", text));
+  std::map<std::string, std::vector<std::string>> named;
+  for (const std::string& text : inputs_) {
+    auto [name, value] = pair_flag("input", text);
+    named[name].push_back(value);
+  }
+  for (const auto& [name, values] : named) request.inputs[name] = text_or_list(name, values);
+  take_guider(request);
+  for (const std::string& text : adapters_) request.adapters.push_back(adapter_flag(text));
   for (const std::string& text : components_) {
     auto [name, path] = pair_flag("component", text);
     request.components[name] = path;
   }
   for (const std::string& text : settings_) {
     auto [name, value] = pair_flag("set", text);
-    Json parsed = Json::parse(value, nullptr, false);
-    request.config[name] = parsed.is_discarded() ? Json(value) : parsed;
+    request.config[name] = json_or_text(value);
   }
   for (const KeyInfo* key : keys_) {
     auto value = values_.find(key->name);
     auto flag = flags_.find(key->name);
     if (value != values_.end() && !value->second.empty())
       request.config[key->name] = key_value(*key, value->second);
-    if (flag != flags_.end() && flag->second) request.config[key->name] = true;
+    if (flag != flags_.end() && flag->second != 0) request.config[key->name] = flag->second > 0;
   }
   return request;
 }

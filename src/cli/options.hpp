@@ -25,14 +25,16 @@ class RequestOptions {
  private:
   void add_fields(CLI::App& app);
   void add_key(CLI::App& app, const KeyInfo& key);
+  void take_guider(GenerateRequest& request) const;
   Json key_value(const KeyInfo& key, const std::string& text) const;
 
-  std::string file_, task_, model_, backend_, image_, mask_, guider_;
-  std::vector<std::string> prompts_, negative_prompts_, components_, adapters_, settings_;
+  std::string file_, task_, model_, backend_, image_, latents_, mask_, guider_;
+  std::vector<std::string> prompts_, prompts_2_, negative_prompts_, negative_prompts_2_;
+  std::vector<std::string> components_, inputs_, adapters_, settings_, guider_settings_;
   std::vector<const KeyInfo*> keys_;
   // Values as typed; a map's nodes do not move, so the options can point at them.
   std::map<std::string, std::string> values_;
-  std::map<std::string, bool> flags_;
+  std::map<std::string, int64_t> flags_;  // above 0: on, below: off (--flag=false, --no-flag)
   bool strict_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/plan.hpp"
+#include "weights/adapters/layouts.hpp"
 
 namespace omnirt {
 namespace {
@@ -28,11 +29,10 @@ Json key_json(const KeyInfo& key) {
 }
 
 // The workflow of a task: that of the inputs that the task takes.
-Plan plan_of(const Family& family, const std::string& task) {
-  Facts facts;
-  for (const TaskInputs& each : family.tasks) {
-    if (each.task == task) facts.inputs = each.inputs;
-  }
+Plan plan_of(const Family& family, const ModelSpec& spec) {
+  Facts facts = spec.usual;
+  auto task = std::ranges::find(family.tasks, spec.task, &TaskInputs::task);
+  if (task != family.tasks.end()) facts.inputs = task->inputs;
   return make_plan(family.blocks, facts, usual_conditions());
 }
 
@@ -52,10 +52,16 @@ Json workflow_json(const Plan& plan) {
   return blocks;
 }
 
+// Families that say how their adapters are told take all kinds, unless an entry says which.
+std::vector<std::string> adapter_kinds(const Catalogue& catalogue, const ModelSpec& spec) {
+  bool any = !catalogue.family_of(spec)->adapter_families.empty();
+  return any && spec.adapter_kinds.empty() ? adapters::all_kinds() : spec.adapter_kinds;
+}
+
 Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
   if (!spec.alias_of.empty())
     return {{"id", spec.id}, {"task", spec.task}, {"alias_of", spec.alias_of}};
-  Plan plan = plan_of(*catalogue.family_of(spec), spec.task);
+  Plan plan = plan_of(*catalogue.family_of(spec), spec);
   Json required = Json::array(), optional = Json::array(), keys = Json::array();
   for (const RequestInput& input : plan.inputs)
     (input.required ? required : optional).push_back(input.name);
@@ -65,7 +71,7 @@ Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
   }
   Json schedulers = spec.supported_schedulers;
   if (spec.supported_schedulers.empty()) {
-    for (const SchedulerInfo& info : all_schedulers()) schedulers.push_back(info.class_name);
+    for (const SchedulerInfo& info : catalogue.schedulers) schedulers.push_back(info.class_name);
   }
   return {{"id", spec.id},
           {"task", spec.task},
@@ -82,7 +88,7 @@ Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
           {"supported_config", keys},
           {"default_config", spec.default_config},
           {"supported_schedulers", schedulers},
-          {"adapter_kinds", spec.adapter_kinds},
+          {"adapter_kinds", adapter_kinds(catalogue, spec)},
           {"artifact_kind", spec.artifact_kind},
           {"example", spec.example},
           {"found_at", find_model(spec.id, spec.hub_ids).string()}};
@@ -148,7 +154,7 @@ Json describe_model(const Catalogue& catalogue, const std::string& id) {
   for (const std::string& task : catalogue.tasks_of(first->id)) {
     const ModelSpec& spec = *catalogue.find_entry(first->id, task);
     Json entry = entry_json(catalogue, spec);
-    Plan plan = plan_of(*catalogue.family_of(spec), task);
+    Plan plan = plan_of(*catalogue.family_of(spec), spec);
     Json keys = Json::array();
     for (const KeyInfo* key : plan.keys) keys.push_back(key_json(*key));
     entry["keys"] = keys;

@@ -9,7 +9,9 @@
 
 #include "base/clock.hpp"
 #include "engine/load_component.hpp"
+#include "pipeline/attach_adapters.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/run_keys.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -91,19 +93,30 @@ Backend& Engine::backend(const std::string& name) {
   throw InternalError("backend '" + name + "' was settled on, but is not in the catalogue");
 }
 
+namespace {
+
+// Tells components apart that share a file, or that have the same file and other configs.
+std::string part_of_file(const ComponentFolder& folder) {
+  if (!folder.original) return "";
+  return fmt::format("{}#{}#{}", folder.name, folder.original->prefix, folder.config.dump());
+}
+
+}  // namespace
+
 std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
                                                         const ComponentFolder& folder) {
   PlanFacts facts = plan_facts(proposal);
+  bool upcasts = proposal.family->upcasts_autoencoder;
   std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}", folder.folder.string(), folder.class_name,
-                  proposal.config.get(keys::dtype), proposal.backend,
-                  proposal.config.get(keys::pack), proposal.config.get(keys::quantize));
+      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", folder.folder.string(), part_of_file(folder),
+                  folder.class_name, proposal.config.get(keys::dtype), proposal.backend,
+                  proposal.config.get(keys::pack), proposal.config.get(keys::quantize), upcasts);
   {
     std::scoped_lock lock(mutex_);
     auto it = components_.find(key);
     if (it != components_.end()) return it->second;
   }
-  auto made = omnirt::load_component(catalogue_, folder, backend(proposal.backend), facts);
+  auto made = omnirt::load_component(catalogue_, folder, backend(proposal.backend), facts, upcasts);
   std::scoped_lock lock(mutex_);
   // Another thread may have been first; then its copy serves both.
   return components_.try_emplace(key, std::move(made)).first->second;
@@ -131,7 +144,15 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
   if (!proposal.ok()) return proposal;
   try {
     into = load(proposal);
-    for (const auto& block : proposal.plan.blocks) check_block(*block, proposal, *into);
+    attach_adapters(proposal, *into);
+    for (size_t i = 0; i < proposal.part.end; ++i) {
+      const Block& block = *proposal.plan.blocks[i];
+      // A step block is looked at with the loop that it serves, and the loop's network beside it.
+      bool elsewhere = dynamic_cast<const StepBlock*>(&block) != nullptr &&
+                       !has_loop(proposal.plan, proposal.part);
+      if (!elsewhere && takes_part(proposal.plan, proposal.part, i))
+        check_block(block, proposal, *into);
+    }
   } catch (const InvalidRequest& thrown) {
     proposal.take(thrown);
   }
@@ -186,21 +207,28 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   report.task = proposal.task;
   report.model = proposal.spec ? proposal.spec->id : request.model;
   report.model_path = proposal.folder.path.string();
+  report.single_file = proposal.single_file;
   report.backend = proposal.backend;
   for (const PassedOver& each : proposal.backends_passed_over)
     report.backends_passed_over.push_back({each.name, each.reason});
-  report.workflow = proposal.plan.workflow();
+  report.workflow = workflow_of(proposal.plan, proposal.part);
+  if (proposal.resumed) report.resumed_from = proposal.config.maybe(keys::resume).value_or("");
   report.config_resolved = proposal.config;
   report.inputs_resolved = proposal.inputs_json();
   report.warnings = proposal.warnings;
+  report.adapters = proposal.adapter_reports;
   if (!proposal.ok()) throw InvalidRequest(proposal.errors);
   report.load_ms = now_ms() - start;
+  for (const std::string& name : proposal.plan.components) {
+    if (pipeline->find(name)) report.components_loaded.push_back(name);
+  }
   Backend& device = backend(proposal.backend);
   report.memory.weights_stored_bytes = stored_bytes(*pipeline);
   LevelRuns levels(*pipeline, proposal.levels(), &fallbacks_, proposal.config.get(keys::profile));
   LevelsTold told(levels, report);
   levels.check();
   device.reset_memory_stats();
+  levels.apply_overlays();
   execute(proposal, *pipeline, levels, device, hooks, report);
   MemoryStats memory = device.memory_stats();
   report.memory.tensor_peak_bytes = memory.peak_bytes;

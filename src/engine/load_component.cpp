@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/nearest.hpp"
+#include "nn/autoencoder.hpp"
 #include "text/clip_tokenizer.hpp"
 #include "weights/loader.hpp"
+#include "weights/original_weights.hpp"
 
 namespace omnirt {
 namespace {
@@ -21,23 +23,46 @@ std::string stored_dtype(const WeightStore& store) {
   return most;
 }
 
+std::shared_ptr<const WeightStore> weights_of(const ComponentFolder& folder,
+                                              const nn::NetworkInfo& info,
+                                              const nn::Network& network) {
+  if (folder.original) {
+    auto layout = original_layout(network, folder.original->layout);
+    return open_original_weights(io::TensorFiles::open_file(folder.original->file), network, layout,
+                                 folder.original->prefix, folder.name);
+  }
+  std::error_code error;
+  auto files = std::filesystem::is_regular_file(folder.folder, error)
+                   ? io::TensorFiles::open_file(folder.folder)
+                   : io::TensorFiles::open(folder.folder, std::span(&info.weights_base, 1));
+  return open_weights(files, network, folder.name);
+}
+
+bool wants_fp32(const nn::Network& network) {
+  const auto* autoencoder = dynamic_cast<const nn::Autoencoder*>(&network);
+  return autoencoder && autoencoder->force_upcast();
+}
+
 void load_network(const Catalogue& catalogue, const ComponentFolder& folder, Backend& backend,
-                  const PlanFacts& facts, LoadedComponent& component) {
+                  PlanFacts facts, bool upcasts, LoadedComponent& component) {
   const nn::NetworkInfo* info = catalogue.find_network(folder.class_name);
   if (!info) {
     std::vector<std::string> known;
     for (const nn::NetworkInfo& each : catalogue.networks) known.push_back(each.class_name);
+    for (const text::TokenizerInfo& each : catalogue.tokenizers)
+      known.insert(known.end(), each.class_names.begin(), each.class_names.end());
     throw Unsupported({"model." + folder.name, folder.class_name,
-                       "this build has no such network class", suggest(folder.class_name, known)});
+                       "this build has no such class of networks or tokenizers",
+                       suggest(folder.class_name, known)});
   }
   if (folder.config_file.empty()) {
     throw InvalidFile(
         {folder.folder.string(), "", "the component has no config.json", "complete the folder"});
   }
   component.network = info->make(folder.config, folder.config_file.string());
-  auto files = io::TensorFiles::open(folder.folder, std::span(&info->weights_base, 1));
-  component.store = open_weights(files, *component.network, folder.name);
+  component.store = weights_of(folder, *info, *component.network);
   component.stored_dtype = stored_dtype(*component.store);
+  if (upcasts && wants_fp32(*component.network)) facts.dtype = at::kFloat;
   component.wrapped = backend.wrap_module(folder.name, folder.class_name, facts);
 }
 
@@ -52,15 +77,22 @@ at::ScalarType compute_dtype(const std::string& name) {
 
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
                                                 const ComponentFolder& folder, Backend& backend,
-                                                const PlanFacts& facts) {
+                                                const PlanFacts& facts, bool upcasts) {
   auto component = std::make_shared<LoadedComponent>();
   component->name = folder.name;
   component->class_name = folder.class_name;
-  if (folder.class_name == "CLIPTokenizer" || folder.class_name == "CLIPTokenizerFast") {
-    component->tokenizer =
-        std::make_shared<text::CLIPTokenizer>(text::CLIPTokenizer::from_folder(folder.folder));
+  if (folder.original && folder.class_name.starts_with("CLIPTokenizer")) {
+    // Of a checkpoint of one file: this program's vocabulary with the model's own settings.
+    component->tokenizer = std::make_shared<text::CLIPTokenizer>(
+        text::CLIPTokenizer::from_folder(folder.folder, folder.config));
+  } else if (const text::TokenizerInfo* info = catalogue.find_tokenizer(folder.class_name)) {
+    component->tokenizer = info->make(folder.folder);
+  } else if (folder.class_name.starts_with("CLIPImageProcessor") ||
+             folder.class_name == "CLIPFeatureExtractor") {
+    component->config =
+        std::make_shared<FileConfig>(FileConfig{folder.config, folder.config_file.string()});
   } else {
-    load_network(catalogue, folder, backend, facts, *component);
+    load_network(catalogue, folder, backend, facts, upcasts, *component);
   }
   return component;
 }

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/convert.hpp"
 #include "engine/describe.hpp"
+#include "engine/describe_blocks.hpp"
+#include "engine/describe_networks.hpp"
 #include "engine/engine.hpp"
+#include "engine/reference_pages.hpp"
+#include "pipeline/single_file.hpp"
 
 namespace omnirt {
 
@@ -37,8 +42,30 @@ Json Session::models() const {
 Json Session::backends() const {
   return describe_backends(engine_->catalogue());
 }
+Json Session::blocks(const std::string& id, const std::string& task) const {
+  return describe_blocks(engine_->catalogue(), id, task);
+}
+std::string Session::graph(const std::string& id, const std::string& task,
+                           const std::string& format) const {
+  return draw_blocks(engine_->catalogue(), id, task, format);
+}
 Json Session::model(const std::string& id) const {
   return describe_model(engine_->catalogue(), id);
+}
+
+Json Session::convert(const Conversion& conversion) const {
+  return omnirt::convert(engine_->catalogue(),
+                         {conversion.from, conversion.to, conversion.layout,
+                          conversion.prediction_type, conversion.config_folder});
+}
+Json Session::describe_networks(const std::string& class_or_path) const {
+  return omnirt::describe_networks(engine_->catalogue(), class_or_path);
+}
+Json Session::recognise(const std::string& path) const {
+  return open_single_file(engine_->catalogue(), path).to_json();
+}
+std::map<std::string, std::string> Session::reference_pages() const {
+  return omnirt::reference_pages(engine_->catalogue());
 }
 
 }  // namespace omnirt

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,24 @@ class Session {
   Json backends() const;
   // One model (aliases followed); throws UnknownModel.
   Json model(const std::string& id) const;
+  // A checkpoint of one file into a folder, or back (engine/convert.hpp); what was done. Throws
+  // InvalidRequest, Unsupported, WeightMismatch.
+  struct Conversion {
+    std::string from, to, layout, prediction_type, config_folder;
+  };
+  Json convert(const Conversion& conversion) const;
+  // What a network class, or each network of a folder or single file, says of itself:
+  // [{component, class, metadata: [{key, value, what}]}]. Throws InvalidRequest.
+  Json describe_networks(const std::string& class_or_path) const;
+  // What a single file was recognised as; throws Unsupported.
+  Json recognise(const std::string& path) const;
+  // The reference pages: {file name: text}.
+  std::map<std::string, std::string> reference_pages() const;
+  // A model's blocks with their ports, those of `task` or ("") of all; and the same drawn: "svg",
+  // "dot" or "mermaid". Throw UnknownModel, InvalidRequest.
+  Json blocks(const std::string& id, const std::string& task) const;
+  std::string graph(const std::string& id, const std::string& task,
+                    const std::string& format) const;
   // More runs follow: what was made single_run at first holds on to its components from now on.
   void keep_components() { single_run_ = false; }
   Engine& engine() { return *engine_; }

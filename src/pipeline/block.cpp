@@ -1,5 +1,7 @@
 #include "pipeline/block.hpp"
 
+#include <algorithm>
+
 #include "base/ensure.hpp"
 
 namespace omnirt {
@@ -20,15 +22,30 @@ const char* to_string(Stage stage) {
   return "";
 }
 
+namespace {
+
+// Components, config keys and values have names of their own.
+bool same_name(const PortInfo& a, const PortInfo& b) {
+  using Kind = PortInfo::Kind;
+  return a.name == b.name && (a.kind == Kind::component) == (b.kind == Kind::component) &&
+         (a.kind == Kind::config) == (b.kind == Kind::config);
+}
+
+bool declared(const std::vector<PortInfo>& ports, const PortInfo& info) {
+  return std::ranges::any_of(ports, [&](const PortInfo& port) { return same_name(port, info); });
+}
+
+}  // namespace
+
 Port::Port(Block* block, PortInfo info) : name_(info.name), block_(block) {
-  for (const PortInfo& other : block->ports_) {
-    bool same_space =
-        (other.kind == PortInfo::Kind::component) == (info.kind == PortInfo::Kind::component) &&
-        (other.kind == PortInfo::Kind::config) == (info.kind == PortInfo::Kind::config);
-    ensure(!same_space || other.name != info.name, "block '{}' declares '{}' twice", block->name_,
-           info.name);
-  }
+  ensure(!declared(block->ports_, info), "block '{}' declares '{}' twice", block->name_, info.name);
   block->ports_.push_back(std::move(info));
+}
+
+void Block::adopt_ports(const Block& inner) {
+  for (const PortInfo& port : inner.ports_) {
+    if (!declared(ports_, port)) ports_.push_back(port);
+  }
 }
 
 }  // namespace omnirt

@@ -6,6 +6,7 @@
 
 #include "base/keys.hpp"
 #include "pipeline/trigger.hpp"
+#include "pipeline/value_codec.hpp"
 
 namespace omnirt {
 
@@ -32,6 +33,16 @@ struct PortInfo {
   const KeyInfo* key = nullptr;  // of a config port
   // Of a component port: throws Unsupported when what is loaded under the name is of another type.
   void (*require)(const LoadedPipeline&, const std::string& name) = nullptr;
+  // Of a port that hands a value on: how it crosses a cut of the list; null where the type has no
+  // codec, and a run cannot be cut there.
+  const PortCodec* codec = nullptr;
+
+  // A port that hands on a T.
+  template <class T>
+  static PortInfo value(Kind kind, const std::string& name, const std::string& help,
+                        std::vector<std::string> shape) {
+    return {kind, name, typeid(T), std::move(shape), help, nullptr, nullptr, codec_of<T>()};
+  }
 };
 
 // Defined with LoadedPipeline, where the types are known.
@@ -57,7 +68,7 @@ template <class T>
 struct Input : Port {
   Input(Block* block, const std::string& name, const std::string& help,
         std::vector<std::string> shape = {})
-      : Port(block, {PortInfo::Kind::input, name, typeid(T), std::move(shape), help}) {}
+      : Port(block, PortInfo::value<T>(PortInfo::Kind::input, name, help, std::move(shape))) {}
 };
 
 // Absent is a state: the frame gives a null pointer.
@@ -65,14 +76,15 @@ template <class T>
 struct OptionalInput : Port {
   OptionalInput(Block* block, const std::string& name, const std::string& help,
                 std::vector<std::string> shape = {})
-      : Port(block, {PortInfo::Kind::optional_input, name, typeid(T), std::move(shape), help}) {}
+      : Port(block,
+             PortInfo::value<T>(PortInfo::Kind::optional_input, name, help, std::move(shape))) {}
 };
 
 template <class T>
 struct Output : Port {
   Output(Block* block, const std::string& name, const std::string& help,
          std::vector<std::string> shape = {})
-      : Port(block, {PortInfo::Kind::output, name, typeid(T), std::move(shape), help}) {}
+      : Port(block, PortInfo::value<T>(PortInfo::Kind::output, name, help, std::move(shape))) {}
 };
 
 // Read and replaced: latents, the noise source.
@@ -80,7 +92,7 @@ template <class T>
 struct InOut : Port {
   InOut(Block* block, const std::string& name, const std::string& help,
         std::vector<std::string> shape = {})
-      : Port(block, {PortInfo::Kind::inout, name, typeid(T), std::move(shape), help}) {}
+      : Port(block, PortInfo::value<T>(PortInfo::Kind::inout, name, help, std::move(shape))) {}
 };
 
 template <class T>
@@ -123,6 +135,11 @@ class Block {
   virtual void check(Proposal&) const {}
   // The same with the components' topologies and tokenizers at hand; still no weight has been read.
   virtual void check_loaded(Proposal&, const LoadedPipeline&) const {}
+
+ protected:
+  // Another block runs inside of this one: its ports are this one's too, for plans. Those declared
+  // here already stand.
+  void adopt_ports(const Block& inner);
 
  private:
   friend class Port;

@@ -8,8 +8,9 @@ namespace {
 
 using Signature = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 
+// What rows of one batch have in common.
 Signature signature(const Row& row) {
-  Signature all;
+  Signature all{{row.network, {}}, {row.sites ? row.sites->key() : "", {}}};
   for (const auto* inputs : {&row.inputs, &row.constants}) {
     for (const auto& [name, tensor] : *inputs) all.emplace_back(name, tensor.sizes().vec());
   }
@@ -41,7 +42,9 @@ std::vector<Tensor> Denoiser::predict(const std::vector<Row>& rows) {
 
 void Denoiser::predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
                              std::vector<Tensor>& out) {
-  Tensor predicted = network_(batch_of(rows, group));
+  RowBatch batch = batch_of(rows, group);
+  if (before_) before_(batch);
+  Tensor predicted = network_(batch);
   for (size_t k = 0; k < group.size(); ++k) {
     out[group[k]] = predicted.narrow(0, static_cast<int64_t>(k), 1);
   }
@@ -51,6 +54,8 @@ RowBatch Denoiser::batch_of(const std::vector<Row>& rows, const std::vector<size
   RowBatch batch;
   for (size_t i : group)
     batch.rows.push_back(fmt::format("{}/{}", rows[i].condition, rows[i].picture));
+  batch.network = rows[group.front()].network;
+  batch.sites = rows[group.front()].sites;
   for (const auto& [name, first] : rows[group.front()].inputs)
     batch.inputs[name] = batched(rows, group, &Row::inputs, name);
   for (const auto& [name, first] : rows[group.front()].constants) {

@@ -1,10 +1,12 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/site_plan.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
@@ -16,6 +18,8 @@ struct Row {
       constants;  // inputs too, that are the same at every step of the run
   std::string condition;
   size_t picture = 0;
+  std::string network{};                    // the component that predicts it; "": the loop's own
+  std::shared_ptr<const SitePlan> sites{};  // what that does differently; null: nothing
 };
 
 // Rows that go through the network together.
@@ -23,6 +27,8 @@ struct RowBatch {
   nn::NamedTensors inputs;          // {rows, ...}
   std::set<std::string> constants;  // those of the inputs that are the same at every step
   RowNames rows;
+  std::string network;                    // as Row has it
+  std::shared_ptr<const SitePlan> sites;  // as Row has it
 };
 
 // The only place that groups, batches and splits conditions, pictures and requests.
@@ -32,8 +38,11 @@ class Denoiser {
   using Predict = std::function<Tensor(const RowBatch& batch)>;
   Denoiser(Predict network, size_t max_rows) : network_(std::move(network)), max_rows_(max_rows) {}
 
-  // One prediction {1, ...} a row, in the rows' order. Rows whose inputs have the same names and
-  // shapes go through the network together, at most max_rows at once.
+  // Called with each batch before the network takes it; may add inputs.
+  void before(std::function<void(RowBatch& batch)> hook) { before_ = std::move(hook); }
+
+  // One prediction {1, ...} a row, in the rows' order. Rows of one network and site plan whose
+  // inputs have the same names and shapes go through together, at most max_rows at once.
   std::vector<Tensor> predict(const std::vector<Row>& rows);
 
  private:
@@ -42,6 +51,7 @@ class Denoiser {
   RowBatch batch_of(const std::vector<Row>& rows, const std::vector<size_t>& group);
 
   Predict network_;
+  std::function<void(RowBatch& batch)> before_;
   size_t max_rows_;
   // Constant inputs as they were batched at an earlier step, by rows and name.
   std::map<std::pair<RowNames, std::string>, Tensor> constants_;

@@ -4,8 +4,13 @@
 #include <ATen/ops/std.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/preview.hpp"
+#include "pipeline/run_keys.hpp"
+#include "pipeline/validate.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -62,7 +67,9 @@ class Execution {
   void run() {
     c10::InferenceMode no_autograd;
     put_inputs();
-    for (size_t i = 0; i < proposal_.plan.blocks.size(); ++i) run_block(i);
+    restore();
+    for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) run_block(i);
+    if (proposal_.part.end < proposal_.plan.blocks.size()) save();
     if (const auto* made = frame_.peek<std::vector<ArtifactReport>>("artifacts"))
       report_.artifacts = *made;
   }
@@ -70,7 +77,11 @@ class Execution {
  private:
   void put_inputs() {
     for (const auto& [name, values] : proposal_.texts) frame_.put(name, values);
-    for (const auto& [name, image] : proposal_.images) frame_.put(name, io::read_image(image.path));
+    // What a run that carries on still needs of its pictures is in its state.
+    if (!proposal_.resumed) put_images();
+    for (const ExtraCondition& extra : proposal_.extra_conditions) {
+      for (const auto& [name, values] : extra.texts) frame_.put(name, values);
+    }
     // What a condition names in place of an input, and the request leaves away, is empty.
     for (const Condition& condition : proposal_.guider->conditions()) {
       for (const auto& [input, stand_in] : condition.renames) {
@@ -79,38 +90,92 @@ class Execution {
     }
   }
 
+  void put_images() {
+    for (const auto& [name, image] : proposal_.images) frame_.put(name, io::read_image(image.path));
+    for (const auto& [name, file] : proposal_.latents) frame_.put(name, read_latents(file.path));
+    for (const auto& [name, list] : proposal_.image_lists) {
+      std::vector<io::Image> read;
+      for (const ImageInput& image : list) read.push_back(io::read_image(image.path));
+      frame_.put(name, std::move(read));
+    }
+  }
+
+  // What an earlier part of the run left.
+  void restore() {
+    for (const auto& [condition, values] : proposal_.restored) {
+      for (const auto& [name, value] : values) frame_.restore(condition, name, value);
+    }
+    for (size_t i = 0; i < proposal_.part.first; ++i) {
+      const auto* step = dynamic_cast<const StepBlock*>(proposal_.plan.blocks[i].get());
+      if (step) frame_.add_step_block(step);
+    }
+  }
+
+  void save() {
+    SavedRun run = begin_saved_run(proposal_);
+    for (const auto& [condition, values] : frame_.values()) {
+      for (const auto& [name, value] : values) {
+        auto needed = proposal_.across.find(name);
+        if (needed == proposal_.across.end()) continue;
+        const PortCodec& codec = *needed->second->codec;
+        run.values.push_back({condition, name, codec.type, codec.save(value)});
+      }
+    }
+    std::string file = std::filesystem::absolute(proposal_.config.get(keys::state));
+    write_saved_run(file, run);
+    report_.state = file;
+  }
+
   void run_block(size_t index) {
     const Block& block = *proposal_.plan.blocks[index];
     if (hooks_.cancel) hooks_.cancel->check();
-    if (hooks_.progress) hooks_.progress({block.stage(), {}});
+    tell([&] {
+      if (hooks_.progress) hooks_.progress({block.stage(), {}});
+    });
     backend_.synchronize();
     double start = now_ms();
     if (block.guidance() == Guidance::per_condition) {
-      for (const Condition& condition : proposal_.guider->conditions()) {
-        frame_.enter(&block, &condition);
-        block.run(frame_);
-      }
+      frame_.each_condition(block, [&] { block.run(frame_); });
+      run_under_extra_conditions(block, index);
     } else {
       frame_.enter(&block, nullptr);
       if (const auto* loop = dynamic_cast<const LoopBlock*>(&block))
         run_loop(*loop);
       else
         block.run(frame_);
+      if (const auto* step = dynamic_cast<const StepBlock*>(&block)) frame_.add_step_block(step);
     }
     backend_.synchronize();
     stage_ms(report_.timings, block.stage()) += now_ms() - start;
-    if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
+    tell([&] {
+      if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
+    });
     release_unused(index);
+  }
+
+  void run_under_extra_conditions(const Block& block, size_t index) {
+    for (const ExtraCondition& extra : proposal_.extra_conditions) {
+      auto asker = std::ranges::find(proposal_.plan.blocks, extra.block,
+                                     [](const auto& each) { return each->name(); });
+      if (asker - proposal_.plan.blocks.begin() <= static_cast<std::ptrdiff_t>(index)) continue;
+      frame_.enter(&block, &extra.condition);
+      block.run(frame_);
+    }
   }
 
   void run_loop(const LoopBlock& loop) {
     double begun = now_ms();
     if (!report_.first_step_ms) report_.first_step_ms = begun - report_.begun_ms;
+    Previews previews(proposal_, pipeline_, levels_, hooks_, report_);
     drive_loop(loop, frame_, [&](const LoopProgress& progress, const Tensor& sample) {
       backend_.synchronize();
       report_.denoise_steps_ms.push_back(now_ms() - begun);
-      if (hooks_.progress) hooks_.progress({loop.stage(), progress});
-      if (hooks_.on_step) hooks_.on_step(progress, sample);
+      Tensor predicted = loop.predicted(frame_);
+      previews.step(progress, predicted.defined() ? predicted : sample);
+      tell([&] {
+        if (hooks_.progress) hooks_.progress({loop.stage(), progress});
+        if (hooks_.on_step) hooks_.on_step(progress, sample);
+      });
       begun = now_ms();
     });
     report_.latent_stats = statistics(loop.sample(frame_));

@@ -13,6 +13,8 @@
 
 namespace omnirt {
 
+class StepBlock;  // pipeline/loop.hpp
+
 // All that one run has: the values that its blocks hand on, by name; those of a condition beside
 // the shared ones. Blocks reach them only through ports that they declared. Belongs to one run and
 // one thread.
@@ -30,7 +32,7 @@ class Frame {
     Json record =
         Json::object();  // the request that makes this run again: {task, model, inputs, config}
   };
-  explicit Frame(Options options) : options_(std::move(options)) {}
+  explicit Frame(Options options);
 
   template <class T>
   const T& operator[](const Input<T>& port) const {
@@ -74,23 +76,39 @@ class Frame {
     return required<T>(port, condition);
   }
 
+  // The same; null where the condition has none.
+  template <class T>
+  const T* under(const std::string& condition, const OptionalInput<T>& port) const {
+    check(port);
+    return find<T>(port.name(), condition);
+  }
+
   // Whether the running condition puts another input in this one's place (negative_prompt for
   // prompt).
   template <class T>
   bool renamed(const Input<T>& port) const {
     check(port);
-    return renames_.contains(port.name());
+    return !as_prompt_ && renames_.contains(port.name());
   }
 
-  // One call of a component that the running block declared: `body(network, cx, inputs)` on the
-  // device, at the component's level, made again at the next one when a level fails it. `inputs`
-  // and the result lie on the CPU; see ComponentCall for `variant` and what a body may do.
+  // What stands in for a component that the running block declared: the one that a condition names,
+  // or the component itself for "".
+  template <class T>
+  const T& stand_in(const Component<T>& port, const std::string& component) const {
+    check(port);
+    return options_.pipeline->get<T>(component.empty() ? port.name() : component);
+  }
+
+  // One call of a component that the running block declared, or of what stands in for it:
+  // `body(network, cx, inputs)` on the device, at the component's level, made again at the next one
+  // when a level fails it. `inputs` and the result lie on the CPU; see ComponentCall for `variant`
+  // and what a body may do.
   template <class T, class Body>
-  Tensor call(const Component<T>& port, NamedTensors inputs, Body&& body,
-              std::string variant = "") {
-    const T& network = (*this)[port];
+  Tensor call(const Component<T>& port, NamedTensors inputs, Body&& body, std::string variant = "",
+              const std::string& component = "") {
+    const T& network = stand_in(port, component);
     return options_.levels->call(
-        port.name(),
+        component.empty() ? port.name() : component,
         {std::move(inputs), std::move(variant),
          [&](Context& cx, const NamedTensors& on_device) { return body(network, cx, on_device); }},
         options_.cancel);
@@ -101,11 +119,44 @@ class Frame {
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }
 
+  // Whether the running condition puts other inputs in the request's place: what it is asked under
+  // is not what the request says.
+  bool unconditional() const { return !as_prompt_ && !renames_.empty(); }
+
+  // Another block's turn, within the running one's: a loop runs the loop inside of it, or the step
+  // blocks before it. Inputs are the shared ones then.
+  template <class Run>
+  auto within(const Block& block, Run&& run) {
+    Turn back(*this);
+    enter(&block, nullptr);
+    return run();
+  }
+  // The same for a block that runs once for each condition that takes inputs of its own.
+  template <class Run>
+  void each_condition(const Block& block, Run&& run) {
+    Turn back(*this);
+    std::vector<Condition> all = guider().conditions();
+    for (const Condition& condition : all) {
+      if (first_of_inputs(all, condition).name != condition.name) continue;
+      enter(&block, &condition);
+      run();
+    }
+  }
+  // The step blocks that stand before the loop at hand, in order.
+  void add_step_block(const StepBlock* block) { step_blocks_.push_back(block); }
+  const std::vector<const StepBlock*>& step_blocks() const { return step_blocks_; }
+
   // For the executor: whose turn it is, and what the request brings.
   void enter(const Block* block, const Condition* condition);
   template <class T>
   void put(const std::string& name, T value) {
     values_[""][name] = std::move(value);
+  }
+  // All values by condition ("" is shared) and name, for who saves a run and carries one on.
+  using Values = std::map<std::string, std::map<std::string, std::any>>;
+  const Values& values() const { return values_; }
+  void restore(const std::string& condition, const std::string& name, std::any value) {
+    values_[condition][name] = std::move(value);
   }
   template <class T>
   const T* peek(const std::string& name, const std::string& condition = "") const {
@@ -113,6 +164,28 @@ class Frame {
   }
 
  private:
+  // Whose turn it was, and is again.
+  struct Turn {
+    explicit Turn(Frame& of)
+        : frame(of),
+          block(of.block_),
+          condition(of.condition_),
+          renames(of.renames_),
+          as_prompt(of.as_prompt_) {}
+    Turn(const Turn&) = delete;
+    ~Turn() {
+      frame.block_ = block;
+      frame.condition_ = std::move(condition);
+      frame.renames_ = std::move(renames);
+      frame.as_prompt_ = as_prompt;
+    }
+    Frame& frame;
+    const Block* block;
+    std::string condition;
+    std::map<std::string, std::string> renames;
+    bool as_prompt;
+  };
+
   void check(const Port& port) const {
     ensure(port.block() == block_, "block '{}' reached for port '{}', which it did not declare",
            block_ ? block_->name() : "", port.name());
@@ -143,10 +216,13 @@ class Frame {
 
   Options options_;
   const Block* block_ = nullptr;
+  std::vector<const StepBlock*> step_blocks_;
   std::string condition_;
   std::map<std::string, std::string> renames_;
-  // condition ("" is shared) -> name -> value
-  std::map<std::string, std::map<std::string, std::any>> values_;
+  bool as_prompt_ = false;
+  // condition -> the first one that takes the same inputs, whose values are its own
+  std::map<std::string, std::string> same_inputs_;
+  Values values_;
 };
 
 }  // namespace omnirt

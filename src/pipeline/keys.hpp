@@ -68,6 +68,12 @@ inline constexpr Key<std::string> preset{"preset",
                                          "fast|balanced|quality|low-vram"};
 inline constexpr Key<std::string> model_path{
     "model_path", std::monostate{}, {}, "model-path", "folder to read the model id's weights from"};
+inline constexpr Key<std::string> single_file_config{
+    "single_file_config",
+    std::monostate{},
+    {},
+    "single-file-config",
+    "for a model of one file: a pipeline folder whose configs and tokenizers count"};
 inline constexpr Key<std::string> output{"output",
                                          std::monostate{},
                                          {},
@@ -85,9 +91,17 @@ inline constexpr Key<std::string> output_format{
     std::monostate{},
     {},
     "output-format",
-    "picture format; unset: told from the output's name, else png",
+    "picture format (of videos: mp4, gif, webp, frames); unset: told from the output's name",
     "",
     "png|jpeg|webp"};
+inline constexpr Key<std::string> output_type{
+    "output_type",
+    "image",
+    {},
+    "output-type",
+    "what is written: pictures, or the latents that they would be decoded from, as safetensors",
+    "",
+    "image|latent"};
 inline constexpr Key<int64_t> max_batch_rows{
     "max_batch_rows",
     int64_t{8},
@@ -153,6 +167,25 @@ inline constexpr Key<int64_t> cache_branch{
     {0, 1000},
     "cache-branch",
     "with a cache, the skip connection above which every step computes the UNet; 0: the topmost"};
+inline constexpr Key<int64_t> window_size{"window_size",
+                                          std::monostate{},
+                                          {64, 8192},
+                                          "window-size",
+                                          "denoise in overlapping square windows of so many "
+                                          "pixels, averaged where they meet (panoramas); "
+                                          "unset: the whole picture at once"};
+inline constexpr Key<int64_t> window_stride{
+    "window_stride",
+    std::monostate{},
+    {8, 8192},
+    "window-stride",
+    "pixels from one window to the next; unset: an eighth of the window"};
+inline constexpr Key<bool> circular_padding{
+    "circular_padding",
+    false,
+    {},
+    "circular-padding",
+    "windows go on at the left edge where they cross the right one: a picture without a seam"};
 inline constexpr Key<bool> release_components{
     "release_components",
     false,

@@ -37,13 +37,23 @@ LevelRuns::LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy,
     if (!component->network) continue;
     runs_.try_emplace(
         name, component->wrapped,
-        [component = component](const ComputeForm& form) { return component->lease(form); },
+        [component = component, overlay = pipeline.overlay(name)](const ComputeForm& form) {
+          return component->lease(form, overlay);
+        },
         ComponentRun::Options{name, policy, &counter_, trace});
   }
 }
 
 void LevelRuns::check() const {
   for (const auto& [name, run] : runs_) run.check();
+}
+
+void LevelRuns::apply_overlays() {
+  for (const auto& [name, run] : runs_) {
+    auto overlay = pipeline_.overlay(name);
+    if (overlay && run.plan())
+      pipeline_.find(name)->lease(run.plan()->form, overlay)->apply_overlay();
+  }
 }
 
 Tensor LevelRuns::call(const std::string& name, const ComponentCall& call,

@@ -21,6 +21,8 @@ class LevelRuns {
 
   // Throws RunFailed with the reasons where a network has no level that the policy allows.
   void check() const;
+  // Makes the weights that the run's adapters change, in the form that each network's level wants.
+  void apply_overlays();
   // ComponentRun::call of the component `name`.
   Tensor call(const std::string& name, const ComponentCall& call, const CancelToken* cancel);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,20 +15,29 @@
 
 namespace omnirt {
 
-// One component in memory: its topology and its weights, or its tokenizer. Shared by the runs that
-// use it.
+// A component that is a config file alone, as feature extractors are.
+struct FileConfig {
+  Json json = Json::object();
+  std::string where;  // the file
+};
+
+// One component in memory: its topology and its weights, its tokenizer, or its config file. Shared
+// by the runs that use it.
 struct LoadedComponent {
   std::string name;
   std::string class_name;
   std::unique_ptr<nn::Network> network;
   std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const FileConfig> config;
   std::shared_ptr<const WeightStore> store;
   std::string stored_dtype;
   std::shared_ptr<WrappedComponent> wrapped;  // of a network
 
-  // The weights in a compute form; a run holds the lease while it computes with them. Levels that
-  // want the same form share it.
-  std::shared_ptr<const Binding> lease(const ComputeForm& form);
+  // The weights in a compute form, with `overlay` over them where one is given; a run holds the
+  // lease while it computes with them. Levels that want the same form share it, and so do overlays:
+  // what they do not change is there once. The overlays used last are kept.
+  std::shared_ptr<const Binding> lease(const ComputeForm& form,
+                                       const std::shared_ptr<const Overlay>& overlay = nullptr);
   // Forgets the compute forms; those in use live on with their lease. The next lease makes them
   // anew.
   void release();
@@ -36,7 +46,9 @@ struct LoadedComponent {
 
  private:
   mutable std::mutex mutex_;
+  std::shared_ptr<const Binding> base(const ComputeForm& form);
   std::vector<std::shared_ptr<const Binding>> bindings_;  // one a form
+  std::list<std::shared_ptr<const Binding>> overlaid_;    // the one used last first
 };
 
 // A pipeline's components, loaded. Runs share it; nothing here belongs to one of them.
@@ -49,6 +61,19 @@ class LoadedPipeline {
     return components_;
   }
 
+  // Another component in place of the one that is there: a tokenizer with more tokens.
+  void replace(const std::string& name, std::shared_ptr<LoadedComponent> component) {
+    components_[name] = std::move(component);
+  }
+  // What this run's adapters make of a component's weights; null where nothing.
+  std::shared_ptr<const Overlay> overlay(const std::string& component) const {
+    auto it = overlays_.find(component);
+    return it == overlays_.end() ? nullptr : it->second;
+  }
+  void set_overlay(const std::string& component, std::shared_ptr<const Overlay> overlay) {
+    overlays_[component] = std::move(overlay);
+  }
+
   template <class T>
   const T& get(const std::string& name) const {
     LoadedComponent* component = find(name);
@@ -56,6 +81,8 @@ class LoadedPipeline {
     const T* typed = nullptr;
     if constexpr (std::is_base_of_v<text::Tokenizer, T>)
       typed = dynamic_cast<const T*>(component->tokenizer.get());
+    else if constexpr (std::is_same_v<T, FileConfig>)
+      typed = component->config.get();
     else
       typed = dynamic_cast<const T*>(component->network.get());
     if (!typed) {
@@ -68,6 +95,7 @@ class LoadedPipeline {
 
  private:
   std::map<std::string, std::shared_ptr<LoadedComponent>> components_;
+  std::map<std::string, std::shared_ptr<const Overlay>> overlays_;
 };
 
 // Schedulers are settled with the request, not loaded.

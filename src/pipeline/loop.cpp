@@ -11,6 +11,11 @@ void LoopBlock::run(Frame& frame) const {
 void drive_loop(const LoopBlock& loop, Frame& frame, const LoopHook& hook) {
   loop.start(frame);
   Denoiser denoiser = loop.denoiser(frame);
+  denoiser.before([&](RowBatch& batch) {
+    LoopProgress at = loop.next(frame);
+    for (const StepBlock* block : frame.step_blocks())
+      frame.within(*block, [&] { block->before_predict(frame, at, batch); });
+  });
   std::vector<Row> rows;
   while (loop.want(frame, rows)) {
     if (frame.cancel()) frame.cancel()->check();

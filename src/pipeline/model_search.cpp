@@ -1,7 +1,11 @@
 #include "pipeline/model_search.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 
+#include "base/error.hpp"
 #include "weights/pipeline_folder.hpp"
 
 namespace omnirt {
@@ -57,6 +61,43 @@ fs::path find_model(const std::string& id, const std::vector<std::string>& hub_i
     if (!cached.empty()) return cached;
   }
   return {};
+}
+
+namespace {
+
+// "organisation/name" or "organisation/name/file.safetensors" in the cache; empty where it is not.
+fs::path adapter_in_cache(const std::string& given) {
+  size_t first = given.find('/');
+  size_t second = first == given.npos ? given.npos : given.find('/', first + 1);
+  fs::path cached = find_in_hub_cache(given.substr(0, second));
+  if (cached.empty() || second == given.npos) return cached;
+  std::error_code error;
+  fs::path file = cached / given.substr(second + 1);
+  return fs::exists(file, error) ? file : fs::path();
+}
+
+}  // namespace
+
+fs::path find_adapter(const std::string& given, const std::string& field) {
+  std::error_code error;
+  if (fs::exists(given, error)) return given;
+  std::vector<std::string> places{given};
+  bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
+  for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
+    for (const fs::path& below : {folder, folder / "loras", folder / "embeddings"}) {
+      for (const std::string& name : {given, given + ".safetensors"}) {
+        if (fs::exists(below / name, error)) return below / name;
+      }
+    }
+    places.push_back((folder / given).string());
+  }
+  fs::path cached = plain ? adapter_in_cache(given) : fs::path();
+  if (!cached.empty()) return cached;
+  throw InvalidRequest(
+      {field, given,
+       fmt::format("there is no such adapter (looked at {}{})", fmt::join(places, ", "),
+                   plain ? " and in the Hugging Face cache" : ""),
+       "name a file, a folder, or an id below a folder in OMNIRT_MODELS"});
 }
 
 bool looks_like_path(const std::string& model) {

@@ -2,12 +2,43 @@
 
 #include <algorithm>
 
+#include "base/nearest.hpp"
+#include "pipeline/keys.hpp"
+
 namespace omnirt {
+
+Family& Catalogue::family(const std::string& name) {
+  auto it = std::ranges::find(families, name, &Family::name);
+  if (it != families.end()) return *it;
+  std::vector<std::string> known;
+  for (const Family& each : families) known.push_back(each.name);
+  throw InvalidRequest({"family", name, "there is no such family", suggest(name, known)});
+}
+
+const SchedulerInfo* Catalogue::find_scheduler(const std::string& name) const {
+  return omnirt::find_scheduler(schedulers, name);
+}
+
+const GuiderInfo* Catalogue::find_guider(const std::string& type) const {
+  auto it = std::ranges::find(guiders, type, &GuiderInfo::type);
+  return it == guiders.end() ? nullptr : &*it;
+}
+
+std::vector<const KeyInfo*> default_guider_keys() {
+  return {&keys::guidance_scale, &keys::guidance_rescale};
+}
 
 const nn::NetworkInfo* Catalogue::find_network(const std::string& class_name) const {
   auto it = std::ranges::find_if(networks,
                                  [&](const auto& info) { return info.class_name == class_name; });
   return it == networks.end() ? nullptr : &*it;
+}
+
+const text::TokenizerInfo* Catalogue::find_tokenizer(const std::string& class_name) const {
+  auto it = std::ranges::find_if(tokenizers, [&](const auto& info) {
+    return std::ranges::find(info.class_names, class_name) != info.class_names.end();
+  });
+  return it == tokenizers.end() ? nullptr : &*it;
 }
 
 const ModelSpec* Catalogue::find_entry(const std::string& id, const std::string& task) const {

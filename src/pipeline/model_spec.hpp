@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -8,8 +10,10 @@
 #include "guiders/guider.hpp"
 #include "nn/network.hpp"
 #include "pipeline/block.hpp"
+#include "pipeline/single_file.hpp"
 #include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
+#include "text/tokenizer.hpp"
 #include "weights/pipeline_folder.hpp"
 
 namespace omnirt {
@@ -36,9 +40,12 @@ struct ModelSpec {
   std::string example;               // a command line
   std::string alias_of;              // another id that this one stands for
   std::vector<std::string> hub_ids;  // where its weights may lie in the local Hugging Face cache
+  // What its folder has that tells workflows apart, for those that describe it without the folder.
+  Facts usual;
 };
 
-// A task of a family, and which of the inputs that tell its tasks apart it takes.
+// A task of a family, and which of the inputs that tell its tasks apart it takes. A task that is
+// done from one of several inputs stands in the list once for each; the first is the usual one.
 struct TaskInputs {
   std::string task;
   std::set<std::string> inputs;
@@ -52,6 +59,35 @@ struct SchedulerAdoption {
   bool own = true;
 };
 
+// What tells an adapter's file: a part of a layer's name, which is "component:name" with dots
+// written as underscores ("denoiser:down_blocks_0_..."), and the second dimension of one of its
+// tensors; 0 is any.
+struct AdapterMark {
+  std::string layer;
+  int64_t width = 0;
+};
+
+// A kind of model, as adapters for it are told from those for others.
+struct AdapterFamily {
+  std::string name;                       // "Stable Diffusion 1.x"
+  std::vector<std::string> ids;           // registry ids of its models
+  std::vector<AdapterMark> marks;         // any of them tells
+  std::vector<std::string> metadata;      // how a trainer's name of the base model begins
+  std::vector<int64_t> embedding_widths;  // of the vectors of a textual inversion, all of them
+};
+
+// How latents are shown on the way, without the autoencoder.
+struct PreviewMeans {
+  // Red, green and blue of each latent channel, -1..1 of latents as denoisers see them.
+  std::vector<std::array<double, 3>> colours;
+  std::array<double, 3> bias{};
+  // A tiny autoencoder of the same latents: its hub id, or a component of the model; "" : none is
+  // known.
+  std::string tiny;
+};
+// guidance_scale and guidance_rescale.
+std::vector<const KeyInfo*> default_guider_keys();
+
 // Models that share a block list.
 struct Family {
   std::string name;
@@ -64,17 +100,38 @@ struct Family {
   // What the reference's pipelines change in a scheduler's config as they take it over; may be
   // empty.
   std::function<void(const SchedulerAdoption& adoption, Json& config)> adopt_scheduler;
+  // Checkpoints of one file that are this family's; may be empty.
+  std::vector<SingleFileKind> single_files{};
+  // An autoencoder whose config says force_upcast computes in fp32, whatever the dtype.
+  bool upcasts_autoencoder = false;
+  std::vector<AdapterFamily> adapter_families{};
+  std::map<std::string, PreviewMeans> previews{};  // by an entry's id; "" : the others
+  // The guider of requests that name none, and the config keys that are the short way to say its
+  // settings, by the same names.
+  std::string guider = "cfg";
+  std::vector<const KeyInfo*> guider_keys = default_guider_keys();
 };
 
-// All that this build holds. The only thing that names families, networks and backends is
-// catalogue/catalogue.cpp.
+// All that this build holds. The only thing that names families, networks, tokenizers and backends
+// is catalogue/catalogue.cpp.
 struct Catalogue {
   std::vector<Family> families;
   std::vector<nn::NetworkInfo> networks;
+  std::vector<text::TokenizerInfo> tokenizers;
   std::vector<BackendInfo> backends;
   std::string default_model;
+  // Kinds of models that no family here serves, so that their adapters are refused by name.
+  std::vector<AdapterFamily> foreign_adapters{};
+  std::vector<SchedulerInfo> schedulers = all_schedulers();
+  std::vector<GuiderInfo> guiders = all_guiders();
 
+  // The family of this name, to edit its blocks. Throws InvalidRequest with the nearest name.
+  Family& family(const std::string& name);
   const nn::NetworkInfo* find_network(const std::string& class_name) const;
+  // By class name or short name, case folded.
+  const SchedulerInfo* find_scheduler(const std::string& name) const;
+  const GuiderInfo* find_guider(const std::string& type) const;
+  const text::TokenizerInfo* find_tokenizer(const std::string& class_name) const;
   // The entry of (id, task), aliases followed; task "" takes the id's first. Null when there is
   // none.
   const ModelSpec* find_entry(const std::string& id, const std::string& task) const;

@@ -5,21 +5,26 @@
 #include <algorithm>
 
 #include "io/image.hpp"
+#include "pipeline/latents_file.hpp"
+#include "pipeline/loop.hpp"
+#include "pipeline/makers.hpp"
 
 namespace omnirt {
+
+bool is_request_type(std::type_index type) {
+  return type == typeid(std::vector<std::string>) || type == typeid(io::Image) ||
+         type == typeid(std::vector<io::Image>) || type == typeid(GivenLatents);
+}
+
 namespace {
 
 using Kind = PortInfo::Kind;
 
-// What a request can bring; everything else only blocks make.
-bool is_request_type(std::type_index type) {
-  return type == typeid(std::vector<std::string>) || type == typeid(io::Image);
-}
-
 class PlanMaker {
  public:
-  PlanMaker(Plan& plan, const std::vector<Condition>& conditions)
-      : plan_(plan), conditions_(conditions) {}
+  PlanMaker(Plan& plan, const BlockList& list, const Facts& facts,
+            const std::vector<Condition>& conditions, const Catalogue* catalogue)
+      : plan_(plan), list_(list), facts_(facts), conditions_(conditions), catalogue_(catalogue) {}
 
   void add(const std::shared_ptr<const Block>& block) {
     size_t index = plan_.blocks.size();
@@ -29,6 +34,9 @@ class PlanMaker {
     }
     plan_.blocks.push_back(block);
     for (const PortInfo& port : block->ports()) read(*block, port, index);
+    if (block->guidance() == Guidance::takes_over && block->stage() == Stage::denoise_loop)
+      use_networks(index);
+    if (dynamic_cast<const LoopBlock*>(block.get())) keep_for_loop(index);
     for (const PortInfo& port : block->ports()) {
       if (port.kind == Kind::output || port.kind == Kind::inout)
         made_.insert_or_assign(port.name, port.type);
@@ -36,17 +44,53 @@ class PlanMaker {
   }
 
  private:
-  void problem(const Block& block, std::string message) {
-    plan_.problems.push_back({"block " + block.name(), "", std::move(message), ""});
+  void problem(const Block& block, std::string message, std::string way_out = "") {
+    plan_.problems.push_back({"block " + block.name(), "", std::move(message), std::move(way_out)});
+  }
+
+  void nobody_makes(const Block& block, const PortInfo& port, const std::string& name) {
+    problem(block, fmt::format("nobody before it makes '{}' ({})", name, port.help),
+            who_could_make(name, port.type, list_, facts_, catalogue_));
+  }
+
+  // Keys are told apart by name: a plug-in may declare one that the program has too.
+  void read_key(const Block& block, const KeyInfo* key) {
+    for (const KeyInfo* known : plan_.keys) {
+      if (std::string_view(known->name) != key->name) continue;
+      if (known->type != key->type)
+        problem(block, fmt::format("config key '{}' is declared with two types", key->name));
+      return;
+    }
+    plan_.keys.push_back(key);
+  }
+
+  void use(const std::string& component, size_t index) {
+    if (!plan_.last_use.contains(component)) plan_.components.push_back(component);
+    plan_.last_use[component] = index;
+  }
+
+  // Step blocks before a loop take part in it: what they use is in use until it ends.
+  void keep_for_loop(size_t index) {
+    for (size_t i = 0; i < index; ++i) {
+      if (!dynamic_cast<const StepBlock*>(plan_.blocks[i].get())) continue;
+      for (const PortInfo& port : plan_.blocks[i]->ports()) {
+        if (port.kind == Kind::component) plan_.last_use[port.name] = index;
+      }
+    }
+  }
+
+  // A loop asks the networks that the guider's conditions name, beside its own.
+  void use_networks(size_t index) {
+    for (const Condition& condition : conditions_) {
+      if (!condition.network.empty()) use(condition.network, index);
+    }
   }
 
   void read(const Block& block, const PortInfo& port, size_t index) {
     if (port.kind == Kind::component) {
-      if (!plan_.last_use.contains(port.name)) plan_.components.push_back(port.name);
-      plan_.last_use[port.name] = index;
+      use(port.name, index);
     } else if (port.kind == Kind::config) {
-      if (std::ranges::find(plan_.keys, port.key) == plan_.keys.end())
-        plan_.keys.push_back(port.key);
+      read_key(block, port.key);
     } else if (port.kind != Kind::output) {
       read_value(block, port);
     }
@@ -60,7 +104,7 @@ class PlanMaker {
       return;
     }
     if (port.kind == Kind::inout) {
-      problem(block, fmt::format("nobody before it makes '{}'", port.name));
+      nobody_makes(block, port, port.name);
       return;
     }
     want(block, port, port.name, port.kind == Kind::input);
@@ -73,7 +117,7 @@ class PlanMaker {
 
   void want(const Block& block, const PortInfo& port, const std::string& name, bool required) {
     if (!is_request_type(port.type)) {
-      if (required) problem(block, fmt::format("nobody before it makes '{}'", name));
+      if (required) nobody_makes(block, port, name);
       return;
     }
     for (RequestInput& input : plan_.inputs) {
@@ -87,7 +131,10 @@ class PlanMaker {
   }
 
   Plan& plan_;
+  const BlockList& list_;
+  const Facts& facts_;
   const std::vector<Condition>& conditions_;
+  const Catalogue* catalogue_;
   std::map<std::string, std::type_index> made_;
 };
 
@@ -106,9 +153,9 @@ std::string Plan::workflow() const {
 }
 
 Plan make_plan(const BlockList& blocks, const Facts& facts,
-               const std::vector<Condition>& conditions) {
+               const std::vector<Condition>& conditions, const Catalogue* catalogue) {
   Plan plan;
-  PlanMaker maker(plan, conditions);
+  PlanMaker maker(plan, blocks, facts, conditions, catalogue);
   for (const auto& block : blocks) {
     if (block->trigger()(facts)) maker.add(block);
   }

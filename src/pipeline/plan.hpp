@@ -8,6 +8,8 @@
 
 namespace omnirt {
 
+struct Catalogue;
+
 // Something that a request must or may bring.
 struct RequestInput {
   std::string name;
@@ -31,8 +33,11 @@ struct Plan {
 };
 
 // Leaves the blocks whose triggers hold, and derives the rest. `conditions` are the guider's: their
-// renames add inputs.
+// renames add inputs. A problem that a missing block makes names those of the list, and of
+// `catalogue` where it is given, that could make what is missing.
 Plan make_plan(const BlockList& blocks, const Facts& facts,
-               const std::vector<Condition>& conditions);
+               const std::vector<Condition>& conditions, const Catalogue* catalogue = nullptr);
+// What a request can bring; everything else only blocks make.
+bool is_request_type(std::type_index type);
 
 }  // namespace omnirt

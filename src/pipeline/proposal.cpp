@@ -1,7 +1,10 @@
 #include "pipeline/proposal.hpp"
 
+#include <algorithm>
+
 #include "base/report.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/run_keys.hpp"
 
 namespace omnirt {
 
@@ -29,14 +32,24 @@ Json Proposal::inputs_json() const {
       json[name] = values;
   }
   for (const auto& [name, image] : images) json[name] = image.path;
+  for (const auto& [name, file] : latents) json[name] = file.path;
+  for (const auto& [name, list] : image_lists) {
+    for (const ImageInput& image : list) json[name].push_back(image.path);
+  }
+  // Of a run that carries on, the pictures are those that its state was made with.
+  if (resumed) {
+    Json recorded = request.inputs;
+    for (const auto& [name, value] : texts) recorded[name] = json[name];
+    return recorded;
+  }
   return json;
 }
 
 Json Proposal::record() const {
   Json settled = Json::object();
   for (const auto& [name, value] : config.all()) {
-    bool about_files =
-        name == keys::output.name || name == keys::output_dir.name || name == keys::model_path.name;
+    auto is_this = [&key = name](const KeyInfo* other) { return key == other->name; };
+    bool about_files = std::ranges::any_of(keys::about_files(), is_this);
     // A preset's values stand in the config themselves.
     if (!about_files && name != keys::preset.name && !value.value.is_null())
       settled[name] = value.value;
@@ -44,6 +57,7 @@ Json Proposal::record() const {
   Json json = {{"task", task}, {"model", spec->id}, {"inputs", inputs_json()}, {"config", settled}};
   if (!request.guider.empty()) json["guider"] = request.guider;
   if (!request.components.empty()) json["components"] = request.components;
+  if (!request.adapters.empty()) json["adapters"] = request.adapters;
   return json;
 }
 
@@ -54,15 +68,19 @@ Json Proposal::to_json() const {
   Json passed_over = Json::array();
   for (const PassedOver& each : backends_passed_over)
     passed_over.push_back({{"name", each.name}, {"reason", each.reason}});
+  Json told = Json::array();
+  for (const AdapterReport& adapter : adapter_reports) told.push_back(omnirt::to_json(adapter));
   return {{"ok", ok()},
           {"task", task},
           {"model", spec ? spec->id : request.model},
           {"model_path", folder.path.string()},
+          {"single_file", single_file},
           {"backend", backend},
           {"backends_passed_over", passed_over},
-          {"workflow", plan.workflow()},
+          {"workflow", workflow_of(plan, part)},
           {"inputs", inputs_json()},
           {"config", config.to_json()},
+          {"adapters", told},
           {"errors", findings},
           {"warnings", doubts}};
 }

@@ -1,13 +1,20 @@
 #pragma once
+#include <any>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/report.hpp"
 #include "io/image.hpp"
+#include "pipeline/adapter_choice.hpp"
+#include "pipeline/latents_file.hpp"
 #include "pipeline/model_spec.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/request.hpp"
+#include "pipeline/run_part.hpp"
+#include "pipeline/saved_run.hpp"
 #include "pipeline/scheduler_choice.hpp"
 
 namespace omnirt {
@@ -15,6 +22,19 @@ namespace omnirt {
 struct ImageInput {
   std::string path;
   io::ImageInfo info;
+};
+
+struct LatentsInput {
+  std::string path;
+  LatentsInfo info;
+};
+
+// A condition that no guider asks for, whose inputs are encoded beside the others': for a block
+// that puts what comes of them together.
+struct ExtraCondition {
+  Condition condition;
+  std::map<std::string, std::vector<std::string>> texts;  // what its renames name
+  std::string block;                                      // blocks before this one are run under it
 };
 
 // A request on its way through validation: what is settled so far, and all that was found wrong.
@@ -25,16 +45,29 @@ struct Proposal {
   const Family* family = nullptr;
   const ModelSpec* spec = nullptr;
   PipelineFolder folder;  // with the request's components in place
+  Json single_file;       // of a model that is one file: what it was recognised as; else null
   std::string task;
   std::string backend;
   std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   Facts facts;
   Plan plan;
   ConfigValues config;
+  std::vector<AdapterChoice> adapters;
+  std::vector<AdapterReport> adapter_reports;  // once they are matched with the loaded topologies
   std::shared_ptr<const Guider> guider;
+  std::vector<ExtraCondition> extra_conditions;
   SchedulerChoice scheduler;
-  std::map<std::string, std::vector<std::string>> texts;  // inputs that are texts
-  std::map<std::string, ImageInput> images;               // inputs that are pictures
+  std::map<std::string, std::vector<std::string>> texts;       // inputs that are texts
+  std::map<std::string, ImageInput> images;                    // inputs that are pictures
+  std::map<std::string, std::vector<ImageInput>> image_lists;  // inputs that are several
+  std::map<std::string, LatentsInput> latents;                 // inputs that are latents files
+  RunPart part;                             // the blocks of the plan that this run runs
+  std::shared_ptr<const SavedRun> resumed;  // what it carries on from; null: from the beginning
+  std::set<std::string> absent;  // components known from the state alone, whose files are not here
+  // What the state holds: condition ("" is shared) -> name -> value.
+  std::map<std::string, std::map<std::string, std::any>> restored;
+  // What a run that stops before the end has to leave, with the ports that will read it.
+  std::map<std::string, const PortInfo*> across;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
 

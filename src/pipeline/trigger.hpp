@@ -11,6 +11,9 @@ namespace omnirt {
 struct Facts {
   std::set<std::string> inputs;            // those that the request gives
   std::map<std::string, Json> components;  // component name -> its config.json
+  Json index = Json::object();             // model_index.json
+  // The config keys that are chosen: the model's, the preset's and the request's, not yet checked.
+  Json config = Json::object();
 };
 
 // When a block takes part: an expression over inputs and component configs that can also be read.
@@ -37,6 +40,14 @@ class Trigger {
 
 // The request gives this input.
 Trigger has(const std::string& input);
+// Someone sets this config key, to more than false.
+Trigger has_config(const std::string& key);
+// The pipeline has this component, of its own or given by the request.
+Trigger has_component(const std::string& component);
+// model_index.json holds this value under this key.
+Trigger index_is(const std::string& key, Json value);
+// The config key is chosen to be this.
+Trigger chosen(const std::string& key, Json value);
 // The component's config.json holds this value under this key.
 Trigger config_is(const std::string& component, const std::string& key, Json value);
 

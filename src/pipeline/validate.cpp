@@ -3,23 +3,20 @@
 #include <fmt/format.h>
 
 #include "pipeline/keys.hpp"
+#include "pipeline/numbered.hpp"
 
 namespace omnirt {
 namespace {
 
-void refuse_adapters(Proposal& proposal) {
-  for (size_t i = 0; i < proposal.request.adapters.size(); ++i) {
-    proposal.error({fmt::format("adapters[{}]", i), shown(proposal.request.adapters[i]),
-                    "this build applies no adapters",
-                    "remove it, or merge it into the checkpoint beforehand"});
-  }
+void settle_plan(Proposal& proposal) {
+  proposal.plan = make_plan(proposal.family->blocks, proposal.facts, proposal.guider->conditions(),
+                            proposal.catalogue);
+  for (const Finding& problem : proposal.plan.problems) proposal.error(problem);
 }
 
-void settle_plan(Proposal& proposal) {
-  proposal.plan = make_plan(proposal.family->blocks, proposal.facts, proposal.guider->conditions());
-  for (const Finding& problem : proposal.plan.problems) proposal.error(problem);
+void check_components(Proposal& proposal) {
   for (const std::string& name : proposal.plan.components) {
-    if (proposal.folder.find(name)) continue;
+    if (proposal.folder.find(name) && !proposal.absent.contains(name)) continue;
     proposal.error({"model." + name, proposal.folder.path.string(),
                     "the model's folder has no such component, and this "
                     "task needs it",
@@ -27,10 +24,23 @@ void settle_plan(Proposal& proposal) {
   }
 }
 
+// A network for a guider that does not ask it would be ignored in silence.
+void check_guider_components(Proposal& proposal) {
+  for (const GuiderInfo& guider : proposal.catalogue->guiders) {
+    for (const std::string& name : guider.components) {
+      if (!proposal.request.components.contains(name) || proposal.plan.last_use.contains(name))
+        continue;
+      proposal.error({"components." + name, shown(proposal.request.components[name]),
+                      "this request's guider does not ask it",
+                      fmt::format("set guider.type to {}, or remove it", guider.type)});
+    }
+  }
+}
+
 void check_blocks(Proposal& proposal) {
-  for (const auto& block : proposal.plan.blocks) {
+  for (size_t i = proposal.part.first; i < proposal.plan.blocks.size(); ++i) {
     try {
-      block->check(proposal);
+      proposal.plan.blocks[i]->check(proposal);
     } catch (const InvalidRequest& thrown) {
       proposal.take(thrown);
     }
@@ -40,18 +50,29 @@ void check_blocks(Proposal& proposal) {
 // The steps that know the model; each finds all it can before the next looks.
 void settle_all(Proposal& proposal) {
   using namespace validation;
-  if (!settle_model(proposal)) return;
+  settle_resume(proposal);
+  if (!proposal.ok() || !settle_model(proposal)) return;
+  expand_lists(proposal);
   settle_components(proposal);
+  settle_adapters(proposal);
+  settle_resumed_components(proposal);
   settle_backend(proposal);
   if (!settle_task(proposal)) return;
+  settle_choices(proposal);
   settle_guider(proposal);
   if (!proposal.guider) return;
   settle_plan(proposal);
+  check_guider_components(proposal);
+  settle_part(proposal);
+  check_components(proposal);
   settle_inputs(proposal);
   settle_config(proposal);
   settle_scheduler(proposal);
   settle_output(proposal);
+  settle_preview(proposal);
+  restore_values(proposal);
   if (proposal.ok()) check_blocks(proposal);
+  compare_record(proposal);
 }
 
 }  // namespace
@@ -61,7 +82,6 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
   Proposal proposal;
   proposal.request = request;
   proposal.catalogue = &catalogue;
-  refuse_adapters(proposal);
   try {
     settle_all(proposal);
   } catch (const InvalidRequest& thrown) {

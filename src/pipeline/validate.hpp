@@ -19,15 +19,33 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
 namespace validation {
 
 // The steps, in order; each adds to the proposal. False: nothing further can be said.
-bool settle_model(Proposal& proposal);       // validate_model.cpp
-bool settle_task(Proposal& proposal);        // validate_model.cpp
-void settle_backend(Proposal& proposal);     // validate_model.cpp
-void settle_components(Proposal& proposal);  // validate_model.cpp
-void settle_guider(Proposal& proposal);      // validate_config.cpp
-void settle_inputs(Proposal& proposal);      // validate_inputs.cpp
-void settle_config(Proposal& proposal);      // validate_config.cpp
-void settle_scheduler(Proposal& proposal);   // validate_config.cpp
-void settle_output(Proposal& proposal);      // validate_inputs.cpp
+void settle_resume(Proposal& proposal);              // validate_resume.cpp
+bool settle_model(Proposal& proposal);               // validate_model.cpp
+bool settle_task(Proposal& proposal);                // validate_model.cpp
+void settle_backend(Proposal& proposal);             // validate_model.cpp
+void settle_components(Proposal& proposal);          // validate_model.cpp
+void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
+void settle_choices(Proposal& proposal);             // validate_config.cpp
+void settle_guider(Proposal& proposal);              // validate_config.cpp
+void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
+void settle_config(Proposal& proposal);              // validate_config.cpp
+void settle_scheduler(Proposal& proposal);           // validate_config.cpp
+void settle_output(Proposal& proposal);              // validate_inputs.cpp
+void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
+void settle_preview(Proposal& proposal);             // validate_preview.cpp
+// The first parent that exists must be a folder that this user may write to; the rest is made when
+// the run writes there.
+void check_output_dir(Proposal& proposal, const std::string& field,
+                      const std::filesystem::path& given);  // validate_inputs.cpp
+// The config that somebody gave for the run that the state is of; empty without a state.
+Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
+// The part of the plan to run; the state's values; whether the state's request is this one.
+void settle_part(Proposal& proposal);     // validate_resume.cpp
+void restore_values(Proposal& proposal);  // validate_resume.cpp
+void compare_record(Proposal& proposal);  // validate_resume.cpp
 
 }  // namespace validation
+
+// All but the values of the state that a run leaves which stops before the end.
+SavedRun begin_saved_run(const Proposal& proposal);
 }  // namespace omnirt

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include "base/nearest.hpp"
@@ -16,7 +17,9 @@ namespace {
 std::vector<const KeyInfo*> known_keys(const Plan& plan) {
   std::vector<const KeyInfo*> known = keys::of_every_run();
   for (const KeyInfo* key : plan.keys) {
-    if (std::ranges::find(known, key) == known.end()) known.push_back(key);
+    bool there = std::ranges::any_of(
+        known, [&](const KeyInfo* k) { return std::string_view(k->name) == key->name; });
+    if (!there) known.push_back(key);
   }
   return known;
 }
@@ -28,6 +31,13 @@ bool in_family(const Family& family, const std::string& name) {
     return std::ranges::any_of(block->ports(),
                                [&](const PortInfo& port) { return port.key && port.name == name; });
   });
+}
+
+const Json& recorded_config(const Proposal& proposal) {
+  static const Json nothing = Json::object();
+  if (!proposal.resumed || !proposal.resumed->record.contains("config")) return nothing;
+  const Json& config = proposal.resumed->record["config"];
+  return config.is_object() ? config : nothing;
 }
 
 // Sets each value that fits; what does not fit is a finding under `where`.
@@ -56,6 +66,21 @@ void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const J
   }
 }
 
+// What the state was made with, each value with the origin that it had.
+void merge_recorded(Proposal& proposal, const std::vector<const KeyInfo*>& known) {
+  if (!proposal.resumed) return;
+  for (Origin origin : {Origin::fallback, Origin::model, Origin::preset, Origin::user,
+                        Origin::drawn, Origin::derived}) {
+    Json values = Json::object();
+    for (const auto& [name, value] : recorded_config(proposal).items()) {
+      auto given = proposal.resumed->origins.find(name);
+      std::string word = given == proposal.resumed->origins.end() ? "user" : given->second;
+      if (word == to_string(origin)) values[name] = value;
+    }
+    merge(proposal, known, values, origin, "config.resume: ");
+  }
+}
+
 void check_dtype(Proposal& proposal) {
   std::string dtype = proposal.config.get(keys::dtype);
   for (const BackendInfo& info : proposal.catalogue->backends) {
@@ -76,8 +101,29 @@ void check_levels(Proposal& proposal) {
                   "leave one of the two away"});
 }
 
+// What a run takes at most for each byte of its weights: with fp16 weights widened by a level that
+// keeps no weights as they are stored, and as much again for tensors.
+constexpr double memory_of_weights = 4;
+
+// The files of weights in a model's folder.
+double weights_gb(const PipelineFolder& folder) {
+  double bytes = 0;
+  for (const auto& [name, component] : folder.components) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(component.folder, error)) {
+      if (entry.path().extension() != ".safetensors") continue;
+      uintmax_t size = entry.file_size(error);
+      if (!error) bytes += static_cast<double>(size);
+    }
+  }
+  return bytes / 1e9;
+}
+
 void check_memory(Proposal& proposal) {
-  double available = io::available_memory_gb(), wanted = proposal.spec->resource_hint.min_ram_gb;
+  // The hint is the stock model's: a folder with smaller weights needs less.
+  double wanted = std::min(proposal.spec->resource_hint.min_ram_gb,
+                           memory_of_weights * weights_gb(proposal.folder));
+  double available = io::available_memory_gb();
   if (available >= wanted) return;
   proposal.error(
       {"model", proposal.spec->id,
@@ -111,6 +157,56 @@ void draw_seed(Proposal& proposal) {
   proposal.config.set(keys::seed.name, static_cast<int64_t>(device()), Origin::drawn);
 }
 
+// Short keys beside a guider whose settings stand under request.guider, and those of another
+// family's usual guider, would mislead.
+void hide_unused_guidance(Proposal& proposal) {
+  const auto& usual = proposal.family->guider_keys;
+  std::vector<const KeyInfo*> hidden = default_guider_keys();
+  if (proposal.request.guider.empty())
+    std::erase_if(hidden, [&](const KeyInfo* key) { return std::ranges::count(usual, key) > 0; });
+  else
+    hidden.insert(hidden.end(), usual.begin(), usual.end());
+  for (const KeyInfo* key : hidden) proposal.config.set(key->name, nullptr, Origin::derived);
+}
+
+// The usual guider of the family with what the short keys say; settle_config reports their values.
+Json usual_guider(const Proposal& proposal) {
+  Json merged = proposal.spec->default_config;
+  merged.update(values_of_preset(proposal));
+  merged.update(recorded_config(proposal));
+  merged.update(proposal.request.config);
+  Json config{{"type", proposal.family->guider}};
+  for (const KeyInfo* key : proposal.family->guider_keys) {
+    std::vector<Finding> unused;
+    if (!merged.contains(key->name) || merged[key->name].is_null()) continue;
+    Json value = merged[key->name];
+    if (check_value(*key, key->name, value, unused)) config[key->name] = value;
+  }
+  return config;
+}
+
+// Short keys of guidance that this request's guider does not read.
+void check_short_keys(Proposal& proposal) {
+  const Json& user = proposal.request.config;
+  bool own = !proposal.request.guider.empty();
+  const auto& usual = proposal.family->guider_keys;
+  std::vector<std::string> names;
+  for (const KeyInfo* key : usual) names.emplace_back(key->name);
+  auto refuse = [&](const KeyInfo* key, const std::string& what, const std::string& way_out) {
+    if (!user.contains(key->name)) return;
+    proposal.error({fmt::format("config.{}", key->name), shown(user[key->name]), what, way_out});
+  };
+  for (const KeyInfo* key : usual) {
+    if (own)
+      refuse(key, "given beside a guider of its own", "put it into guider, or remove guider");
+  }
+  for (const KeyInfo* key : default_guider_keys()) {
+    if (std::ranges::count(usual, key) > 0) continue;
+    refuse(key, fmt::format("this model's guidance is said by {}", fmt::join(names, ", ")),
+           "set those, or give a guider");
+  }
+}
+
 }  // namespace
 
 void settle_config(Proposal& proposal) {
@@ -122,52 +218,38 @@ void settle_config(Proposal& proposal) {
   const Json& user = proposal.request.config;
   merge(proposal, known, proposal.spec->default_config, Origin::model, "model.default_config.");
   merge(proposal, known, values_of_preset(proposal), Origin::preset, "preset.");
+  merge_recorded(proposal, known);
   merge(proposal, known, user, Origin::user, "config.");
   draw_seed(proposal);
-  if (!proposal.request.guider.empty()) {
-    // The guider's own settings stand under request.guider; showing the short keys beside them
-    // would mislead.
-    proposal.config.set(keys::guidance_scale.name, nullptr, Origin::derived);
-    proposal.config.set(keys::guidance_rescale.name, nullptr, Origin::derived);
-  }
+  hide_unused_guidance(proposal);
   if (!proposal.backend.empty()) check_dtype(proposal);
   check_levels(proposal);
   check_memory(proposal);
 }
 
+void settle_choices(Proposal& proposal) {
+  Json& chosen = proposal.facts.config;
+  chosen = proposal.spec->default_config;
+  chosen.update(values_of_preset(proposal));
+  chosen.update(given_when_saved(proposal));
+  chosen.update(proposal.request.config);
+}
+
 void settle_guider(Proposal& proposal) {
   Json config = proposal.request.guider;
-  const Json& user = proposal.request.config;
   if (takes_guidance_scale(proposal)) {
     if (!config.empty()) {
       proposal.error({"guider", shown(config),
                       "this model's network takes the guidance scale as an input",
                       "remove it, and set config.guidance_scale"});
     }
-    proposal.guider = find_guider("none")->make(Json::object());
+    proposal.guider = proposal.catalogue->find_guider("none")->make(Json::object());
     return;
   }
-  if (config.empty()) {
-    Json merged = proposal.spec->default_config;
-    merged.update(values_of_preset(proposal));
-    merged.update(user);
-    config["type"] = "cfg";
-    for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::guidance_scale),
-                               static_cast<const KeyInfo*>(&keys::guidance_rescale)}) {
-      std::vector<Finding> unused;  // settle_config reports the value
-      if (!merged.contains(key->name) || merged[key->name].is_null()) continue;
-      Json value = merged[key->name];
-      if (check_value(*key, key->name, value, unused)) config[key->name] = value;
-    }
-  } else {
-    for (const char* key : {keys::guidance_scale.name, keys::guidance_rescale.name}) {
-      if (!user.contains(key)) continue;
-      proposal.error({fmt::format("config.{}", key), shown(user[key]),
-                      "given beside a guider of its own", "put it into guider, or remove guider"});
-    }
-  }
+  check_short_keys(proposal);
+  if (config.empty()) config = usual_guider(proposal);
   std::vector<std::string> types;
-  for (const GuiderInfo& info : all_guiders()) types.push_back(info.type);
+  for (const GuiderInfo& info : proposal.catalogue->guiders) types.push_back(info.type);
   if (!config.contains("type") || !config["type"].is_string()) {
     proposal.error({"guider.type", "", "a guider names its type",
                     fmt::format("known: {}", fmt::join(types, ", "))});
@@ -175,7 +257,7 @@ void settle_guider(Proposal& proposal) {
   }
   std::string type = config["type"].get<std::string>();
   config.erase("type");
-  const GuiderInfo* info = find_guider(type);
+  const GuiderInfo* info = proposal.catalogue->find_guider(type);
   if (!info) {
     proposal.error({"guider.type", type, "this build has no such guider", suggest(type, types)});
     return;
@@ -193,10 +275,10 @@ void settle_scheduler(Proposal& proposal) {
   std::string own = component->class_name;
   Json config = component->config;
   std::string name = proposal.config.maybe(keys::scheduler).value_or(own);
-  const SchedulerInfo* info = find_scheduler(name);
+  const SchedulerInfo* info = proposal.catalogue->find_scheduler(name);
   if (!info) {
     std::vector<std::string> known;
-    for (const SchedulerInfo& each : all_schedulers()) {
+    for (const SchedulerInfo& each : proposal.catalogue->schedulers) {
       known.push_back(each.class_name);
       known.insert(known.end(), each.short_names.begin(), each.short_names.end());
     }
@@ -211,7 +293,7 @@ void settle_scheduler(Proposal& proposal) {
                    fmt::format("tested: {}", fmt::join(supported, ", "))});
   }
   if (proposal.family->adopt_scheduler) {
-    const SchedulerInfo* folders = find_scheduler(own);
+    const SchedulerInfo* folders = proposal.catalogue->find_scheduler(own);
     proposal.family->adopt_scheduler({proposal.task, *info, folders == info}, config);
   }
   Json over = proposal.config.maybe(keys::scheduler_config).value_or(Json::object());

@@ -5,6 +5,7 @@
 
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/run_keys.hpp"
 #include "pipeline/validate.hpp"
 
 namespace omnirt::validation {
@@ -12,6 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t max_texts = 64;
+constexpr size_t max_images = 64;
 
 void take_texts(Proposal& proposal, const std::string& name, const Json& value) {
   std::string field = "inputs." + name;
@@ -29,16 +31,54 @@ void take_texts(Proposal& proposal, const std::string& name, const Json& value) 
   proposal.texts[name] = list.get<std::vector<std::string>>();
 }
 
-void take_image(Proposal& proposal, const std::string& name, const Json& value) {
-  std::string field = "inputs." + name;
+// The picture that `value` names; nothing, and a finding, where it names none.
+std::optional<ImageInput> probed(Proposal& proposal, const std::string& field, const Json& value) {
   if (!value.is_string() || value.get<std::string>().empty()) {
     proposal.error(
         {field, shown(value), "the path of a picture is expected", "png, jpeg and webp are read"});
+    return std::nullopt;
+  }
+  std::string path = value.get<std::string>();
+  try {
+    return ImageInput{path, io::probe_image(path)};
+  } catch (const InvalidRequest& thrown) {
+    for (Finding finding : thrown.findings()) {
+      finding.field = field + " (" + finding.field + ")";
+      proposal.error(std::move(finding));
+    }
+  }
+  return std::nullopt;
+}
+
+void take_image(Proposal& proposal, const std::string& name, const Json& value) {
+  auto image = probed(proposal, "inputs." + name, value);
+  if (image) proposal.images[name] = *image;
+}
+
+void take_images(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  Json list = value.is_array() ? value : Json::array({value});
+  if (list.empty() || list.size() > max_images) {
+    proposal.error({field, fmt::format("{} pictures", list.size()),
+                    fmt::format("1 to {} are taken", max_images), ""});
+    return;
+  }
+  for (size_t i = 0; i < list.size(); ++i) {
+    auto image = probed(proposal, fmt::format("{}[{}]", field, i), list[i]);
+    if (image) proposal.image_lists[name].push_back(*image);
+  }
+}
+
+void take_latents(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  if (!value.is_string() || value.get<std::string>().empty()) {
+    proposal.error({field, shown(value), "the path of a latents file is expected",
+                    "config.output_type latent writes one"});
     return;
   }
   std::string path = value.get<std::string>();
   try {
-    proposal.images[name] = {path, io::probe_image(path)};
+    proposal.latents[name] = {path, probe_latents(path)};
   } catch (const InvalidRequest& thrown) {
     for (Finding finding : thrown.findings()) {
       finding.field = field + " (" + finding.field + ")";
@@ -58,23 +98,25 @@ void check_folder(Proposal& proposal, const std::string& field, const fs::path& 
   }
 }
 
-// The first parent that exists must be a folder that this user may write to; the rest is made when
-// the run exports.
-void check_output_dir(Proposal& proposal, const fs::path& given) {
-  std::error_code error;
-  fs::path at = fs::absolute(given, error);
-  while (!fs::exists(at, error) && at != at.root_path()) at = at.parent_path();
-  check_folder(proposal, "config.output_dir", at);
+void check_latents_file(Proposal& proposal, const fs::path& output) {
+  if (output.extension() == ".safetensors") return;
+  proposal.error({"config.output", output.string(), "latents are written as safetensors",
+                  "name a file that ends with .safetensors"});
 }
 
 void check_output_file(Proposal& proposal, const fs::path& output) {
   std::error_code error;
+  // Videos: their export block knows their formats, and that frames go to a folder.
+  if (proposal.spec->artifact_kind == "video" && !output.filename().empty())
+    return check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
   if (output.empty() || output.filename().empty() || fs::is_directory(output, error)) {
     proposal.error({"config.output", output.string(), "a folder, where a file is expected",
                     "name a file, or use output_dir"});
     return;
   }
   check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
+  if (proposal.config.maybe(keys::output_type) == "latent")
+    return check_latents_file(proposal, output);
   auto format = proposal.config.maybe(keys::output_format);
   if (output.extension().empty() && format) return;
   try {
@@ -92,6 +134,13 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
 
 }  // namespace
 
+void check_output_dir(Proposal& proposal, const std::string& field, const fs::path& given) {
+  std::error_code error;
+  fs::path at = fs::absolute(given, error);
+  while (!fs::exists(at, error) && at != at.root_path()) at = at.parent_path();
+  check_folder(proposal, field, at);
+}
+
 void settle_inputs(Proposal& proposal) {
   std::vector<std::string> names;
   for (const RequestInput& input : proposal.plan.inputs) names.push_back(input.name);
@@ -100,10 +149,16 @@ void settle_inputs(Proposal& proposal) {
     const RequestInput* input = proposal.plan.find_input(name);
     if (input && input->type == typeid(std::vector<std::string>))
       take_texts(proposal, name, value);
+    else if (input && proposal.resumed)
+      continue;  // pictures were looked at when the state was made
     else if (input && input->type == typeid(io::Image))
       take_image(proposal, name, value);
-    else if (name == "negative_prompt") {
-      proposal.warn({"inputs.negative_prompt", shown(value), "has no effect without guidance",
+    else if (input && input->type == typeid(std::vector<io::Image>))
+      take_images(proposal, name, value);
+    else if (input && input->type == typeid(GivenLatents))
+      take_latents(proposal, name, value);
+    else if (name == "negative_prompt" || name == "negative_prompt_2") {
+      proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
                      "raise guidance_scale above 1, or remove it"});
     } else {
       proposal.error({"inputs." + name, shown(value),
@@ -121,9 +176,14 @@ void settle_inputs(Proposal& proposal) {
 }
 
 void settle_output(Proposal& proposal) {
+  auto state = proposal.config.maybe(keys::state);
+  if (state) {
+    std::error_code error;
+    check_folder(proposal, "config.state", fs::absolute(*state, error).parent_path());
+  }
   auto output = proposal.config.maybe(keys::output);
   auto folder = proposal.config.maybe(keys::output_dir);
-  if (!output && folder) return check_output_dir(proposal, *folder);
+  if (!output && folder) return check_output_dir(proposal, "config.output_dir", *folder);
   if (!output) return;
   check_output_file(proposal, *output);
   if (folder && proposal.config.find(keys::output_dir.name)->origin == Origin::user) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "pipeline/component_files.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/validate.hpp"
@@ -40,10 +41,29 @@ fs::path folder_of(const Proposal& proposal, const std::string& model) {
        "a folder named in OMNIRT_MODELS"});
 }
 
-bool is_weights_file(const fs::path& path) {
-  std::string extension = path.extension().string();
-  return extension == ".safetensors" || extension == ".ckpt" || extension == ".gguf" ||
-         extension == ".pt";
+// The folder, or the file opened as one is.
+PipelineFolder open_model(Proposal& proposal, const fs::path& path) {
+  std::error_code error;
+  const Json& config = proposal.request.config;
+  const char* key = keys::single_file_config.name;
+  bool given = config.contains(key) && config[key].is_string();
+  if (!fs::is_regular_file(path, error)) {
+    if (given) {
+      throw InvalidRequest({std::string("config.") + key, config[key].get<std::string>(),
+                            "it is for models of one file, and this one is a folder", "remove it"});
+    }
+    return read_pipeline_folder(path);
+  }
+  const Json settings = config.value(keys::scheduler_config.name, Json::object());
+  const Json asked = settings.is_object() ? settings.value("prediction_type", Json()) : Json();
+  SingleFile opened = open_single_file(
+      *proposal.catalogue, path, given ? fs::path(config[key].get<std::string>()) : fs::path(),
+      asked.is_string() ? asked.get<std::string>() : "");
+  proposal.single_file = opened.to_json();
+  for (const SingleFileDecision& each : opened.decisions) {
+    if (each.doubtful) proposal.warn({"model." + each.what, each.value, each.how, ""});
+  }
+  return std::move(opened.folder);
 }
 
 // A part that is put in must do what the part of the same name does.
@@ -64,12 +84,7 @@ bool settle_model(Proposal& proposal) {
   const std::string& given = proposal.request.model;
   std::string model = given.empty() ? proposal.catalogue->default_model : given;
   fs::path path = folder_of(proposal, model);
-  if (is_weights_file(path) && !fs::is_directory(path)) {
-    throw Unsupported({"model", path.string(), "a single weights file is not read as a model",
-                       "give a pipeline folder as "
-                       "diffusers' save_pretrained writes it, with model_index.json"});
-  }
-  proposal.folder = read_pipeline_folder(path);
+  proposal.folder = open_model(proposal, path);
   proposal.family = proposal.catalogue->family_of_class(proposal.folder.class_name);
   if (!proposal.family) {
     std::vector<std::string> known;
@@ -92,6 +107,7 @@ bool settle_model(Proposal& proposal) {
                           "name the folder's own model, or leave model_path away"});
   }
   proposal.spec = entry;
+  proposal.facts.index = proposal.folder.index;
   for (const auto& [name, component] : proposal.folder.components)
     proposal.facts.components[name] = component.config;
   return entry != nullptr;
@@ -116,9 +132,9 @@ bool settle_task(Proposal& proposal) {
   const TaskInputs* by_inputs = nullptr;
   const TaskInputs* by_name = nullptr;
   for (const TaskInputs& task : proposal.family->tasks) {
-    names.push_back(task.task);
-    if (task.inputs == present) by_inputs = &task;
-    if (task.task == given) by_name = &task;
+    if (std::ranges::find(names, task.task) == names.end()) names.push_back(task.task);
+    if (task.inputs == present && (!by_inputs || task.task == given)) by_inputs = &task;
+    if (task.task == given && (!by_name || task.inputs == present)) by_name = &task;
   }
   if (given.empty() && by_inputs) {
     proposal.task = by_inputs->task;
@@ -173,6 +189,8 @@ void settle_components(Proposal& proposal) {
       if (port.kind == PortInfo::Kind::component) known.push_back(port.name);
     }
   }
+  for (const GuiderInfo& guider : proposal.catalogue->guiders)
+    known.insert(known.end(), guider.components.begin(), guider.components.end());
   std::ranges::sort(known);
   known.erase(std::unique(known.begin(), known.end()), known.end());
   for (const auto& [name, value] : proposal.request.components.items()) {
@@ -184,7 +202,9 @@ void settle_components(Proposal& proposal) {
       proposal.error({field, shown(value), "a folder is expected, as a text", ""});
     } else {
       try {
-        ComponentFolder component = read_component_folder(name, value.get<std::string>());
+        std::string path = value.get<std::string>();
+        auto file = read_component_file(name, path);
+        ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
         check_role(proposal, component);
         proposal.facts.components[name] = component.config;
         proposal.folder.components.insert_or_assign(name, std::move(component));

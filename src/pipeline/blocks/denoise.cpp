@@ -4,14 +4,26 @@
 #include <ATen/ops/full.h>
 #include <fmt/format.h>
 
+#include "pipeline/blocks/guidance.hpp"
 #include "pipeline/blocks/guidance_embedding.hpp"
 #include "pipeline/proposal.hpp"
 
 namespace omnirt::blocks {
 
+DenoiseLoop::DenoiseLoop(const DenoiseOptions& options)
+    : LoopBlock(options.name, Stage::denoise_loop, Guidance::takes_over, options.trigger),
+      unet(this, options.network) {
+  for (const ConstantInput& each : options.constants) constants_.emplace_back(this, each);
+}
+
 void DenoiseLoop::start(Frame& frame) const {
   const Schedule& walk = frame[schedule];
-  frame[state] = {walk.begin, walk.scheduler->timesteps().size(), {}};
+  frame[state] = {walk.begin, walk.last()};
+  for (const Condition& condition : frame.guider().conditions()) {
+    if (condition.sites.empty()) continue;
+    frame[state].sites[condition.name] =
+        std::make_shared<SitePlan>(plan_sites(condition, frame.stand_in(unet, condition.network)));
+  }
 }
 
 // What the step at hand shares with those before it.
@@ -35,6 +47,7 @@ void DenoiseLoop::check(Proposal& proposal) const {
 }
 
 void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  check_guidance(proposal, pipeline, unet.name());
   if (proposal.config.get(keys::cache) == "none") return;
   const auto& network = pipeline.get<nn::DenoiserNetwork>(unet.name());
   auto branches = static_cast<int64_t>(network.cache_branches());
@@ -52,17 +65,34 @@ void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipelin
 }
 
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {
-  auto predict = [&frame, this](const RowBatch& batch) {
+  auto in_turn = [&frame, this](const RowBatch& batch) {
     SharedStep step = this->step(frame);
     auto body = [&](const nn::DenoiserNetwork& network, Context& cx,
                     const nn::NamedTensors& inputs) {
       cx.enter_batch(batch.rows, step);
+      cx.enter_sites(batch.sites.get());
       for (const std::string& name : batch.constants) cx.mark_constant(inputs.at(name));
       return network.predict(cx, inputs);
     };
-    return frame.call(unet, batch.inputs, body, step.variant());
+    std::string variant = step.variant() + (batch.sites ? batch.sites->key() : "");
+    return frame.call(unet, batch.inputs, body, variant, batch.network);
+  };
+  // Its own turn also where another loop runs this one.
+  auto predict = [&frame, this, in_turn](const RowBatch& batch) {
+    return frame.within(*this, [&] { return in_turn(batch); });
   };
   return {predict, static_cast<size_t>(frame[max_batch_rows])};
+}
+
+GuidanceStep DenoiseLoop::guidance_step(Frame& frame) const {
+  DenoiseState& at = frame[state];
+  const Schedule& walk = frame[schedule];
+  return {.index = at.index - walk.begin,
+          .steps = at.end - walk.begin,
+          .timestep = walk.scheduler->timesteps()[at.index],
+          .sigma = noise_to_signal(*walk.scheduler, at.index),
+          .sample = frame[latents],
+          .state = &at.guider};
 }
 
 bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
@@ -72,23 +102,34 @@ bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
   Tensor input = walk.scheduler->scale_model_input(frame[latents], at.index);
   if (const Tensor* extra = frame[extra_channels]) input = at::cat({input, *extra}, 1);
   Tensor timestep = at::full({1}, walk.scheduler->timesteps()[at.index], at::kFloat);
-  at.asked = frame.guider().active(at.index - walk.begin, at.end - walk.begin);
-  for (const std::string& condition : at.asked) {
-    const Tensor& embeds = frame.under(condition, prompt_embeds);
+  std::vector<std::string> active = frame.guider().active(guidance_step(frame));
+  at.asked.clear();
+  for (const Condition& condition : frame.guider().conditions()) {
+    if (std::ranges::find(active, condition.name) == active.end()) continue;
+    at.asked.push_back(condition.name);
+    auto sites = at.sites.find(condition.name);
     for (int64_t i = 0; i < input.size(0); ++i) {
-      rows.push_back({{{"sample", input.narrow(0, i, 1)}, {"timestep", timestep}},
-                      constants(frame, embeds.narrow(0, i, 1)),
-                      condition,
-                      static_cast<size_t>(i)});
+      rows.push_back({.inputs = {{"sample", input.narrow(0, i, 1)}, {"timestep", timestep}},
+                      .constants = constants(frame, condition, i),
+                      .condition = condition.name,
+                      .picture = static_cast<size_t>(i),
+                      .network = condition.network,
+                      .sites = sites == at.sites.end() ? nullptr : sites->second});
     }
   }
   return true;
 }
 
 // The network's inputs for one row that are the same at every step.
-std::map<std::string, Tensor> DenoiseLoop::constants(Frame& frame, const Tensor& embeds) const {
-  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", embeds}};
-  if (auto dim = frame[unet].time_cond_dim())
+std::map<std::string, Tensor> DenoiseLoop::constants(Frame& frame, const Condition& condition,
+                                                     int64_t picture) const {
+  const Tensor& embeds = frame.under(condition.name, prompt_embeds);
+  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", embeds.narrow(0, picture, 1)}};
+  for (const ConstantPort& each : constants_) {
+    const Tensor* given = frame.under(condition.name, each.port);
+    if (given) inputs[each.input] = given->narrow(0, given->size(0) == 1 ? 0 : picture, 1);
+  }
+  if (auto dim = frame.stand_in(unet, condition.network).time_cond_dim())
     inputs["timestep_cond"] = guidance_embedding(frame[guidance_scale], *dim);
   return inputs;
 }
@@ -105,8 +146,11 @@ void DenoiseLoop::accept(Frame& frame, const std::vector<Tensor>& predictions) c
     by_condition[at.asked[c]] =
         at::cat(std::vector<Tensor>(first, first + pictures)).to(at::kFloat);
   }
-  Tensor output = frame.guider().combine(by_condition);
-  sample = walk.scheduler->step(output, at.index, sample, *frame[noise_source]).prev_sample;
+  GuidanceStep step = guidance_step(frame);
+  Tensor output = frame.guider().combine(by_condition, step);
+  StepResult result = walk.scheduler->step(output, at.index, sample, *frame[noise_source]);
+  sample = std::move(result.prev_sample);
+  at.predicted = result.pred_original.value_or(Tensor());
   keep_masked(frame, at.index);
   ++at.index;
 }
@@ -122,6 +166,13 @@ void DenoiseLoop::keep_masked(Frame& frame, size_t index) const {
   Tensor back =
       index + 1 < frame[state].end ? walk.scheduler->add_noise(*kept, *drawn, index + 1) : *kept;
   frame[latents] = (1 - *mask) * back + *mask * frame[latents];
+}
+
+LoopProgress DenoiseLoop::next(Frame& frame) const {
+  const DenoiseState& at = frame[state];
+  const Schedule& walk = frame[schedule];
+  size_t call = std::min(at.index, at.end - 1);
+  return {at.index - walk.begin, at.end - walk.begin, walk.scheduler->timesteps()[call]};
 }
 
 LoopProgress DenoiseLoop::progress(Frame& frame) const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <deque>
+
 #include "nn/denoiser_network.hpp"
 #include "pipeline/blocks/set_timesteps.hpp"
 #include "pipeline/frame.hpp"
@@ -12,7 +14,38 @@ namespace omnirt::blocks {
 struct DenoiseState {
   size_t index = 0;  // the call that is next
   size_t end = 0;
-  std::vector<std::string> asked;  // conditions of the rows that are out, in the order of the rows
+  // conditions of the rows that are out, in the order of the rows
+  std::vector<std::string> asked{};
+  GuiderState guider{};  // what the guider keeps between the calls
+  // What the network does differently under a condition; of those that have anything.
+  std::map<std::string, std::shared_ptr<const SitePlan>> sites{};
+  Tensor predicted{};  // the sample without its noise, as the last step predicted it
+};
+
+}  // namespace omnirt::blocks
+
+template <>
+struct omnirt::ValueCodec<omnirt::blocks::DenoiseState> {
+  static constexpr const char* type = "denoise state";
+  static SavedValue save(const blocks::DenoiseState& value);
+  static blocks::DenoiseState load(const SavedValue& saved, const Catalogue& catalogue);
+};
+
+namespace omnirt::blocks {
+
+// An input of the network that stays the same through the run, as a port of the loop: a tensor of
+// each condition, {B or 1, ...}; left out where nobody makes it.
+struct ConstantInput {
+  std::string port;
+  std::string input;  // as the network names it
+  std::string help;
+};
+
+struct DenoiseOptions {
+  std::string network = "unet";
+  std::vector<ConstantInput> constants{};
+  std::string name = "denoise";
+  Trigger trigger{};
 };
 
 // The loop over a schedule's calls: asks for a prediction a picture and condition, lets the guider
@@ -20,7 +53,7 @@ struct DenoiseState {
 // beside the latents, and what is put back where the mask keeps the picture.
 class DenoiseLoop final : public LoopBlock {
  public:
-  Component<nn::DenoiserNetwork> unet{this, "unet"};
+  Component<nn::DenoiserNetwork> unet;
   Config<int64_t> max_batch_rows{this, keys::max_batch_rows};
   Config<double> guidance_scale{this, keys::guidance_scale};
   Config<std::string> cache{this, keys::cache};
@@ -39,20 +72,32 @@ class DenoiseLoop final : public LoopBlock {
   InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
   Output<DenoiseState> state{this, "denoise_state", "where the loop stands"};
 
-  DenoiseLoop() : LoopBlock("denoise", Stage::denoise_loop, Guidance::takes_over) {}
+  explicit DenoiseLoop(const DenoiseOptions& options = {});
   void start(Frame& frame) const override;
   bool want(Frame& frame, std::vector<Row>& rows) const override;
   void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
   Denoiser denoiser(Frame& frame) const override;
+  LoopProgress next(Frame& frame) const override;
   LoopProgress progress(Frame& frame) const override;
   const Tensor& sample(Frame& frame) const override;
+  Tensor predicted(Frame& frame) const override { return frame[state].predicted; }
   void check(Proposal& proposal) const override;
   void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
 
  private:
   SharedStep step(Frame& frame) const;
-  std::map<std::string, Tensor> constants(Frame& frame, const Tensor& embeds) const;
+  std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,
+                                          int64_t picture) const;
+  GuidanceStep guidance_step(Frame& frame) const;
   void keep_masked(Frame& frame, size_t index) const;
+
+  struct ConstantPort {
+    ConstantPort(Block* block, const ConstantInput& constant)
+        : port(block, constant.port, constant.help), input(constant.input) {}
+    OptionalInput<Tensor> port;
+    std::string input;
+  };
+  std::deque<ConstantPort> constants_;
 };
 
 }  // namespace omnirt::blocks

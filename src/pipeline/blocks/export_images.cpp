@@ -2,63 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/blocks/export_files.hpp"
+
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
 namespace {
 
-// What a run has written so far; taken back unless the run ends well.
-class Written {
- public:
-  Written() = default;
-  Written(const Written&) = delete;
-  Written& operator=(const Written&) = delete;
-  ~Written() {
-    std::error_code ignored;
-    for (const fs::path& file : files_) fs::remove(file, ignored);
-  }
-  void add(fs::path file) { files_.push_back(std::move(file)); }
-  void keep() { files_.clear(); }
-
- private:
-  std::vector<fs::path> files_;
-};
-
-struct Target {
-  fs::path folder;
-  std::string stem;
-  std::string extension;
-  io::ImageFormat format = io::ImageFormat::png;
-
-  // out.png, or out_0.png, out_1.png, ... of several.
-  fs::path file(size_t i, size_t count) const {
-    return folder / (count == 1 ? stem + extension : fmt::format("{}_{}{}", stem, i, extension));
-  }
-};
-
-Target target_of(const std::optional<std::string>& output, const std::string& output_dir,
-                 const std::optional<std::string>& format, const std::string& fallback_stem) {
-  Target target;
-  if (format) target.format = io::image_format_from_name(*format);
-  if (output) {
-    fs::path path = fs::absolute(*output);
-    if (!format) target.format = io::image_format_from_path(path);
-    target.folder = path.parent_path();
-    target.stem = path.stem().string();
-    target.extension = path.extension().string();
-  } else {
-    target.folder = fs::absolute(output_dir);
-    target.stem = fallback_stem;
-  }
-  if (target.extension.empty()) target.extension = io::image_extension(target.format);
-  return target;
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw RunFailed(
-        fmt::format("could not make the folder {}: {}", folder.string(), error.message()));
+io::ImageFormat format_of(const std::optional<std::string>& format,
+                          const std::optional<std::string>& output) {
+  if (format) return io::image_format_from_name(*format);
+  return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
 }
 
 // The request that makes this one picture.
@@ -74,8 +27,10 @@ Json record_of(const Json& record, uint64_t seed, const std::string& prompt) {
 
 void ExportImages::run(Frame& frame) const {
   const auto& pictures = frame[images];
-  Target target = target_of(frame.maybe(output), frame[output_dir], frame.maybe(output_format),
+  io::ImageFormat format = format_of(frame.maybe(output_format), frame.maybe(output));
+  Target target = target_of(frame.maybe(output), frame[output_dir],
                             fmt::format("{}-{}", frame.model(), frame.run_id()));
+  if (target.extension.empty()) target.extension = io::image_extension(format);
   make_folder(target.folder);
   Written written;
   std::vector<ArtifactReport> made;
@@ -83,11 +38,11 @@ void ExportImages::run(Frame& frame) const {
   for (size_t i = 0; i < pictures.size(); ++i) {
     if (frame.cancel()) frame.cancel()->check();
     const std::string& shown = frame[prompt][i / per_prompt];
-    fs::path file = target.file(i, pictures.size()).lexically_normal();
+    fs::path file = target.file(i, pictures.size());
     std::string record = record_of(frame.record(), frame[seeds][i], shown).dump();
-    io::write_image(file, pictures[i], target.format, {{io::request_metadata_key, record}});
+    io::write_image(file, pictures[i], format, {{io::request_metadata_key, record}});
     written.add(file);
-    made.push_back({file.string(), "image", io::image_media_type(target.format), pictures[i].width,
+    made.push_back({file.string(), "image", io::image_media_type(format), pictures[i].width,
                     pictures[i].height, frame[seeds][i], shown});
   }
   written.keep();

@@ -17,7 +17,8 @@ class ExportImages final : public Block {
   Config<std::string> output_format{this, keys::output_format};
   Output<std::vector<ArtifactReport>> artifacts{this, "artifacts", "the files written"};
 
-  ExportImages() : Block("export_images", Stage::export_artifacts) {}
+  explicit ExportImages(Trigger trigger = {})
+      : Block("export_images", Stage::export_artifacts, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
 };
 

@@ -73,22 +73,25 @@ void NoiseImageLatents::run(Frame& frame) const {
                        : walk.scheduler->add_noise(frame[image_latents], frame[noise], walk.begin);
 }
 
-void DecodeLatents::run(Frame& frame) const {
+Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents) {
   const nn::Autoencoder& autoencoder = frame[vae];
+  Tensor unscaled = latents / autoencoder.scaling_factor() + autoencoder.shift_factor();
+  Tensor picture = frame.call(
+      vae, {{"latents", unscaled}},
+      [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+        return network.decode(cx, in.at("latents").to(cx.dtype()));
+      },
+      "decode");
+  return picture.to(at::kFloat);
+}
+
+void DecodeLatents::run(Frame& frame) const {
   const Tensor& sample = frame[latents];
   std::vector<Tensor> decoded;
   std::vector<io::Image> made;
   // One at a time: decoding needs far more memory a picture than anything before it.
   for (int64_t i = 0; i < sample.size(0); ++i) {
-    Tensor latents_of_one =
-        sample.narrow(0, i, 1) / autoencoder.scaling_factor() + autoencoder.shift_factor();
-    Tensor picture = frame.call(
-        vae, {{"latents", latents_of_one}},
-        [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
-          return network.decode(cx, in.at("latents").to(cx.dtype()));
-        },
-        "decode");
-    decoded.push_back(picture.to(at::kFloat));
+    decoded.push_back(decoded_picture(frame, vae, sample.narrow(0, i, 1)));
     made.push_back(tensor_to_image(decoded.back(), 0));
   }
   frame[pictures] = at::cat(decoded);

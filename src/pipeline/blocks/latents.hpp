@@ -98,7 +98,8 @@ class DecodeLatents final : public Block {
   Output<std::vector<io::Image>> images{this, "images", "the pictures"};
   Output<Tensor> pictures{this, "pictures", "the pictures as decoded, -1..1", {"B", "3", "H", "W"}};
 
-  DecodeLatents() : Block("decode_latents", Stage::decode) {}
+  explicit DecodeLatents(Trigger trigger = {})
+      : Block("decode_latents", Stage::decode, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
 };
 
@@ -108,6 +109,8 @@ Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height);
 // {pictures, latent channels, height, width} of a run's latents.
 std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
                                   int64_t height);
+// The picture of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
+Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
 // A sample a picture of the latents of `picture` {1, 3, H, W}, scaled as denoisers take them; one
 // draw of `noise` where the autoencoder samples.
 Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,

@@ -61,7 +61,7 @@ int64_t pixels_per_latent(const Proposal& proposal) {
 
 void PictureSize::check(Proposal& proposal) const {
   int64_t grid = pixels_per_latent(proposal);
-  auto image = proposal.images.find("image");
+  auto image = proposal.images.find(image_);
   if (unset_ == Unset::image && image != proposal.images.end()) {
     const io::ImageInfo& info = image->second.info;
     // The reference rounds down to the grid.
@@ -69,13 +69,13 @@ void PictureSize::check(Proposal& proposal) const {
     if (!proposal.config.maybe(keys::width) &&
         (width_of_image == 0 || width_of_image > keys::width.max)) {
       proposal.error(
-          {"inputs.image", fmt::format("{}x{}", info.width, info.height),
+          {"inputs." + image_, fmt::format("{}x{}", info.width, info.height),
            fmt::format("{} pixels wide; {} to {} are taken", info.width, grid, keys::width.max),
            "give width and height, and it is resized"});
     } else if (!proposal.config.maybe(keys::height) &&
                (height_of_image == 0 || height_of_image > keys::height.max)) {
       proposal.error(
-          {"inputs.image", fmt::format("{}x{}", info.width, info.height),
+          {"inputs." + image_, fmt::format("{}x{}", info.width, info.height),
            fmt::format("{} pixels high; {} to {} are taken", info.height, grid, keys::height.max),
            "give width and height, and it is resized"});
     }

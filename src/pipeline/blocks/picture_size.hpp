@@ -17,14 +17,17 @@ class PictureSize final : public Block {
 
   // `unset`: whose size is taken when the request gives none (reference: image2image the picture's,
   // else the model's).
-  PictureSize(std::string name, Unset unset, Trigger trigger)
+  // `image`: the input whose size is the picture's.
+  PictureSize(std::string name, Unset unset, Trigger trigger, std::string image = "image")
       : Block(std::move(name), Stage::prepare_conditions, Guidance::shared, std::move(trigger)),
-        unset_(unset) {}
+        unset_(unset),
+        image_(std::move(image)) {}
   void run(Frame&) const override {}
   void check(Proposal& proposal) const override;
 
  private:
   Unset unset_;
+  std::string image_;
 };
 
 }  // namespace omnirt::blocks

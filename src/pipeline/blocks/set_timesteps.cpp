@@ -5,15 +5,12 @@
 #include "pipeline/proposal.hpp"
 
 namespace omnirt::blocks {
-namespace {
 
 std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, double eta) {
   std::shared_ptr<Scheduler> scheduler = choice.make();
   scheduler->set_timesteps({.num_inference_steps = steps, .eta = eta, .mu = {}});
   return scheduler;
 }
-
-}  // namespace
 
 int64_t first_step(int64_t steps, double strength) {
   auto walked = std::min(static_cast<int64_t>(static_cast<double>(steps) * strength), steps);

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 
 #include "pipeline/frame.hpp"
@@ -6,11 +8,30 @@
 
 namespace omnirt::blocks {
 
-// A run's walk through its schedule: the scheduler, planned, and the first call that is made.
+// A run's walk through its schedule: the scheduler, planned, the first call that is made, and the
+// first that is not made any more.
 struct Schedule {
   std::shared_ptr<Scheduler> scheduler;
   size_t begin = 0;
+  size_t end = SIZE_MAX;  // or that after the schedule's last
+
+  size_t last() const { return std::min(end, scheduler->timesteps().size()); }
 };
+
+}  // namespace omnirt::blocks
+
+// A scheduler travels as what makes it again, with its history.
+template <>
+struct omnirt::ValueCodec<omnirt::blocks::Schedule> {
+  static constexpr const char* type = "schedule";
+  static SavedValue save(const blocks::Schedule& value);
+  static blocks::Schedule load(const SavedValue& saved, const Catalogue& catalogue);
+};
+
+namespace omnirt::blocks {
+
+// The whole schedule of `steps`.
+std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, double eta);
 
 // Where image2image with `strength` starts in a walk of `steps`: strength of them are walked
 // (reference: StableDiffusionImg2ImgPipeline.get_timesteps).

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "engine/session.hpp"
+
+namespace omnirt::cli {
+namespace {
+
+struct ConvertFlags {
+  std::string from, to, layout, prediction_type, config_folder;
+  bool json = false;
+};
+
+void print_told(const Json& told) {
+  fmt::print("{}: {} -> {}\n", told["kind"].get<std::string>(), told["from"].get<std::string>(),
+             told["to"].get<std::string>());
+  if (told.contains("decided")) {
+    for (const Json& each : told["decided"]) {
+      fmt::print("  {} {}: {}\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
+                 each["how"].get<std::string>());
+    }
+  }
+  if (told.contains("ignored") && !told["ignored"].get<std::string>().empty())
+    fmt::print("  of no component: {}\n", told["ignored"].get<std::string>());
+  if (told.contains("rest")) {
+    fmt::print("  kept beside the components for the way back: {} tensors; left out: {}\n",
+               told["rest"]["kept"].get<size_t>(), told["rest"]["left_out"].get<size_t>());
+  }
+}
+
+int run_convert(const ConvertFlags& flags, const Session& session) {
+  Json told = session.convert(
+      {flags.from, flags.to, flags.layout, flags.prediction_type, flags.config_folder});
+  if (flags.json)
+    fmt::print("{}\n", told.dump(2));
+  else
+    print_told(told);
+  return 0;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Run& run, Session& session) {
+  auto flags = std::make_shared<ConvertFlags>();
+  CLI::App* command = app.add_subcommand(
+      "convert", "turn a checkpoint of one file into a folder of diffusers', or back");
+  command->add_option("from", flags->from, "a .safetensors file or a pipeline folder")->required();
+  command->add_option("into", flags->to, "the folder or file to make; must not be there")
+      ->required();
+  command->add_option("--to", flags->layout, "diffusers or single-file; unset: the other one")
+      ->check(CLI::IsMember({"diffusers", "single-file"}));
+  command
+      ->add_option("--prediction-type", flags->prediction_type,
+                   "what the model predicts, over what the file says or does not say")
+      ->check(CLI::IsMember({"epsilon", "v_prediction"}));
+  command->add_option("--single-file-config", flags->config_folder,
+                      "a pipeline folder whose configs and tokenizers count");
+  command->add_flag("--json", flags->json, "print what was done as JSON");
+  command->callback([flags, &run, &session] {
+    run = [flags, &session] { return run_convert(*flags, session); };
+  });
+}
+
+}  // namespace omnirt::cli

@@ -1,0 +1,112 @@
+#include "engine/describe_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.hpp"
+#include "guiders/classifier_free_guidance.hpp"
+#include "pipeline/graph.hpp"
+#include "pipeline/model_search.hpp"
+#include "pipeline/plan.hpp"
+
+namespace omnirt {
+namespace {
+
+const ModelSpec& entry_of(const Catalogue& catalogue, const std::string& id,
+                          const std::string& task) {
+  const ModelSpec* any = catalogue.find_entry(id, "");
+  if (!any) throw UnknownModel({"model", id, "unknown model", suggest(id, catalogue.ids())});
+  if (const ModelSpec* entry = catalogue.find_entry(id, task)) return *entry;
+  throw InvalidRequest({"task", task, fmt::format("model '{}' does not do this task", id),
+                        suggest(task, catalogue.tasks_of(any->id))});
+}
+
+// The components' configs of the model's own folder, where it is here.
+std::map<std::string, Json> configs_of(const ModelSpec& entry) {
+  std::map<std::string, Json> configs;
+  std::filesystem::path path = find_model(entry.id, entry.hub_ids);
+  if (path.empty() || !std::filesystem::is_directory(path)) return configs;
+  for (const auto& [name, component] : read_pipeline_folder(path).components)
+    configs[name] = component.config;
+  return configs;
+}
+
+Facts facts_of(const Family& family, const ModelSpec& entry, const std::string& task) {
+  Facts facts = entry.usual;
+  for (auto& [name, config] : configs_of(entry)) facts.components[name] = std::move(config);
+  for (const TaskInputs& each : family.tasks) {
+    if (each.task == task) facts.inputs = each.inputs;
+  }
+  return facts;
+}
+
+Json port_json(const PortInfo& port) {
+  static const char* kinds[] = {"component",      "config", "input",
+                                "optional_input", "output", "inout"};
+  Json json = {{"kind", kinds[static_cast<int>(port.kind)]}, {"name", port.name}};
+  if (port.kind == PortInfo::Kind::config) {
+    json["default"] = port.key->fallback_json();
+    json["flag"] = "--" + port.key->flag_name();
+  } else if (port.kind != PortInfo::Kind::component) {
+    json["type"] = port.codec ? Json(port.codec->type) : Json();
+    json["shape"] = port.shape;
+  }
+  json["help"] = port.help;
+  return json;
+}
+
+Json tasks_of_block(const Family& family, const ModelSpec& entry, const Block& block) {
+  Json tasks = Json::array();
+  for (const TaskInputs& each : family.tasks) {
+    if (block.trigger()(facts_of(family, entry, each.task))) tasks.push_back(each.task);
+  }
+  return tasks;
+}
+
+const char* name_of(Guidance guidance) {
+  switch (guidance) {
+    case Guidance::shared:
+      return "shared";
+    case Guidance::per_condition:
+      return "per_condition";
+    case Guidance::takes_over:
+      return "takes_over";
+  }
+  return "";
+}
+
+}  // namespace
+
+Json describe_blocks(const Catalogue& catalogue, const std::string& id, const std::string& task) {
+  const ModelSpec& entry = entry_of(catalogue, id, task);
+  const Family& family = *catalogue.family_of(entry);
+  Json blocks = Json::array();
+  for (const auto& block : family.blocks) {
+    if (!task.empty() && !block->trigger()(facts_of(family, entry, task))) continue;
+    Json ports = Json::array();
+    for (const PortInfo& port : block->ports()) ports.push_back(port_json(port));
+    blocks.push_back({{"name", block->name()},
+                      {"stage", to_string(block->stage())},
+                      {"guidance", name_of(block->guidance())},
+                      {"trigger", block->trigger().text()},
+                      {"tasks", tasks_of_block(family, entry, *block)},
+                      {"ports", ports}});
+  }
+  return {{"id", entry.id}, {"family", family.name}, {"task", task}, {"blocks", blocks}};
+}
+
+std::string draw_blocks(const Catalogue& catalogue, const std::string& id, const std::string& task,
+                        const std::string& format) {
+  const ModelSpec& entry = entry_of(catalogue, id, task);
+  const Family& family = *catalogue.family_of(entry);
+  std::string title = task.empty() ? entry.id : fmt::format("{}: {}", entry.id, task);
+  Graph graph = make_graph(title, family.blocks, facts_of(family, entry, task),
+                           ClassifierFreeGuidance({}).conditions(), task.empty());
+  if (format == "dot") return to_dot(graph);
+  if (format == "mermaid") return to_mermaid(graph);
+  if (format == "svg") return to_svg(graph);
+  throw InvalidRequest({"format", format, "no such way to draw", "svg, dot or mermaid"});
+}
+
+}  // namespace omnirt

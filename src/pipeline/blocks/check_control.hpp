@@ -1,0 +1,32 @@
+#pragma once
+#include <deque>
+#include <map>
+#include "io/image.hpp"
+
+#include "pipeline/block.hpp"
+#include "pipeline/frame.hpp"
+
+namespace omnirt::blocks {
+
+// A kind of part that reads pictures of its own.
+struct ControlKind {
+  std::string component;
+  std::string what;                          // "a ControlNet"
+  std::map<std::string, std::string> reads;  // picture -> the component that reads it
+};
+
+// Pictures and the parts that read them are given together: finds each that stands alone. Does
+// nothing in a run.
+class CheckControl final : public Block {
+ public:
+  explicit CheckControl(const ControlKind& kind);
+  void run(Frame&) const override {}
+  void check(Proposal& proposal) const override;
+
+ private:
+  ControlKind kind_;
+  // So that a picture without its part is a finding of this block, not an input that is not known.
+  std::deque<OptionalInput<io::Image>> inputs_;
+};
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,72 @@
+#pragma once
+#include "base/keys.hpp"
+
+// The config keys of ControlNets, T2I-Adapters and IP-Adapters. What may be given for each of
+// several is a number for all or a list.
+namespace omnirt::keys {
+
+inline constexpr Key<Json> controlnet_conditioning_scale{
+    "controlnet_conditioning_scale",
+    std::monostate{},
+    {},
+    "",
+    "how strongly a ControlNet is followed: a number, or a list with one for each; unset: as the "
+    "reference has it for the task, 1 for text2image, 0.8 for image2image, 0.5 for inpaint (1 for "
+    "SDXL)",
+    "",
+    "number|list"};
+inline constexpr Key<Json> control_guidance_start{
+    "control_guidance_start",
+    0.0,
+    {},
+    "",
+    "the part of the steps at which a ControlNet sets in, 0 to 1: a number, or a list",
+    "",
+    "number|list"};
+inline constexpr Key<Json> control_guidance_end{
+    "control_guidance_end",
+    1.0,
+    {},
+    "",
+    "the part of the steps at which a ControlNet ends: a number, or a list",
+    "",
+    "number|list"};
+inline constexpr Key<bool> guess_mode{
+    "guess_mode",
+    false,
+    {},
+    "",
+    "ControlNets change the prompt's prediction only, and less at its finer levels"};
+inline constexpr Key<Json> adapter_conditioning_scale{
+    "adapter_conditioning_scale",
+    1.0,
+    {},
+    "",
+    "how strongly a T2I-Adapter is followed: a number, or a list with one for each",
+    "",
+    "number|list"};
+inline constexpr Key<double> adapter_conditioning_factor{
+    "adapter_conditioning_factor",
+    1.0,
+    {0, 1},
+    "",
+    "the part of the steps, from the first, in which T2I-Adapters take part"};
+inline constexpr Key<Json> ip_adapter_scale{
+    "ip_adapter_scale",
+    1.0,
+    {},
+    "",
+    "how strongly an image prompt is followed: a number, a list with one for each adapter, or "
+    "scales by block: {\"down\": {\"block_2\": [0, 1]}, \"mid\": 1, \"up\": ...}; blocks that are "
+    "not named get 0",
+    "",
+    "number|list|object"};
+inline constexpr Key<Json> image_processor{
+    "image_processor",
+    std::monostate{},
+    {},
+    "",
+    "how pictures are prepared for the image encoder, as preprocessor_config.json says it; unset: "
+    "that file of the model's feature_extractor, else CLIP's way at the encoder's size"};
+
+}  // namespace omnirt::keys

@@ -1,0 +1,35 @@
+#include "pipeline/blocks/export_files.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace omnirt::blocks {
+namespace fs = std::filesystem;
+
+Written::~Written() {
+  std::error_code ignored;
+  for (const fs::path& file : files_) fs::remove_all(file, ignored);
+}
+
+fs::path Target::file(size_t i, size_t count) const {
+  std::string name = count == 1 ? stem + extension : fmt::format("{}_{}{}", stem, i, extension);
+  return (folder / name).lexically_normal();
+}
+
+Target target_of(const std::optional<std::string>& output, const std::string& output_dir,
+                 const std::string& fallback_stem) {
+  if (!output) return {fs::absolute(output_dir), fallback_stem, ""};
+  fs::path path = fs::absolute(*output);
+  return {path.parent_path(), path.stem().string(), path.extension().string()};
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw RunFailed(
+        fmt::format("could not make the folder {}: {}", folder.string(), error.message()));
+}
+
+}  // namespace omnirt::blocks

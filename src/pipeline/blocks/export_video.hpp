@@ -1,0 +1,43 @@
+#pragma once
+#include "io/video.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt::keys {
+
+inline constexpr Key<std::string> video_format{
+    "output_format",
+    std::monostate{},
+    {},
+    "output-format",
+    "video format; unset: told from the output's name, else mp4",
+    "",
+    "mp4|gif|webp|frames"};
+inline constexpr Key<double> output_fps{"output_fps",
+                                        std::monostate{},
+                                        {0.1, 240},
+                                        "output-fps",
+                                        "frames per second that the file is played at; unset: fps"};
+
+}  // namespace omnirt::keys
+
+namespace omnirt::blocks {
+
+// Videos -> files, each with the request that makes it again in its metadata. Either all files of a
+// run are there at its end, or none.
+class ExportVideo final : public Block {
+ public:
+  Input<std::vector<io::Image>> frames{this, "frames", "of each video, one video after the other"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a video"};
+  Config<std::string> output{this, keys::output};
+  Config<std::string> output_dir{this, keys::output_dir};
+  Config<std::string> output_format{this, keys::video_format};
+  Config<double> output_fps{this, keys::output_fps};
+  Output<std::vector<ArtifactReport>> artifacts{this, "artifacts", "the files written"};
+
+  ExportVideo() : Block("export_video", Stage::export_artifacts) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+};
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,85 @@
+#include "pipeline/latents_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "io/safetensors_writer.hpp"
+#include "tensor/weight.hpp"
+
+namespace omnirt {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* tensor_name = "latents";
+constexpr const char* metadata_key = "latents";
+// Of each side; and a batch of the largest pictures, in elements.
+constexpr int64_t max_side = 1 << 16;
+constexpr int64_t max_elements = int64_t{1} << 30;
+
+bool is_floating(io::Dtype dtype) {
+  return dtype == io::Dtype::f32 || dtype == io::Dtype::f16 || dtype == io::Dtype::bf16;
+}
+
+bool is_shape_of_latents(const std::vector<int64_t>& shape) {
+  if (shape.size() != 4) return false;
+  int64_t elements = 1;
+  for (int64_t side : shape) {
+    if (side < 1 || side > max_side || (elements *= side) > max_elements) return false;
+  }
+  return true;
+}
+
+const io::TensorEntry& entry_of(const io::SafetensorsFile& file, const fs::path& path) {
+  const io::TensorEntry* entry = file.find(tensor_name);
+  if (!entry) {
+    throw InvalidRequest({"latents", path.string(),
+                          fmt::format("the file has no tensor '{}'", tensor_name),
+                          "give a file that output_type latent wrote"});
+  }
+  if (!is_shape_of_latents(entry->shape) || !is_floating(entry->dtype)) {
+    throw InvalidRequest(
+        {"latents", path.string(),
+         fmt::format("its tensor has the shape {{{}}} and the type {}",
+                     fmt::join(entry->shape, ", "), io::common_dtype_name(entry->dtype)),
+         "fp32, fp16 or bf16 of {pictures, channels, height, width} is expected"});
+  }
+  return *entry;
+}
+
+}  // namespace
+
+LatentsInfo probe_latents(const fs::path& path) {
+  auto file = io::SafetensorsFile::open(path);
+  LatentsInfo info{entry_of(*file, path).shape, Json::object()};
+  auto told = file->metadata().find(metadata_key);
+  if (told == file->metadata().end()) return info;
+  info.origin = Json::parse(told->second, nullptr, /*allow_exceptions=*/false);
+  if (!info.origin.is_object()) info.origin = Json::object();
+  return info;
+}
+
+GivenLatents read_latents(const fs::path& path) {
+  auto file = io::SafetensorsFile::open(path);
+  const io::TensorEntry& entry = entry_of(*file, path);
+  auto bytes = file->data(entry);
+  Weight weight{.name = entry.name,
+                .dtype = entry.dtype,
+                .shape = entry.shape,
+                .data = bytes.data(),
+                .bytes = bytes.size(),
+                .owner = file->owner(),
+                .release = {}};
+  return {weight.view().to(at::kFloat, /*non_blocking=*/false, /*copy=*/true)};
+}
+
+void write_latents(const fs::path& path, const Tensor& latents, const Json& origin) {
+  Tensor dense = latents.to(at::kCPU, at::kFloat).contiguous();
+  std::span bytes(static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes());
+  io::TensorView view{tensor_name, io::Dtype::f32, dense.sizes().vec(), bytes};
+  io::write_safetensors(path, std::span(&view, 1), {{metadata_key, origin.dump()}});
+}
+
+}  // namespace omnirt

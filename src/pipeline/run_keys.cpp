@@ -1,0 +1,33 @@
+#include "pipeline/run_keys.hpp"
+
+#include "pipeline/keys.hpp"
+
+namespace omnirt::keys {
+namespace {
+
+using List = std::vector<const KeyInfo*>;
+
+List joined(List list, const List& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
+}  // namespace
+
+List of_runs() {
+  return {&stop_after,  &state,        &resume,         &preview_every,
+          &preview_dir, &preview_name, &preview_decoder};
+}
+
+List about_files() {
+  return joined({&output, &output_dir, &model_path, &single_file_config}, of_runs());
+}
+
+List about_the_run() {
+  // A preset's values stand in the config themselves.
+  return joined(
+      {&preset, &output_format, &level, &require_level, &pack, &profile, &release_components},
+      about_files());
+}
+
+}  // namespace omnirt::keys

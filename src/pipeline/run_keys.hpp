@@ -1,0 +1,48 @@
+#pragma once
+#include <vector>
+
+#include "base/keys.hpp"
+
+// Keys of how a run is run: cut in two, watched on the way.
+namespace omnirt::keys {
+
+inline constexpr Key<std::string> stop_after{
+    "stop_after",
+    std::monostate{},
+    {},
+    "stop-after",
+    "a block or stage after which the run stops and leaves its state"};
+inline constexpr Key<std::string> state{
+    "state", std::monostate{}, {}, "state", "with stop_after: the safetensors file to write"};
+inline constexpr Key<std::string> resume{
+    "resume", std::monostate{}, {}, "resume", "a state to carry on from"};
+inline constexpr Key<int64_t> preview_every{
+    "preview_every",
+    int64_t{0},
+    {0, 1000},
+    "preview-every",
+    "write a picture of the latents after every so many steps; 0: none"};
+inline constexpr Key<std::string> preview_dir{
+    "preview_dir", "previews", {}, "preview-dir", "folder for these pictures; made when missing"};
+inline constexpr Key<std::string> preview_name{
+    "preview_name",
+    "{run}-{picture}-{step}.png",
+    {},
+    "preview-name",
+    "their names: {run}, {picture} (from 0), {step} (from 1), {seed}; a name without {step} is "
+    "written over"};
+inline constexpr Key<std::string> preview_decoder{
+    "preview_decoder",
+    "linear",
+    {},
+    "preview-decoder",
+    "how latents become these pictures: linear (the model's own colours, no network), tiny (the "
+    "model's tiny autoencoder, where it is on this machine), or the folder of one"};
+
+std::vector<const KeyInfo*> of_runs();
+// Those that say how and where a run is run and where its files go, and not what it makes: they are
+// not in its record, or may differ between the parts of a split run.
+std::vector<const KeyInfo*> about_files();
+std::vector<const KeyInfo*> about_the_run();
+
+}  // namespace omnirt::keys
