@@ -4,11 +4,21 @@
 #include "backends/cpu/cpu_backend.hpp"
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/stub/stub_backend.hpp"
+#include "catalogue/foreign_adapters.hpp"
 #include "families/sd/sd.hpp"
+#include "families/sdxl/sdxl.hpp"
+#include "families/svd/svd.hpp"
 #include "networks/autoencoder_kl/model.hpp"
+#include "networks/autoencoder_kl_temporal_decoder/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/clip_text_model/model.hpp"
+#include "networks/clip_vision_model/model.hpp"
+#include "networks/controlnet_model/model.hpp"
+#include "networks/ip_adapter/model.hpp"
+#include "networks/t2i_adapter/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
+#include "networks/unet_spatio_temporal_condition_model/model.hpp"
+#include "text/clip_tokenizer.hpp"
 
 namespace omnirt {
 namespace {
@@ -21,13 +31,28 @@ BackendInfo backend(const char* name) {
 }  // namespace
 
 Catalogue builtin_catalogue() {
-  return {.families = {families::sd()},
-          .networks = {clip_text_model_info(), unet_2d_condition_model_info(),
-                       autoencoder_kl_info(), autoencoder_tiny_info()},
+  return {.families = {families::sd(), families::sdxl(), families::svd()},
+          .networks =
+              {
+                  clip_text_model_info(),
+                  clip_text_model_with_projection_info(),
+                  clip_vision_model_info(),
+                  clip_vision_model_with_projection_info(),
+                  unet_2d_condition_model_info(),
+                  autoencoder_kl_info(),
+                  autoencoder_tiny_info(),
+                  unet_spatio_temporal_condition_model_info(),
+                  autoencoder_kl_temporal_decoder_info(),
+                  controlnet_model_info(),
+                  t2i_adapter_info(),
+                  ip_adapter_info(),
+              },
+          .tokenizers = {text::clip_tokenizer_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),
                        stub_backend_info()},
-          .default_model = "emoji"};
+          .default_model = "emoji",
+          .foreign_adapters = foreign_adapters()};
 }
 
 }  // namespace omnirt
