@@ -41,15 +41,20 @@ GenerateRequest emoji_request(const fs::path& folder) {
   return request;
 }
 
-void expect_embeds(const Outcome& outcome, const std::map<std::string, Tensor>& golden,
-                   const char* name, const char* condition) {
+void expect_embeds(const std::map<std::string, Tensor>& made,
+                   const std::map<std::string, Tensor>& golden, const char* name,
+                   const char* condition) {
   auto expected = golden.find(name);
-  auto got = outcome.prompt_embeds.find(condition);
-  if (expected == golden.end() || got == outcome.prompt_embeds.end()) return;
+  auto got = made.find(condition);
+  if (expected == golden.end() || got == made.end()) return;
   // The golden has a row a prompt, ours a row a picture.
   Tensor rows =
       expected->second.repeat_interleave(got->second.size(0) / expected->second.size(0), 0);
-  EXPECT_LT(relative_error(got->second, rows), embeds_tolerance) << name;
+  // Zeros stand for a negative prompt that was not given.
+  if (rows.count_nonzero().item<int64_t>() == 0)
+    EXPECT_TRUE(got->second.equal(rows)) << name;
+  else
+    EXPECT_LT(relative_error(got->second, rows), embeds_tolerance) << name;
 }
 
 void expect_latents(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
@@ -63,8 +68,10 @@ void expect_latents(const Outcome& outcome, const std::map<std::string, Tensor>&
 }
 
 void expect_equal(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
-  expect_embeds(outcome, golden, "prompt_embeds", "cond");
-  expect_embeds(outcome, golden, "negative_prompt_embeds", "uncond");
+  expect_embeds(outcome.prompt_embeds, golden, "prompt_embeds", "cond");
+  expect_embeds(outcome.prompt_embeds, golden, "negative_prompt_embeds", "uncond");
+  expect_embeds(outcome.pooled_embeds, golden, "pooled_prompt_embeds", "cond");
+  expect_embeds(outcome.pooled_embeds, golden, "negative_pooled_prompt_embeds", "uncond");
   if (golden.contains("timesteps")) {
     Tensor timesteps = golden.at("timesteps").to(at::kDouble);
     ASSERT_EQ(static_cast<size_t>(timesteps.numel()), outcome.timesteps.size());
@@ -106,9 +113,19 @@ std::vector<Case> cases() {
                      entry.path(), false});
     }
   }
-  for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/step_cache"))) {
-    if (fs::exists(entry.path() / "request.json"))
-      all.push_back({"step_cache_" + entry.path().filename().string(), entry.path(), false});
+  for (const char* kind : {"step_cache", "guiders"}) {
+    for (const auto& entry : fs::directory_iterator(source_path("tests/goldens") / kind)) {
+      if (fs::exists(entry.path() / "request.json"))
+        all.push_back(
+            {std::string(kind) + "_" + entry.path().filename().string(), entry.path(), false});
+    }
+  }
+  for (const char* model : {"sd15", "sdxl"}) {
+    fs::path runs = source_path("tests/goldens/control") / model;
+    if (!fs::is_directory(runs)) continue;
+    for (const auto& entry : fs::directory_iterator(runs))
+      all.push_back({"control_" + std::string(model) + "_" + entry.path().filename().string(),
+                     entry.path(), false});
   }
   std::ranges::sort(all, {}, &Case::name);
   return all;

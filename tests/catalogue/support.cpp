@@ -40,15 +40,24 @@ Engine& engine() {
   return shared;
 }
 
+namespace {
+
+// Paths, in lists of lists too, as lying beside `folder`.
+void resolve(Json& value, const fs::path& folder) {
+  if (value.is_string()) value = (folder / value.get<std::string>()).string();
+  if (!value.is_array()) return;
+  for (Json& each : value) resolve(each, folder);
+}
+
+}  // namespace
+
 GenerateRequest folder_request(const fs::path& folder) {
   GenerateRequest request = parse_request(read_json_file(folder / "request.json"));
   if (request.model.starts_with(".")) request.model = (folder / request.model).string();
-  for (const char* name : {"image", "mask"}) {
-    if (request.inputs.contains(name))
-      request.inputs[name] = (folder / request.inputs[name].get<std::string>()).string();
+  for (auto& [name, value] : request.inputs.items()) {
+    if (name.find("prompt") == std::string::npos) resolve(value, folder);
   }
-  for (auto& [name, path] : request.components.items())
-    path = (folder / path.get<std::string>()).string();
+  for (auto& [name, value] : request.components.items()) resolve(value, folder);
   return request;
 }
 
@@ -58,7 +67,7 @@ Outcome run(GenerateRequest request) {
 
 Outcome run_on(Engine& engine, GenerateRequest request) {
   TemporaryFolder folder;
-  request.config["output_dir"] = folder.path().string();
+  if (!request.config.contains("output")) request.config["output_dir"] = folder.path().string();
   Outcome outcome;
   RunHooks hooks;
   hooks.on_step = [&](const LoopProgress& progress, const Tensor& latents) {
@@ -67,11 +76,13 @@ Outcome run_on(Engine& engine, GenerateRequest request) {
   };
   hooks.on_block = [&](const std::string& block, const Frame& frame) {
     for (const char* condition : {"cond", "uncond"}) {
-      const Tensor* embeds =
-          block == "encode_prompt" ? frame.peek<Tensor>("prompt_embeds", condition) : nullptr;
+      if (!block.starts_with("encode_prompt")) continue;
+      const Tensor* embeds = frame.peek<Tensor>("prompt_embeds", condition);
+      const Tensor* pooled = frame.peek<Tensor>("pooled_prompt_embeds", condition);
       if (embeds) outcome.prompt_embeds[condition] = *embeds;
+      if (pooled) outcome.pooled_embeds[condition] = *pooled;
     }
-    if (block == "decode_latents")
+    if (block == "decode_latents" || block == "decode_circular" || block == "fit_pictures")
       outcome.image = (*frame.peek<Tensor>("pictures") * 0.5 + 0.5).clamp(0, 1);
   };
   engine.run(request, {}, hooks, outcome.report);

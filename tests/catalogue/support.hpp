@@ -13,6 +13,7 @@ namespace omnirt::testing {
 struct Outcome {
   RunReport report;
   std::map<std::string, Tensor> prompt_embeds;  // by condition
+  std::map<std::string, Tensor> pooled_embeds;  // by condition, where the model has them
   std::vector<Tensor> latents_after;            // by call of the network
   std::vector<double> timesteps;
   Tensor image;  // {n, 3, H, W} in 0..1, before rounding
@@ -21,7 +22,7 @@ struct Outcome {
 // The engine that all tests of this program share, so that a model is loaded once.
 Engine& engine();
 
-// Runs a request into a folder of its own, which is removed again.
+// Runs a request into a folder of its own, which is removed again, unless it names an output.
 Outcome run(GenerateRequest request);
 Outcome run_on(Engine& engine, GenerateRequest request);
 

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 Tensor number(double value, int64_t width = 1) {
   return at::full({1, width}, value, at::kFloat);
@@ -39,6 +40,26 @@ TEST(Denoiser, NamesTheRowsOfEachBatchByConditionAndPicture) {
       3);
   denoiser.predict(rows_of_step(1));
   EXPECT_THAT(seen, ElementsAre(RowNames{"cond/0", "cond/1", "uncond/0"}, RowNames{"uncond/1"}));
+}
+
+TEST(Denoiser, KeepsRowsOfDifferentPlansAndNetworksApart) {
+  auto skips = std::make_shared<SitePlan>(), same = std::make_shared<SitePlan>();
+  for (auto& plan : {skips, same}) plan->set("mid_block", {SiteChange::What::skip});
+  std::vector<Row> rows = rows_of_step(1);
+  rows[1].sites = skips;
+  rows[2].sites = same;
+  rows[3].network = "guide_network";
+  std::map<std::string, RowNames> seen;
+  Denoiser denoiser(
+      [&](const RowBatch& batch) {
+        seen[batch.network + (batch.sites ? batch.sites->key() : "")] = batch.rows;
+        return batch.inputs.at("sample");
+      },
+      8);
+  denoiser.predict(rows);
+  EXPECT_THAT(seen,
+              ElementsAre(Pair("", RowNames{"cond/0"}), Pair("guide_network", RowNames{"uncond/1"}),
+                          Pair(skips->key(), RowNames{"cond/1", "uncond/0"})));
 }
 
 TEST(Denoiser, BatchesInputsThatStayTheSameOnceARun) {

@@ -176,6 +176,40 @@ def unet_golden(model, seed, rows, height, width, timesteps, condition=None, wat
     return {**inputs, **seen, "out.sample": out}
 
 
+def unet_controlled(model, seed, rows, height, width):
+    """With what ControlNets and T2I-Adapters add, of the shapes that the way down makes."""
+    tensors = unet_golden(model, seed, rows, height, width, [570.857])
+    given = [tensors[f"in.{name}"] for name in ("sample", "timestep", "encoder_hidden_states")]
+    skips, hooks = [[model.conv_in(given[0])]], []
+    for block in model.down_blocks:
+        hook = block.register_forward_hook(lambda module, _, out: skips.append(out[1]))
+        hooks.append(hook)
+    model(*given)
+    for hook in hooks:
+        hook.remove()
+    number = iter(range(1, 100))
+
+    def like(value):
+        return 0.3 * common.normal(seed + next(number), *value.shape)
+
+    down = [like(value) for block in skips for value in block]
+    within = [
+        like(made[len(block.resnets) - 1] if hasattr(block, "attentions") else made[-1])
+        for block, made in zip(model.down_blocks, skips[1:])
+    ]
+    within.append(like(skips[-1][-1]))  # for the mid block
+    extra = {"mid_block_additional_residual": like(skips[-1][-1])}
+    lists = {
+        "down_block_additional_residuals": down,
+        "down_intrablock_additional_residuals": within,
+    }
+    for name, values in lists.items():
+        tensors.update({f"in.{name}.{i}": value.clone() for i, value in enumerate(values)})
+    tensors.update({f"in.{name}": value for name, value in extra.items()})
+    tensors["out.sample"] = model(*given, **extra, **lists).sample
+    return tensors
+
+
 def unet_case(seed=2, dtype=torch.float32, **config):
     from diffusers import UNet2DConditionModel
 
@@ -194,6 +228,8 @@ def unet_case(seed=2, dtype=torch.float32, **config):
         )
         yield "golden_odd", unet_golden(model, 210, 1, 10, 14, [499.5], condition)
         yield "golden_wide", unet_golden(model, 220, 2, 12, 20, [1.0], condition)
+        if seed == 2:
+            yield "golden_controlled", unet_controlled(model, 240, 2, 9, 8)
         if (
             config.get("downsample_padding") != 0
         ):  # Without padding, the convolution is larger than this picture.
@@ -377,6 +413,10 @@ def cases():
     yield "unet_rare_options", unet_case(seed=34, mid_block_type="UNetMidBlock2D", only_cross_attention=True, act_fn="relu", time_embedding_act_fn="silu", timestep_post_act="gelu", **TWO_LEVELS)
     yield "unet_fp16", unet_case(seed=32, dtype=half, **TWO_LEVELS)
     yield "unet_bf16", unet_case(seed=33, dtype=brain, **TWO_LEVELS)
+
+    import image_networks
+
+    yield from image_networks.cases()
 
     yield "kl_sd", kl_case(wild_variance=True)
     yield "kl_old_names", kl_case(

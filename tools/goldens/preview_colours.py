@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Fits the colours of the emoji model's latent channels, as previews use them (src/families/sd/sd.cpp): least squares
+from latents to the pictures that they are encoded from, averaged over the pixels of one latent. Prints the C++ table.
+Usage: preview_colours.py PICTURE...   (pictures of the model, `omnirt generate -m emoji`)"""
+import pathlib
+import sys
+
+import numpy as np
+import torch
+from diffusers import AutoencoderTiny
+from PIL import Image
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def samples(vae, paths):
+    for path in paths:
+        picture = torch.from_numpy(np.asarray(Image.open(path).convert("RGB")).copy()).permute(2, 0, 1)[None] / 127.5 - 1
+        with torch.no_grad():
+            latents = vae.encode(picture).latents * vae.config.scaling_factor
+        grid = picture.shape[-1] // latents.shape[-1]
+        colours = torch.nn.functional.avg_pool2d(picture, grid)
+        yield latents[0].flatten(1).T, colours[0].flatten(1).T
+
+
+def main():
+    vae = AutoencoderTiny.from_pretrained(ROOT / "models/emoji/vae")
+    latents, colours = (torch.cat(parts) for parts in zip(*samples(vae, sys.argv[1:])))
+    design = torch.cat([latents, torch.ones(len(latents), 1)], 1).double()
+    # A little ridge: channels that say nothing of colour stay near 0.
+    solved = torch.linalg.solve(design.T @ design + 1e-2 * len(design) * torch.eye(design.shape[1]).double(),
+                                design.T @ colours.double())
+    error = (design @ solved - colours).square().mean().sqrt()
+    print(f"// root mean square error {error:.3f} of -1..1")
+    for row in solved[:-1]:
+        print("{" + ", ".join(f"{value:.3f}" for value in row) + "},")
+    print("bias {" + ", ".join(f"{value:.3f}" for value in solved[-1]) + "}")
+
+
+if __name__ == "__main__":
+    main()
