@@ -43,7 +43,9 @@ void Noise::set_state(const Tensor& state) {
          "{} generator states for {} generators", state.size(0), generators_.size());
   for (size_t i = 0; i < generators_.size(); ++i) {
     std::scoped_lock lock(generators_[i].mutex());
-    generators_[i].set_state(state[static_cast<int64_t>(i)].contiguous());
+    // A copy: ATen reads the state of a view from the wrong place (it counts a storage's offset in
+    // states).
+    generators_[i].set_state(state[static_cast<int64_t>(i)].clone());
   }
 }
 

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 
-#include "families/sd/check_unet.hpp"
 #include "families/sd/entries.hpp"
+#include "families/sd/previews.hpp"
+#include "families/sd/single_file.hpp"
+#include "pipeline/blocks/check_unet.hpp"
+#include "pipeline/blocks/control_blocks.hpp"
 #include "pipeline/blocks/denoise.hpp"
 #include "pipeline/blocks/encode_prompt.hpp"
+#include "pipeline/blocks/entities.hpp"
 #include "pipeline/blocks/export_images.hpp"
 #include "pipeline/blocks/inpaint.hpp"
 #include "pipeline/blocks/latents.hpp"
 #include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/blocks/set_timesteps.hpp"
 #include "pipeline/blocks/start_noise.hpp"
+#include "pipeline/blocks/windows.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -24,11 +29,12 @@ BlockList sd_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   // The order of these is the order of draws from the noise source.
-  add(std::make_shared<CheckUNet>());
-  add(std::make_shared<PictureSize>("size_of_model", PictureSize::Unset::model, !from_image));
-  add(std::make_shared<PictureSize>("size_of_image", PictureSize::Unset::image, from_image));
+  add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder"}));
+  for (auto& block : control_checks()) list.push_back(block);
+  add_picture_sizes(list, from_noise, from_image, inpaint);
   add(std::make_shared<StartNoise>());
   add(std::make_shared<EncodePrompt>());
+  add(std::make_shared<PlaceEntities>(has_entities()));
   add(std::make_shared<SetTimesteps>(from_noise));
   add(std::make_shared<SetPartialTimesteps>(image));
   add(std::make_shared<PrepareLatents>(from_noise));
@@ -39,8 +45,12 @@ BlockList sd_blocks() {
   add(std::make_shared<PrepareMask>(inpaint));
   add(std::make_shared<EncodeMaskedImage>(inpaint && has_mask_channels()));
   add(std::make_shared<KeepUnmasked>(inpaint && !has_mask_channels()));
-  add(std::make_shared<DenoiseLoop>());
-  add(std::make_shared<DecodeLatents>());
+  for (auto& block : control_steps()) list.push_back(block);
+  const Trigger windows = has_config(keys::window_size.name) && !mask;
+  const Trigger circular = windows && has_config(keys::circular_padding.name);
+  add_denoise_loops(list, {.constants = entity_inputs()}, windows);
+  add(std::make_shared<DecodeLatents>(!circular));
+  add(std::make_shared<DecodeCircular>(circular));
   add(std::make_shared<ExportImages>());
   return list;
 }
@@ -73,6 +83,24 @@ void adopt_scheduler(const SchedulerAdoption& adoption, Json& config) {
     force(adoption, config, "clip_sample", false);
 }
 
+// The widths are those of the text embeddings, which attention over the prompt takes. The text
+// encoder of 1.x is a part of other models too, so its layers tell nothing.
+std::vector<AdapterFamily> sd_adapter_families() {
+  return {{.name = "Stable Diffusion 1.x",
+           .ids = {"sd15", "emoji"},
+           .marks = {{"attn2_to_k", 768}, {"attn2_to_v", 768}},
+           .metadata = {"sd_v1", "stable-diffusion-v1"},
+           .embedding_widths = {768}},
+          {.name = "Stable Diffusion 2.x",
+           .ids = {"sd21"},
+           .marks = {{"attn2_to_k", 1024},
+                     {"attn2_to_v", 1024},
+                     {"text_encoder:text_model_encoder_layers", 1024},
+                     {"text_encoder:encoder_layers", 1024}},
+           .metadata = {"sd_v2", "stable-diffusion-v2"},
+           .embedding_widths = {1024}}};
+}
+
 }  // namespace
 
 Family sd() {
@@ -83,7 +111,10 @@ Family sd() {
           .pipeline_classes = {"StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline",
                                "StableDiffusionInpaintPipeline"},
           .variant_of = variant_of,
-          .adopt_scheduler = adopt_scheduler};
+          .adopt_scheduler = adopt_scheduler,
+          .single_files = {sd_single_file()},
+          .adapter_families = sd_adapter_families(),
+          .previews = sd_previews()};
 }
 
 }  // namespace omnirt::families

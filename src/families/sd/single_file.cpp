@@ -1,0 +1,157 @@
+#include "families/sd/single_file.hpp"
+
+#include <fmt/format.h>
+
+#include "networks/autoencoder_kl/ldm_config.hpp"
+#include "networks/clip_text_model/original_config.hpp"
+#include "networks/unet_2d_condition_model/ldm_config.hpp"
+
+namespace omnirt::families {
+namespace {
+
+const std::string unet_prefix = "model.diffusion_model.";
+const std::string vae_prefix = "first_stage_model.";
+const std::string clip_prefix = "cond_stage_model.transformer.";
+const std::string open_clip_prefix = "cond_stage_model.model.";
+
+// What tells the variants apart.
+struct Variant {
+  bool second = false;  // 2.x
+  bool inpaint = false;
+  bool velocity = false;
+  bool zero_snr = false;
+  // The pictures' sides that it was trained on.
+  int64_t side() const { return second && velocity ? 768 : 512; }
+};
+
+SingleFileDecision usual_prediction(const Variant& variant) {
+  if (!variant.second) return {"prediction_type", "epsilon", "1.x models predict noise"};
+  if (variant.inpaint) return {"prediction_type", "epsilon", "2.x inpainting models predict noise"};
+  return {"prediction_type", "v_prediction",
+          "the file does not say; 2.x of 768 pixels, the published default, predicts velocity. For "
+          "a base model of 512 pixels set config.scheduler_config to {\"prediction_type\": "
+          "\"epsilon\"}",
+          /*doubtful=*/true};
+}
+
+Json scheduler_config(const Variant& variant) {
+  bool ddim = variant.velocity || (variant.inpaint && !variant.second);
+  Json config = {{"_class_name", ddim ? "DDIMScheduler" : "PNDMScheduler"},
+                 {"beta_start", 0.00085},
+                 {"beta_end", 0.012},
+                 {"beta_schedule", "scaled_linear"},
+                 {"num_train_timesteps", 1000},
+                 {"set_alpha_to_one", false},
+                 {"steps_offset", 1},
+                 {"prediction_type", variant.velocity ? "v_prediction" : "epsilon"}};
+  if (ddim) config["clip_sample"] = false;
+  if (!ddim) config["skip_prk_steps"] = true;
+  if (variant.zero_snr) {
+    config["rescale_betas_zero_snr"] = true;
+    config["timestep_spacing"] = "trailing";
+  }
+  return config;
+}
+
+// OpenCLIP's tokenizer pads with "!" (token 0), OpenAI's with the end.
+Json tokenizer_config(bool open_clip) {
+  auto token = [](const char* text) {
+    return Json{{"__type", "AddedToken"}, {"content", text}, {"lstrip", false},
+                {"normalized", true},     {"rstrip", false}, {"single_word", false}};
+  };
+  return {{"add_prefix_space", false},
+          {"bos_token", token("<|startoftext|>")},
+          {"do_lower_case", true},
+          {"eos_token", token("<|endoftext|>")},
+          {"errors", "replace"},
+          {"model_max_length", 77},
+          {"pad_token", open_clip ? "!" : "<|endoftext|>"},
+          {"tokenizer_class", "CLIPTokenizer"},
+          {"unk_token", token("<|endoftext|>")}};
+}
+
+Json index_of(const Variant& variant, const Json& scheduler) {
+  return {{"_class_name",
+           variant.inpaint ? "StableDiffusionInpaintPipeline" : "StableDiffusionPipeline"},
+          {"feature_extractor", {nullptr, nullptr}},
+          {"requires_safety_checker", false},
+          {"safety_checker", {nullptr, nullptr}},
+          {"scheduler", {"diffusers", scheduler.value("_class_name", "PNDMScheduler")}},
+          {"text_encoder", {"transformers", "CLIPTextModel"}},
+          {"tokenizer", {"transformers", "CLIPTokenizer"}},
+          {"unet", {"diffusers", "UNet2DConditionModel"}},
+          {"vae", {"diffusers", "AutoencoderKL"}}};
+}
+
+// The second-last layer's states are what 2.x was trained on; files of 24 layers hold the last one,
+// too.
+bool holds_last_layer(const TensorShapes& shapes) {
+  return shapes.count(open_clip_prefix + "transformer.resblocks.") == 24;
+}
+
+Json text_config(const SingleFileFacts& facts, bool second) {
+  if (!second) return clip_text_config(facts.shapes, clip_prefix);
+  return open_clip_text_config(facts.shapes, open_clip_prefix, holds_last_layer(facts.shapes));
+}
+
+SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
+  variant.inpaint = facts.shapes.size(unet_prefix + "input_blocks.0.0.weight", 1) == 9;
+  SingleFileDecision prediction = prediction_type_of(facts, usual_prediction(variant));
+  variant.velocity = prediction.value == "v_prediction";
+  variant.zero_snr = variant.velocity && facts.shapes.has("ztsnr");
+  Json unet = facts.config("unet", [&] {
+    Json config = ldm_unet_config(facts.shapes, unet_prefix);
+    config["sample_size"] = variant.side() / 8;
+    if (variant.second && variant.velocity) config["upcast_attention"] = true;
+    return config;
+  });
+  Json vae = facts.config("vae", [&] {
+    Json config = ldm_autoencoder_config(facts.shapes, vae_prefix);
+    config["sample_size"] = variant.side();
+    config["scaling_factor"] = 0.18215;
+    return config;
+  });
+  Json scheduler = facts.config("scheduler", [&] { return scheduler_config(variant); });
+  Json text = facts.config("text_encoder", [&] { return text_config(facts, variant.second); });
+  Json tokenizer = facts.config("tokenizer", [&] { return tokenizer_config(variant.second); });
+  bool second = variant.second;
+  return {
+      fmt::format("Stable Diffusion {}.x{}", second ? 2 : 1, variant.inpaint ? " inpainting" : ""),
+      index_of(variant, scheduler),
+      {{"scheduler", scheduler, "", ""},
+       {"text_encoder", text, second ? open_clip_prefix : clip_prefix,
+        second ? "open_clip" : "clip"},
+       {"tokenizer", tokenizer, "", ""},
+       {"unet", unet, unet_prefix, "ldm"},
+       {"vae", vae, vae_prefix, "ldm"}},
+      {prediction}};
+}
+
+std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
+  const TensorShapes& shapes = facts.shapes;
+  bool first = shapes.has(clip_prefix + "text_model.embeddings.token_embedding.weight");
+  bool second = shapes.has(open_clip_prefix + "token_embedding.weight");
+  bool whole = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
+               shapes.has(vae_prefix + "decoder.conv_in.weight");
+  if (!whole || first == second) return std::nullopt;
+  return model_of(facts, {.second = second});
+}
+
+std::vector<SingleFileModel::Part> parts_of(const PipelineFolder& folder) {
+  const ComponentFolder* text = folder.find("text_encoder");
+  if (!folder.class_name.starts_with("StableDiffusion") || !text || folder.find("text_encoder_2"))
+    return {};
+  bool second = text->config.value("hidden_act", "quick_gelu") == "gelu";
+  return {
+      {"text_encoder", {}, second ? open_clip_prefix : clip_prefix, second ? "open_clip" : "clip"},
+      {"unet", {}, unet_prefix, "ldm"},
+      {"vae", {}, vae_prefix, "ldm"}};
+}
+
+}  // namespace
+
+SingleFileKind sd_single_file() {
+  return {"Stable Diffusion 1.x and 2.x", recognise, parts_of};
+}
+
+}  // namespace omnirt::families

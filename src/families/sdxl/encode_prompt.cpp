@@ -1,0 +1,143 @@
+#include "families/sdxl/encode_prompt.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include "pipeline/blocks/prompt_tokens.hpp"
+#include "pipeline/proposal.hpp"
+
+namespace omnirt::families {
+
+using namespace blocks;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// States of the tokens {n, T, D}, and of the whole prompts {n, P}.
+struct Encoded {
+  Tensor states;
+  Tensor pooled;
+};
+
+// A row a picture: a prompt's pictures stand together; one text serves all.
+Tensor by_picture(const Tensor& rows, size_t pictures) {
+  return rows.repeat_interleave(static_cast<int64_t>(pictures) / rows.size(0), 0);
+}
+
+Texts or_empty(const Texts& prompts) {
+  return prompts.empty() ? Texts{""} : prompts;
+}
+
+// What the second text encoder reads: the prompt where prompt_2 says nothing.
+Texts second_prompts(const Texts* given, const Texts& prompts) {
+  bool silent = !given || given->empty() || (given->size() == 1 && given->front().empty());
+  return or_empty(silent ? prompts : *given);
+}
+
+// The reference skips layers for the prompt itself, never for what stands in for it.
+template <class T>
+int64_t layers_skipped(Frame& frame, const T& block) {
+  return frame.renamed(block.prompt) ? 0 : frame[block.clip_skip];
+}
+
+// No negative prompt was given, and the model was trained with zeros then.
+template <class T>
+bool is_zero(Frame& frame, const T& block) {
+  return frame.renamed(block.prompt) && frame[block.prompt].empty() && frame[block.force_zeros];
+}
+
+template <class T>
+Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
+  const CLIPTextModelWithProjection& network = frame[block.text_encoder];
+  int64_t window = frame[block.tokenizer].window(), width = network.hidden_size();
+  if (is_zero(frame, block))
+    return {at::zeros({1, window, width}), at::zeros({1, network.projection_dim()})};
+  int64_t skip = layers_skipped(frame, block);
+  Tensor ids = token_ids(frame[block.tokenizer], prompts);
+  Tensor both = frame.call(
+      block.text_encoder, {{"ids", ids}},
+      [skip](const CLIPTextModelWithProjection& encoder, Context& cx, const NamedTensors& in) {
+        auto output = encoder.forward(cx, in.at("ids"),
+                                      {.clip_skip = skip + 1, .normalize = false, .pooled = true});
+        // A call gives one tensor.
+        return cx.ops().concat(cx, {output.last_hidden_state.flatten(1), output.text_embeds});
+      },
+      fmt::format("pooled, clip_skip={}", skip));
+  int64_t states = window * width;
+  return {both.narrow(1, 0, states).reshape({-1, window, width}),
+          both.narrow(1, states, network.projection_dim())};
+}
+
+template <class T>
+void check_encoder(const T& block, Proposal& proposal, const LoadedPipeline& pipeline,
+                   const std::vector<std::string>& inputs) {
+  if (check_tokenizer(proposal, pipeline, block.tokenizer.name(), block.text_encoder.name()))
+    warn_of_cuts(proposal, pipeline.get<text::Tokenizer>(block.tokenizer.name()), inputs);
+}
+
+}  // namespace
+
+void EncodePromptFirst::check(Proposal& proposal) const {
+  check_text_count(proposal, "negative_prompt");
+  check_clip_skip(proposal, text_encoder.name());
+}
+
+void EncodePromptFirst::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  check_encoder(*this, proposal, pipeline, {"prompt", "negative_prompt"});
+}
+
+void EncodePromptFirst::run(Frame& frame) const {
+  const CLIPTextModel& network = frame[text_encoder];
+  size_t pictures = frame[seeds].size();
+  if (is_zero(frame, *this)) {
+    frame[first_embeds] = at::zeros(
+        {static_cast<int64_t>(pictures), frame[tokenizer].window(), network.hidden_size()});
+    return;
+  }
+  int64_t skip = layers_skipped(frame, *this);
+  Tensor states = frame.call(
+      text_encoder, {{"ids", token_ids(frame[tokenizer], or_empty(frame[prompt]))}},
+      [skip](const CLIPTextModel& encoder, Context& cx, const NamedTensors& in) {
+        CLIPTextOptions options{.clip_skip = skip + 1, .normalize = false};
+        return encoder.forward(cx, in.at("ids"), options).last_hidden_state;
+      },
+      fmt::format("penultimate, clip_skip={}", skip));
+  frame[first_embeds] = by_picture(states, pictures);
+}
+
+void EncodePromptSecond::check(Proposal& proposal) const {
+  check_text_count(proposal, "prompt_2");
+  check_text_count(proposal, "negative_prompt_2");
+  check_clip_skip(proposal, text_encoder.name());
+}
+
+void EncodePromptSecond::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  check_encoder(*this, proposal, pipeline, {"prompt_2", "negative_prompt_2"});
+}
+
+void EncodePromptSecond::run(Frame& frame) const {
+  size_t pictures = frame[seeds].size();
+  Encoded second = encode_pooled(frame, *this, second_prompts(frame[prompt_2], frame[prompt]));
+  frame[prompt_embeds] = at::cat({frame[first_embeds], by_picture(second.states, pictures)}, 2);
+  frame[pooled_prompt_embeds] = by_picture(second.pooled, pictures);
+}
+
+void EncodePromptAlone::check(Proposal& proposal) const {
+  check_text_count(proposal, "negative_prompt");
+  check_clip_skip(proposal, text_encoder.name());
+}
+
+void EncodePromptAlone::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  check_encoder(*this, proposal, pipeline, {"prompt", "negative_prompt"});
+}
+
+void EncodePromptAlone::run(Frame& frame) const {
+  size_t pictures = frame[seeds].size();
+  Encoded encoded = encode_pooled(frame, *this, or_empty(frame[prompt]));
+  frame[prompt_embeds] = by_picture(encoded.states, pictures);
+  frame[pooled_prompt_embeds] = by_picture(encoded.pooled, pictures);
+}
+
+}  // namespace omnirt::families

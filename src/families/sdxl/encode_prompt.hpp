@@ -1,0 +1,81 @@
+#pragma once
+#include "families/sdxl/keys.hpp"
+#include "networks/clip_text_model/model.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "text/tokenizer.hpp"
+
+namespace omnirt::families {
+
+// Prompts -> embeddings as Stable Diffusion XL takes them (reference:
+// StableDiffusionXLPipeline.encode_prompt), one row a picture, for each condition that the guider
+// asks for: the states before a text encoder's last layer, not normalised. Without a negative
+// prompt they are zeros where the model says so.
+
+// The first text encoder's part.
+class EncodePromptFirst final : public Block {
+ public:
+  Component<text::Tokenizer> tokenizer{this, "tokenizer"};
+  Component<CLIPTextModel> text_encoder{this, "text_encoder"};
+  Config<int64_t> clip_skip{this, keys::clip_skip};
+  Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<Tensor> first_embeds{
+      this, "first_prompt_embeds", "what the first text encoder reads", {"B", "T", "D1"}};
+
+  explicit EncodePromptFirst(Trigger trigger)
+      : Block("encode_prompt_first", Stage::prepare_conditions, Guidance::per_condition,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+};
+
+// The second text encoder's part, beside the first's, and the prompt as a whole.
+class EncodePromptSecond final : public Block {
+ public:
+  Component<text::Tokenizer> tokenizer{this, "tokenizer_2"};
+  Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
+  Config<int64_t> clip_skip{this, keys::clip_skip};
+  Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  OptionalInput<std::vector<std::string>> prompt_2{
+      this, "prompt_2", "what the second text encoder reads in place of the prompt"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<Tensor> first_embeds{
+      this, "first_prompt_embeds", "what the first text encoder reads", {"B", "T", "D1"}};
+  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+  Output<Tensor> pooled_prompt_embeds{
+      this, "pooled_prompt_embeds", "what the prompt means as a whole", {"B", "P"}};
+
+  explicit EncodePromptSecond(Trigger trigger)
+      : Block("encode_prompt_second", Stage::prepare_conditions, Guidance::per_condition,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+};
+
+// The refiner's: it has the second text encoder only.
+class EncodePromptAlone final : public Block {
+ public:
+  Component<text::Tokenizer> tokenizer{this, "tokenizer_2"};
+  Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
+  Config<int64_t> clip_skip{this, keys::clip_skip};
+  Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+  Output<Tensor> pooled_prompt_embeds{
+      this, "pooled_prompt_embeds", "what the prompt means as a whole", {"B", "P"}};
+
+  explicit EncodePromptAlone(Trigger trigger)
+      : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+};
+
+}  // namespace omnirt::families

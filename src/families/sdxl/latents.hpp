@@ -1,0 +1,56 @@
+#pragma once
+#include "families/sdxl/keys.hpp"
+#include "pipeline/blocks/latents.hpp"
+#include "pipeline/latents_file.hpp"
+
+template <>
+struct omnirt::ValueCodec<omnirt::GivenLatents> {
+  static constexpr const char* type = "given latents";
+  static SavedValue save(const GivenLatents& value);
+  static GivenLatents load(const SavedValue& saved, const Catalogue& catalogue);
+};
+
+namespace omnirt::families {
+
+// Given latents in place of a picture: one a picture of the run, or fewer, taken in turn.
+class TakeLatents final : public Block {
+ public:
+  Input<GivenLatents> given{this, "latents", "latents of another run, to go on from"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<Tensor> image_latents{
+      this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
+
+  explicit TakeLatents(Trigger trigger)
+      : Block("take_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// The given picture under as much noise as the walk begins with; with denoising_start it is as
+// noisy as it should be already (reference: prepare_latents of StableDiffusionXLImg2ImgPipeline
+// and StableDiffusionXLInpaintPipeline).
+class NoiseImageLatentsXL final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<double> strength{this, keys::strength};
+  Config<double> denoising_start{this, keys::denoising_start};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<blocks::Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Input<Tensor> image_latents{this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
+
+  // An inpainting starts from noise alone at full strength, and needs its noise at every step.
+  NoiseImageLatentsXL(std::string name, bool inpaints, Trigger trigger)
+      : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)),
+        inpaints_(inpaints) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+
+ private:
+  bool inpaints_;
+};
+
+}  // namespace omnirt::families

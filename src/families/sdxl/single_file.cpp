@@ -1,0 +1,148 @@
+#include "families/sdxl/single_file.hpp"
+
+#include <fmt/format.h>
+
+#include "networks/autoencoder_kl/ldm_config.hpp"
+#include "networks/clip_text_model/original_config.hpp"
+#include "networks/unet_2d_condition_model/ldm_config.hpp"
+
+namespace omnirt::families {
+namespace {
+
+const std::string unet_prefix = "model.diffusion_model.";
+const std::string vae_prefix = "first_stage_model.";
+const std::string clip_prefix = "conditioner.embedders.0.transformer.";
+const std::string open_clip_prefix = "conditioner.embedders.1.model.";
+const std::string refiner_prefix = "conditioner.embedders.0.model.";
+
+struct Variant {
+  bool refiner = false;
+  bool inpaint = false;
+};
+
+Json scheduler_config(const SingleFileFacts& facts, const std::string& prediction_type) {
+  Json config = {{"_class_name", "EulerDiscreteScheduler"},
+                 {"beta_start", 0.00085},
+                 {"beta_end", 0.012},
+                 {"beta_schedule", "scaled_linear"},
+                 {"interpolation_type", "linear"},
+                 {"num_train_timesteps", 1000},
+                 {"prediction_type", prediction_type},
+                 {"steps_offset", 1},
+                 {"timestep_spacing", "leading"},
+                 {"use_karras_sigmas", false}};
+  if (prediction_type == "v_prediction" && facts.shapes.has("ztsnr"))
+    config["rescale_betas_zero_snr"] = true;
+  return config;
+}
+
+Json tokenizer_config(const char* pad) {
+  return {{"add_prefix_space", false},
+          {"bos_token", "<|startoftext|>"},
+          {"do_lower_case", true},
+          {"eos_token", "<|endoftext|>"},
+          {"errors", "replace"},
+          {"model_max_length", 77},
+          {"pad_token", pad},
+          {"tokenizer_class", "CLIPTokenizer"},
+          {"unk_token", "<|endoftext|>"}};
+}
+
+Json index_of(const Variant& variant) {
+  const Json none = {nullptr, nullptr};
+  Json index = {{"_class_name", variant.refiner   ? "StableDiffusionXLImg2ImgPipeline"
+                                : variant.inpaint ? "StableDiffusionXLInpaintPipeline"
+                                                  : "StableDiffusionXLPipeline"},
+                {"force_zeros_for_empty_prompt", !variant.refiner},
+                {"scheduler", {"diffusers", "EulerDiscreteScheduler"}},
+                {"text_encoder", {"transformers", "CLIPTextModel"}},
+                {"text_encoder_2", {"transformers", "CLIPTextModelWithProjection"}},
+                {"tokenizer", {"transformers", "CLIPTokenizer"}},
+                {"tokenizer_2", {"transformers", "CLIPTokenizer"}},
+                {"unet", {"diffusers", "UNet2DConditionModel"}},
+                {"vae", {"diffusers", "AutoencoderKL"}}};
+  if (variant.refiner) {
+    index["requires_aesthetics_score"] = true;
+    index["text_encoder"] = index["tokenizer"] = none;
+  }
+  return index;
+}
+
+Json second_text_config(const SingleFileFacts& facts, const std::string& prefix) {
+  Json config = open_clip_text_config(facts.shapes, prefix, /*penultimate=*/false);
+  config["architectures"] = {"CLIPTextModelWithProjection"};
+  return config;
+}
+
+SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
+  variant.inpaint = facts.shapes.size(unet_prefix + "input_blocks.0.0.weight", 1) == 9;
+  SingleFileDecision prediction = prediction_type_of(
+      facts, {"prediction_type", "epsilon", "the file does not say; XL models predict noise"});
+  Json unet = facts.config("unet", [&] {
+    Json config = ldm_unet_config(facts.shapes, unet_prefix);
+    config["sample_size"] = 128;
+    return config;
+  });
+  Json vae = facts.config("vae", [&] {
+    Json config = ldm_autoencoder_config(facts.shapes, vae_prefix);
+    config["sample_size"] = 1024;
+    config["scaling_factor"] = 0.13025;
+    config["force_upcast"] = true;
+    return config;
+  });
+  Json scheduler =
+      facts.config("scheduler", [&] { return scheduler_config(facts, prediction.value); });
+  const std::string& second = variant.refiner ? refiner_prefix : open_clip_prefix;
+  Json second_text =
+      facts.config("text_encoder_2", [&] { return second_text_config(facts, second); });
+  Json second_tokenizer = facts.config("tokenizer_2", [] { return tokenizer_config("!"); });
+  SingleFileModel model{fmt::format("Stable Diffusion XL{}{}", variant.refiner ? " refiner" : "",
+                                    variant.inpaint ? " inpainting" : ""),
+                        index_of(variant),
+                        {{"scheduler", scheduler, "", ""},
+                         {"text_encoder_2", second_text, second, "open_clip"},
+                         {"tokenizer_2", second_tokenizer, "", ""},
+                         {"unet", unet, unet_prefix, "ldm"},
+                         {"vae", vae, vae_prefix, "ldm"}},
+                        {prediction}};
+  if (variant.refiner) return model;
+  Json text =
+      facts.config("text_encoder", [&] { return clip_text_config(facts.shapes, clip_prefix); });
+  Json tokenizer = facts.config("tokenizer", [] { return tokenizer_config("<|endoftext|>"); });
+  model.parts.push_back({"text_encoder", text, clip_prefix, "clip"});
+  model.parts.push_back({"tokenizer", tokenizer, "", ""});
+  return model;
+}
+
+std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
+  const TensorShapes& shapes = facts.shapes;
+  bool base = shapes.has(clip_prefix + "text_model.embeddings.token_embedding.weight") &&
+              shapes.has(open_clip_prefix + "token_embedding.weight");
+  bool refiner = shapes.has(refiner_prefix + "token_embedding.weight");
+  bool whole = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
+               shapes.has(unet_prefix + "label_emb.0.0.weight") &&
+               shapes.has(vae_prefix + "decoder.conv_in.weight");
+  // Playground 2.5 has XL's tensors and another noise schedule.
+  if (!whole || base == refiner || shapes.has("edm_mean")) return std::nullopt;
+  return model_of(facts, {.refiner = refiner});
+}
+
+std::vector<SingleFileModel::Part> parts_of(const PipelineFolder& folder) {
+  if (!folder.class_name.starts_with("StableDiffusionXL") || !folder.find("text_encoder_2"))
+    return {};
+  bool base = folder.find("text_encoder") != nullptr;
+  std::vector<SingleFileModel::Part> parts{
+      {"text_encoder_2", {}, base ? open_clip_prefix : refiner_prefix, "open_clip"},
+      {"unet", {}, unet_prefix, "ldm"},
+      {"vae", {}, vae_prefix, "ldm"}};
+  if (base) parts.push_back({"text_encoder", {}, clip_prefix, "clip"});
+  return parts;
+}
+
+}  // namespace
+
+SingleFileKind sdxl_single_file() {
+  return {"Stable Diffusion XL base, refiner and inpainting", recognise, parts_of};
+}
+
+}  // namespace omnirt::families

@@ -1,0 +1,11 @@
+#pragma once
+#include "pipeline/single_file.hpp"
+
+namespace omnirt::families {
+
+// Stable Diffusion XL in one file, as Stability published it: the UNet below model.diffusion_model,
+// the autoencoder below first_stage_model, the text encoders below conditioner.embedders: CLIP and
+// OpenCLIP in the base, OpenCLIP alone in the refiner.
+SingleFileKind sdxl_single_file();
+
+}  // namespace omnirt::families

@@ -1,0 +1,136 @@
+#include "families/sdxl/timesteps.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "pipeline/proposal.hpp"
+
+namespace omnirt::families {
+
+using blocks::Schedule;
+
+namespace {
+
+struct WalkOptions {
+  int64_t steps = 0;
+  double eta = 0;
+  std::optional<double> strength{};  // none: from noise
+  std::optional<double> start{};
+  std::optional<double> end{};
+};
+
+// The timestep at which a share of the schedule is walked (Python's round: halves to even).
+double cutoff(const SchedulerChoice& choice, double share) {
+  auto trained = choice.config.value("num_train_timesteps", 1000.0);
+  return std::nearbyint(trained - share * trained);
+}
+
+// Where a walk begins that another has brought to `cut`: a schedule of second order is not entered
+// between the two calls of a step.
+size_t begin_below(const Scheduler& scheduler, double cut) {
+  const std::vector<double>& timesteps = scheduler.timesteps();
+  auto left = std::ranges::count_if(timesteps, [&](double t) { return t < cut; });
+  if (scheduler.order() == 2 && left % 2 == 0) ++left;
+  return timesteps.size() - std::min(static_cast<size_t>(left), timesteps.size());
+}
+
+Schedule walk_of(const SchedulerChoice& choice, const WalkOptions& options) {
+  Schedule walk{blocks::planned(choice, options.steps, options.eta)};
+  const std::vector<double>& timesteps = walk.scheduler->timesteps();
+  if (options.start) {
+    walk.begin = begin_below(*walk.scheduler, cutoff(choice, *options.start));
+  } else if (options.strength) {
+    int64_t first = blocks::first_step(options.steps, *options.strength);
+    walk.begin = static_cast<size_t>(first * walk.scheduler->order());
+  }
+  walk.begin = std::min(walk.begin, timesteps.size());
+  walk.end = timesteps.size();
+  if (options.end) {
+    double cut = cutoff(choice, *options.end);
+    auto from = timesteps.begin() + static_cast<int64_t>(walk.begin);
+    walk.end = walk.begin + static_cast<size_t>(std::count_if(from, timesteps.end(),
+                                                              [&](double t) { return t >= cut; }));
+  }
+  return walk;
+}
+
+// Shares lie between the ends of the schedule, which would say nothing.
+bool check_share(Proposal& proposal, const Key<double>& key) {
+  auto share = proposal.config.maybe(key);
+  if (!share || (*share > 0 && *share < 1)) return true;
+  proposal.error({fmt::format("config.{}", key.name), fmt::format("{}", *share),
+                  "a share of the schedule between 0 and 1 is expected, without the two",
+                  "remove it to walk the whole schedule"});
+  return false;
+}
+
+// A walk makes at least one call of the network.
+void check_walk(Proposal& proposal, const WalkOptions& options) {
+  Schedule walk = walk_of(proposal.scheduler, options);
+  if (walk.begin < walk.end) return;
+  if (options.end || options.start) {
+    const char* name = options.end ? keys::denoising_end.name : keys::denoising_start.name;
+    proposal.error({fmt::format("config.{}", name),
+                    fmt::format("{}", options.end ? *options.end : *options.start),
+                    fmt::format("leaves none of the {} steps to walk", options.steps),
+                    "give another share, or more steps"});
+    return;
+  }
+  proposal.error({"config.strength", fmt::format("{}", options.strength.value_or(0)),
+                  fmt::format("leaves none of the {} steps to walk", options.steps),
+                  fmt::format("give at least {:.3g}, or more steps",
+                              1.0 / static_cast<double>(options.steps))});
+}
+
+template <class Values>
+WalkOptions partial(const Values& value, const SetPartialTimestepsXL& block) {
+  return {.steps = *value(block.num_inference_steps),
+          .eta = *value(block.eta),
+          .strength = *value(block.strength),
+          .start = value(block.denoising_start),
+          .end = value(block.denoising_end)};
+}
+
+}  // namespace
+
+void SetTimestepsXL::check(Proposal& proposal) const {
+  if (!check_share(proposal, denoising_end.key)) return;
+  check_walk(proposal, {.steps = proposal.config.get(num_inference_steps.key),
+                        .end = proposal.config.maybe(denoising_end.key)});
+}
+
+void SetTimestepsXL::run(Frame& frame) const {
+  frame[schedule] = walk_of(
+      frame[scheduler],
+      {.steps = frame[num_inference_steps], .eta = frame[eta], .end = frame.maybe(denoising_end)});
+}
+
+void SetPartialTimestepsXL::check(Proposal& proposal) const {
+  bool start_ok = check_share(proposal, denoising_start.key);
+  if (!check_share(proposal, denoising_end.key) || !start_ok) return;
+  auto start = proposal.config.maybe(denoising_start.key);
+  auto end = proposal.config.maybe(denoising_end.key);
+  if (start && end && *start >= *end) {
+    proposal.error({"config.denoising_start", fmt::format("{}", *start),
+                    fmt::format("not before denoising_end {}", *end), "give a smaller one"});
+    return;
+  }
+  const ConfigValue* given = proposal.config.find(strength.key.name);
+  if (start && given && given->origin == Origin::user) {
+    proposal.warn({"config.strength", shown(given->value), "has no effect beside denoising_start",
+                   "give one of them"});
+  }
+  check_walk(proposal,
+             partial([&](const auto& port) { return proposal.config.maybe(port.key); }, *this));
+}
+
+void SetPartialTimestepsXL::run(Frame& frame) const {
+  Schedule walk = walk_of(frame[scheduler],
+                          partial([&](const auto& port) { return frame.maybe(port); }, *this));
+  ensure(walk.begin < walk.end, "the walk begins at call {} of {}", walk.begin, walk.end);
+  walk.scheduler->set_begin(walk.begin);
+  frame[schedule] = std::move(walk);
+}
+
+}  // namespace omnirt::families

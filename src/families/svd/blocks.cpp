@@ -1,0 +1,139 @@
+#include "families/svd/blocks.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "pipeline/blocks/clip_image.hpp"
+#include "pipeline/blocks/image_tensor.hpp"
+#include "pipeline/blocks/latents.hpp"
+
+namespace omnirt::families {
+namespace {
+
+// A picture as the image encoder takes it: resized with its values about zero, as the authors do,
+// and normalised by the feature extractor.
+Tensor pixel_values(const io::Image& picture, const blocks::CLIPImageProcessor& processor,
+                    int64_t side) {
+  Tensor image = blocks::image_to_tensor(io::to_rgb(picture)) * 2.0 - 1.0;
+  image = (resize_with_antialiasing(image, side) + 1.0) / 2.0;
+  auto row = [](const std::vector<double>& values) {
+    return at::tensor(values, at::TensorOptions().dtype(at::kDouble))
+        .to(at::kFloat)
+        .view({1, -1, 1, 1});
+  };
+  return (image - row(processor.image_mean)) / row(processor.image_std);
+}
+
+}  // namespace
+
+void StartVideos::run(Frame& frame) const {
+  auto count = static_cast<uint64_t>(frame[num_videos]);
+  auto first = static_cast<uint64_t>(frame[seed]);
+  std::vector<uint64_t> all;
+  for (uint64_t i = 0; i < count; ++i) all.push_back(first + i);
+  frame[noise_source] = std::make_shared<Noise>(all);
+  frame[first_pictures] = std::vector<io::Image>(count, frame[image]);
+  frame[seeds] = std::move(all);
+}
+
+void EncodeFirstPictures::run(Frame& frame) const {
+  const CLIPVisionModel& encoder = frame[image_encoder];
+  const auto& pictures = frame[first_pictures];
+  auto count = static_cast<int64_t>(pictures.size());
+  if (frame.unconditional()) {
+    frame[prompt_embeds] = at::zeros({count, 1, encoder.projection_dim()}, at::kFloat);
+    return;
+  }
+  const FileConfig& config = frame[feature_extractor];
+  auto processor = blocks::read_clip_image_processor(config.json, config.where);
+  std::vector<Tensor> rows;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    bool again = i > 0 && pictures[i] == pictures[i - 1];
+    rows.push_back(again ? rows.back()
+                         : pixel_values(pictures[i], processor, encoder.image_size()));
+  }
+  Tensor embeds =
+      frame.call(image_encoder, {{"pixel_values", at::cat(rows)}},
+                 [](const CLIPVisionModel& network, Context& cx, const NamedTensors& in) {
+                   return network.forward(cx, in.at("pixel_values").to(cx.dtype())).image_embeds;
+                 });
+  frame[prompt_embeds] = embeds.to(at::kFloat).unsqueeze(1);
+}
+
+void EncodeFirstLatents::run(Frame& frame) const {
+  std::vector<Tensor> pictures;
+  for (const io::Image& picture : frame[first_pictures])
+    pictures.push_back(blocks::picture_tensor(picture, frame[width], frame[height]));
+  Tensor image = at::cat(pictures);
+  image = image + frame[noise_aug_strength] * frame[noise_source]->randn(image.sizes());
+  int64_t grid = frame[vae].scale_factor();
+  std::vector<Tensor> latents;
+  for (int64_t i = 0; i < image.size(0); ++i) {
+    // Noise of zeros: the mode is taken, not a sample.
+    Tensor none = at::zeros(
+        {1, frame[vae].latent_channels(), image.size(2) / grid, image.size(3) / grid}, at::kFloat);
+    Tensor encoded = frame.call(
+        vae, {{"picture", image.narrow(0, i, 1)}, {"noise", none}},
+        [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+          return network.encode(cx, in.at("picture").to(cx.dtype()),
+                                [&](at::IntArrayRef) { return in.at("noise"); });
+        },
+        "encode");
+    latents.push_back(encoded.to(at::kFloat));
+  }
+  frame[first_latents] = at::cat(latents);
+}
+
+void PrepareVideoConditions::run(Frame& frame) const {
+  const Tensor& picture = frame[first_latents];
+  Tensor own = frame.unconditional() ? at::zeros_like(picture) : picture;
+  std::vector<int64_t> shape = picture.sizes().vec();
+  shape.insert(shape.begin() + 1, frame[num_frames]);
+  frame[frame_latents] = own.unsqueeze(1).expand(shape).contiguous();
+  // The network was trained on fps - 1.
+  frame[added_time_ids] =
+      at::tensor({static_cast<float>(frame[fps] - 1), static_cast<float>(frame[motion_bucket_id]),
+                  static_cast<float>(frame[noise_aug_strength])})
+          .unsqueeze(0);
+}
+
+void PrepareVideoLatents::run(Frame& frame) const {
+  auto shape = blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+  shape.insert(shape.begin() + 1, frame[num_frames]);
+  frame[latents] =
+      frame[noise_source]->randn(shape) * frame[schedule].scheduler->init_noise_sigma();
+}
+
+void DecodeFrames::run(Frame& frame) const {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  Tensor scaled = frame[latents] / autoencoder.scaling_factor() + autoencoder.shift_factor();
+  int64_t videos = scaled.size(0), count = scaled.size(1), at_once = frame[decode_chunk_size];
+  std::vector<Tensor> decoded;
+  for (int64_t video = 0; video < videos; ++video) {
+    std::vector<Tensor> parts;
+    for (int64_t from = 0; from < count; from += at_once) {
+      if (frame.cancel()) frame.cancel()->check();
+      Tensor part = scaled[video].narrow(0, from, std::min(at_once, count - from));
+      Tensor made = frame.call(
+          vae, {{"latents", part}},
+          [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+            return network.decode(cx, in.at("latents").to(cx.dtype()));
+          },
+          "decode");
+      parts.push_back(made.to(at::kFloat));
+    }
+    decoded.push_back(at::cat(parts));
+  }
+  Tensor all = at::stack(decoded);
+  if (const Tensor* earlier = frame[earlier_pictures]) all = at::cat({*earlier, all}, 1);
+  frame[pictures] = all;
+  std::vector<io::Image> made;
+  Tensor flat = all.flatten(0, 1);
+  for (int64_t i = 0; i < flat.size(0); ++i) made.push_back(blocks::tensor_to_image(flat, i));
+  frame[frames] = std::move(made);
+}
+
+}  // namespace omnirt::families

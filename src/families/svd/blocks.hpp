@@ -1,0 +1,139 @@
+#pragma once
+#include <memory>
+
+#include "families/svd/keys.hpp"
+#include "guiders/frame_guidance.hpp"
+#include "io/image.hpp"
+#include "networks/clip_vision_model/model.hpp"
+#include "nn/autoencoder.hpp"
+#include "pipeline/blocks/export_video.hpp"
+#include "pipeline/blocks/set_timesteps.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "tensor/generator.hpp"
+
+// The blocks of Stable Video Diffusion (reference: StableVideoDiffusionPipeline). Shapes: n videos
+// of F frames.
+namespace omnirt::families {
+
+// Looks at whether the folder's parts fit each other, and settles what the model's config says;
+// does nothing in a run.
+class CheckVideo final : public Block {
+ public:
+  Config<int64_t> num_frames{this, keys::num_frames};
+  Config<int64_t> decode_chunk_size{this, keys::decode_chunk_size};
+  Config<int64_t> fps{this, keys::fps};
+  Config<double> output_fps{this, keys::output_fps};
+  Config<double> min_guidance_scale{this, guider_keys::min_guidance_scale};
+  Config<double> max_guidance_scale{this, guider_keys::max_guidance_scale};
+
+  CheckVideo() : Block("check_video", Stage::prepare_conditions) {}
+  void run(Frame&) const override {}
+  void check(Proposal& proposal) const override;
+};
+
+// The run's videos and their generators: video i with seed + i.
+class StartVideos final : public Block {
+ public:
+  Input<io::Image> image{this, "image", "the picture that the video begins with"};
+  Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
+  Config<int64_t> seed{this, keys::seed};
+  Output<std::vector<uint64_t>> seeds{this, "seeds", "one a video"};
+  Output<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a video"};
+  Output<std::vector<io::Image>> first_pictures{this, "first_pictures",
+                                                "what each video begins with"};
+
+  StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
+  void run(Frame& frame) const override;
+};
+
+// What the image encoder makes of each first picture; zeros without the picture.
+class EncodeFirstPictures final : public Block {
+ public:
+  Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
+  Component<FileConfig> feature_extractor{this, "feature_extractor"};
+  Input<std::vector<io::Image>> first_pictures{this, "first_pictures",
+                                               "what each video begins with"};
+  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the pictures mean", {"n", "1", "D"}};
+
+  EncodeFirstPictures()
+      : Block("encode_first_pictures", Stage::prepare_conditions, Guidance::per_condition) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+};
+
+// The latents of each first picture under a little noise, the mode of their distribution, not
+// scaled.
+class EncodeFirstLatents final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<double> noise_aug_strength{this, keys::noise_aug_strength};
+  Input<std::vector<io::Image>> first_pictures{this, "first_pictures",
+                                               "what each video begins with"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a video"};
+  Output<Tensor> first_latents{
+      this, "first_latents", "the pictures' latents", {"n", "C", "H/8", "W/8"}};
+
+  EncodeFirstLatents() : Block("encode_first_latents", Stage::prepare_latents) {}
+  void run(Frame& frame) const override;
+};
+
+// What the UNet is told beside the noisy latents: the first picture's latents at every frame (zeros
+// without the picture), and how it shall move.
+class PrepareVideoConditions final : public Block {
+ public:
+  Config<int64_t> num_frames{this, keys::num_frames};
+  Config<int64_t> fps{this, keys::fps};
+  Config<int64_t> motion_bucket_id{this, keys::motion_bucket_id};
+  Config<double> noise_aug_strength{this, keys::noise_aug_strength};
+  Input<Tensor> first_latents{
+      this, "first_latents", "the pictures' latents", {"n", "C", "H/8", "W/8"}};
+  Output<Tensor> frame_latents{
+      this, "frame_latents", "the picture beside each frame", {"n", "F", "C", "H/8", "W/8"}};
+  Output<Tensor> added_time_ids{
+      this, "added_time_ids", "fps - 1, motion bucket, noise", {"1", "3"}};
+
+  PrepareVideoConditions()
+      : Block("prepare_video_conditions", Stage::prepare_latents, Guidance::per_condition) {}
+  void run(Frame& frame) const override;
+};
+
+// Noise alone, as strong as the schedule begins.
+class PrepareVideoLatents final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<int64_t> num_frames{this, keys::num_frames};
+  Input<blocks::Schedule> schedule{this, "schedule", "the walk from noise to video"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a video"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a video"};
+  Output<Tensor> latents{this, "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
+
+  PrepareVideoLatents() : Block("prepare_video_latents", Stage::prepare_latents) {}
+  void run(Frame& frame) const override;
+};
+
+// Latents -> frames, decode_chunk_size of a video at once.
+class DecodeFrames final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> decode_chunk_size{this, keys::decode_chunk_size};
+  Input<Tensor> latents{this, "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
+  OptionalInput<Tensor> earlier_pictures{
+      this, "earlier_pictures", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
+  Output<std::vector<io::Image>> frames{this, "frames", "of each video, one video after the other"};
+  Output<Tensor> pictures{
+      this, "pictures", "the frames as decoded, -1..1", {"n", "F'", "3", "H", "W"}};
+
+  DecodeFrames() : Block("decode_frames", Stage::decode) {}
+  void run(Frame& frame) const override;
+};
+
+// `image` {1, 3, h, w} at {side, side}: blurred where it shrinks, then cubic (reference:
+// _resize_with_antialiasing).
+Tensor resize_with_antialiasing(const Tensor& image, int64_t side);
+
+}  // namespace omnirt::families
