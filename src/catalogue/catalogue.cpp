@@ -5,6 +5,7 @@
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/stub/stub_backend.hpp"
 #include "catalogue/foreign_adapters.hpp"
+#include "families/pixart/pixart.hpp"
 #include "families/sd/sd.hpp"
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
@@ -15,10 +16,13 @@
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/controlnet_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
+#include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
+#include "networks/t5_encoder_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/t5_tokenizer.hpp"
 
 namespace omnirt {
 namespace {
@@ -31,7 +35,7 @@ BackendInfo backend(const char* name) {
 }  // namespace
 
 Catalogue builtin_catalogue() {
-  return {.families = {families::sd(), families::sdxl(), families::svd()},
+  return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart()},
           .networks =
               {
                   clip_text_model_info(),
@@ -43,11 +47,14 @@ Catalogue builtin_catalogue() {
                   autoencoder_tiny_info(),
                   unet_spatio_temporal_condition_model_info(),
                   autoencoder_kl_temporal_decoder_info(),
+                  t5_encoder_model_info(),
+                  pixart_transformer_2d_model_info(),
+                  transformer_2d_model_info(),
                   controlnet_model_info(),
                   t2i_adapter_info(),
                   ip_adapter_info(),
               },
-          .tokenizers = {text::clip_tokenizer_info()},
+          .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),
                        stub_backend_info()},

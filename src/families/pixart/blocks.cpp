@@ -1,0 +1,114 @@
+#include "families/pixart/blocks.hpp"
+
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/upsample_bilinear2d.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "families/pixart/keys.hpp"
+#include "families/pixart/sizes.hpp"
+#include "pipeline/blocks/image_tensor.hpp"
+#include "pipeline/proposal.hpp"
+
+namespace omnirt::pixart {
+namespace {
+
+int64_t number(const Json& config, const char* key, int64_t fallback) {
+  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
+                                                                 : fallback;
+}
+
+// What the picture of a run is made at.
+Size made_at(Size wanted, bool binning, const nn::DenoiserNetwork& transformer) {
+  return binning ? binned(wanted, bins_of(transformer.sample_size()[0])) : wanted;
+}
+
+}  // namespace
+
+void CheckParts::check(Proposal& proposal) const {
+  const Json& transformer = proposal.component_config("transformer");
+  int64_t latents = number(proposal.component_config("vae"), "latent_channels", 4);
+  int64_t in = number(transformer, "in_channels", 4), out = number(transformer, "out_channels", 8);
+  if (in != latents) {
+    proposal.error({"transformer.in_channels", std::to_string(in),
+                    fmt::format("the autoencoder has {} latent channels", latents),
+                    "use the autoencoder of the same model"});
+  } else if (out != in && out != 2 * in) {
+    proposal.error(
+        {"transformer.out_channels", std::to_string(out),
+         fmt::format("{} latent channels want {}, or {} with a variance", in, in, 2 * in), ""});
+  }
+  int64_t captions = number(transformer, "caption_channels", 0);
+  int64_t wanted = captions > 0 ? captions : number(transformer, "cross_attention_dim", 1152);
+  int64_t hidden = number(proposal.component_config("text_encoder"), "d_model", 512);
+  if (wanted != hidden) {
+    proposal.error({"text_encoder.d_model", std::to_string(hidden),
+                    fmt::format("the transformer takes embeddings {} wide", wanted),
+                    "use the text encoder of the same model"});
+  }
+  if (proposal.folder.class_name == "PixArtAlphaPipeline" &&
+      proposal.config.maybe(keys::num_inference_steps) == 1) {
+    proposal.warn({"config.num_inference_steps", "1",
+                   "in one step the reference's pipeline takes the predicted picture itself, here "
+                   "the scheduler takes its step; with LCMScheduler they are the same",
+                   "use more steps, or that scheduler"});
+  }
+}
+
+Trigger takes_size() {
+  return {[](const Facts& facts) {
+            auto it = facts.components.find("transformer");
+            if (it == facts.components.end()) return false;
+            const Json& config = it->second;
+            Json given = config.value("use_additional_conditions", Json());
+            return given.is_boolean() ? given.get<bool>()
+                                      : number(config, "sample_size", 128) == 128;
+          },
+          "transformer.use_additional_conditions",
+          {}};
+}
+
+SizeConditions::SizeConditions()
+    : Block("size_conditions", Stage::prepare_conditions, Guidance::shared, takes_size()),
+      binning(this, use_resolution_binning) {}
+
+void SizeConditions::run(Frame& frame) const {
+  Size size = made_at({frame[height], frame[width]}, frame[binning], frame[transformer]);
+  auto high = static_cast<double>(size.height), wide = static_cast<double>(size.width);
+  frame[resolution] = at::tensor({high, wide}, at::kFloat).unsqueeze(0);
+  frame[aspect_ratio] = at::tensor({high / wide}, at::kFloat).unsqueeze(0);
+}
+
+PrepareLatents::PrepareLatents()
+    : Block("prepare_latents", Stage::prepare_latents), binning(this, use_resolution_binning) {}
+
+void PrepareLatents::run(Frame& frame) const {
+  const nn::DenoiserNetwork& network = frame[transformer];
+  Size size = made_at({frame[height], frame[width]}, frame[binning], network);
+  int64_t grid = frame[vae].scale_factor();
+  auto count = static_cast<int64_t>(frame[seeds].size());
+  frame[noise] = frame[noise_source]->randn(
+      {count, network.in_channels(), size.height / grid, size.width / grid});
+  frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
+}
+
+void FitPictures::run(Frame& frame) const {
+  Tensor& made = frame[pictures];
+  int64_t high = frame[height], wide = frame[width];
+  if (made.size(2) == high && made.size(3) == wide) return;
+  double ratio = std::max(static_cast<double>(high) / static_cast<double>(made.size(2)),
+                          static_cast<double>(wide) / static_cast<double>(made.size(3)));
+  auto resized = [&](int64_t side) {
+    return static_cast<int64_t>(static_cast<double>(side) * ratio);
+  };
+  int64_t tall = resized(made.size(2)), broad = resized(made.size(3));
+  Tensor fitted = at::upsample_bilinear2d(made, {tall, broad}, /*align_corners=*/false);
+  made = fitted.slice(2, (tall - high) / 2, (tall - high) / 2 + high)
+             .slice(3, (broad - wide) / 2, (broad - wide) / 2 + wide)
+             .contiguous();
+  for (int64_t i = 0; i < made.size(0); ++i)
+    frame[images][static_cast<size_t>(i)] = blocks::tensor_to_image(made, i);
+}
+
+}  // namespace omnirt::pixart

@@ -1,0 +1,71 @@
+#pragma once
+#include <memory>
+
+#include "io/image.hpp"
+#include "nn/autoencoder.hpp"
+#include "nn/denoiser_network.hpp"
+#include "pipeline/blocks/set_timesteps.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "tensor/generator.hpp"
+
+namespace omnirt::pixart {
+
+// Looks at whether the folder's parts fit each other; does nothing in a run.
+class CheckParts final : public Block {
+ public:
+  CheckParts() : Block("check_parts", Stage::prepare_conditions) {}
+  void run(Frame&) const override {}
+  void check(Proposal& proposal) const override;
+};
+
+// The size that the picture is made at as conditions of the network (Chen et al. 2023, arXiv
+// 2310.00426, appendix): only PixArt-Alpha at 1024 pixels has them.
+class SizeConditions final : public Block {
+ public:
+  Component<nn::DenoiserNetwork> transformer{this, "transformer"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<bool> binning;
+  Output<Tensor> resolution{this, "resolution", "height and width in pixels", {"1", "2"}};
+  Output<Tensor> aspect_ratio{this, "aspect_ratio", "height / width", {"1", "1"}};
+
+  SizeConditions();
+  void run(Frame& frame) const override;
+};
+
+// Noise alone, as strong as the schedule begins, for a picture of the size that it is made at.
+class PrepareLatents final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Component<nn::DenoiserNetwork> transformer{this, "transformer"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<bool> binning;
+  Input<blocks::Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
+
+  PrepareLatents();
+  void run(Frame& frame) const override;
+};
+
+// Pictures -> the size that was asked for: resized until they cover it, the middle cut out
+// (reference: PixArtImageProcessor.resize_and_crop_tensor).
+class FitPictures final : public Block {
+ public:
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  InOut<Tensor> pictures{this, "pictures", "the pictures as decoded, -1..1", {"B", "3", "H", "W"}};
+  InOut<std::vector<io::Image>> images{this, "images", "the pictures"};
+
+  FitPictures() : Block("fit_pictures", Stage::decode) {}
+  void run(Frame& frame) const override;
+};
+
+// Whether the network of this config takes the picture's size.
+Trigger takes_size();
+
+}  // namespace omnirt::pixart

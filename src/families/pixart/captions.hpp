@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+
+#include "networks/t5_encoder_model/model.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "text/tokenizer.hpp"
+
+namespace omnirt::pixart {
+
+// A prompt as the text encoder is given it: in lower case, without white space at its ends
+// (reference: _text_preprocessing without clean_caption). What is not UTF-8 stays as it is.
+std::string as_caption(const std::string& prompt);
+
+// Prompts -> T5 embeddings and which of them are tokens, one row a picture, for each condition that
+// the guider asks for.
+class EncodeCaption final : public Block {
+ public:
+  Component<text::Tokenizer> tokenizer{this, "tokenizer"};
+  Component<T5EncoderModel> text_encoder{this, "text_encoder"};
+  Config<int64_t> length;
+  Config<bool> clean;
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+  Output<Tensor> prompt_attention_mask{
+      this, "prompt_attention_mask", "1 where the prompt has a token, 0 behind it", {"B", "T"}};
+
+  EncodeCaption();
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  // A prompt that does not fit is cut; the warning quotes what is lost.
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+};
+
+}  // namespace omnirt::pixart

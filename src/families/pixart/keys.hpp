@@ -1,0 +1,27 @@
+#pragma once
+#include "base/keys.hpp"
+
+namespace omnirt::pixart {
+
+inline constexpr Key<int64_t> max_sequence_length{
+    "max_sequence_length",
+    int64_t{300},
+    {2, 4096},
+    "max-sequence-length",
+    "tokens that a prompt may have, its end included; more is cut"};
+inline constexpr Key<bool> use_resolution_binning{
+    "use_resolution_binning",
+    true,
+    {},
+    "resolution-binning",
+    "make the picture at the nearest size that the model was trained on, then fit it to the size "
+    "that was asked for"};
+inline constexpr Key<bool> clean_caption{
+    "clean_caption",
+    false,
+    {},
+    "clean-caption",
+    "rewrite prompts as captions of the web are cleaned; not implemented: prompts are lower-cased "
+    "and stripped, as the reference does where the packages that it cleans with are missing"};
+
+}  // namespace omnirt::pixart

@@ -1,0 +1,105 @@
+#include "families/pixart/pixart.hpp"
+
+#include <fmt/format.h>
+
+#include "families/pixart/blocks.hpp"
+#include "families/pixart/captions.hpp"
+#include "families/pixart/sizes.hpp"
+#include "pipeline/blocks/denoise.hpp"
+#include "pipeline/blocks/export_images.hpp"
+#include "pipeline/blocks/latents.hpp"
+#include "pipeline/blocks/start_noise.hpp"
+
+namespace omnirt::families {
+namespace {
+
+constexpr const char* task = "text2image";
+constexpr const char* sigma = "pixart-sigma";
+constexpr const char* alpha = "pixart-alpha";
+
+BlockList pixart_blocks() {
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<pixart::CheckParts>());
+  add(std::make_shared<pixart::PictureSize>());
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<pixart::EncodeCaption>());
+  add(std::make_shared<pixart::SizeConditions>());
+  add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
+  add(std::make_shared<pixart::PrepareLatents>());
+  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
+      .network = "transformer",
+      .constants = {{"prompt_attention_mask", "encoder_attention_mask",
+                     "1 where the prompt has a token, 0 behind it"},
+                    {"resolution", "resolution", "height and width in pixels"},
+                    {"aspect_ratio", "aspect_ratio", "height / width"}}}));
+  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<pixart::FitPictures>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+ModelSpec entry(const std::string& id, const std::string& summary, int64_t max_sequence_length,
+                std::vector<std::string> hub_ids) {
+  ModelSpec made;
+  made.id = id;
+  made.task = task;
+  made.resource_hint = {12, 6, "fp32"};
+  made.default_config = {{"num_inference_steps", 20},
+                         {"guidance_scale", 4.5},
+                         {"max_sequence_length", max_sequence_length}};
+  made.summary = summary;
+  made.example = fmt::format(
+      "omnirt generate --model {} --prompt \"a small cactus with a happy face\" -o cactus.png", id);
+  made.hub_ids = std::move(hub_ids);
+  return made;
+}
+
+std::vector<ModelSpec> pixart_entries() {
+  std::vector<ModelSpec> entries{
+      entry(sigma, "PixArt-Sigma (256x256 to 2048x2048)", 300,
+            {"PixArt-alpha/PixArt-Sigma-XL-2-1024-MS", "PixArt-alpha/PixArt-Sigma-XL-2-512-MS"}),
+      entry(alpha, "PixArt-Alpha (256x256 to 1024x1024)", 120,
+            {"PixArt-alpha/PixArt-XL-2-1024-MS", "PixArt-alpha/PixArt-XL-2-512x512",
+             "PixArt-alpha/PixArt-XL-2-256x256"})};
+  for (auto [alias, id] : {std::pair{"pixart-sigma-xl-2-1024-ms", sigma},
+                           {"pixart-xl-2-1024-ms", alpha},
+                           {"pixart-xl-2-512x512", alpha}}) {
+    ModelSpec other;
+    other.id = alias;
+    other.task = task;
+    other.alias_of = id;
+    entries.push_back(other);
+  }
+  return entries;
+}
+
+std::string variant_of(const PipelineFolder& folder) {
+  return folder.class_name == "PixArtAlphaPipeline" ? alpha : sigma;
+}
+
+// Least squares over decoded latents of SDXL's autoencoder, as the field uses them (ComfyUI,
+// latent_formats.SDXL).
+PreviewMeans previews() {
+  return {.colours = {{0.3651, 0.4232, 0.4341},
+                      {-0.2533, -0.0042, 0.1068},
+                      {0.1076, 0.1111, -0.0362},
+                      {-0.3165, -0.2492, -0.2188}},
+          .bias = {0.1084, -0.0175, -0.0011},
+          .tiny = "madebyollin/taesdxl"};
+}
+
+}  // namespace
+
+Family pixart() {
+  return {.name = "pixart",
+          .tasks = {{task, {}}},
+          .blocks = pixart_blocks(),
+          .entries = pixart_entries(),
+          .pipeline_classes = {"PixArtSigmaPipeline", "PixArtAlphaPipeline"},
+          .variant_of = variant_of,
+          .adopt_scheduler = {},
+          .previews = {{"", previews()}}};
+}
+
+}  // namespace omnirt::families

@@ -1,0 +1,135 @@
+#pragma once
+#include <array>
+#include <optional>
+
+#include "networks/pixart_transformer_2d_model/config.hpp"
+#include "nn/blocks/attention.hpp"
+#include "nn/blocks/time_embedding.hpp"
+#include "nn/layers.hpp"
+
+namespace omnirt {
+
+// Latents -> tokens, a patch each, with where they lie (diffusers embeddings.py PatchEmbed).
+class PatchEmbed final : public nn::Module {
+ public:
+  PatchEmbed(Module* parent, const std::string& name, const PixArtTransformer2DConfig& config);
+  const char* class_name() const override { return "PatchEmbed"; }
+  // {B, C, H, W} -> {B, H/patch * W/patch, D}.
+  Tensor forward(Context& cx, const Tensor& latents) const;
+
+  nn::Conv2d proj;
+
+ private:
+  int64_t base_size_;
+  double interpolation_scale_;
+};
+
+// The height and width of the picture and their ratio, beside the timestep.
+struct PictureConditions {
+  Tensor timestep;                     // {B}
+  std::optional<Tensor> resolution;    // {B, 2}, pixels: height, width
+  std::optional<Tensor> aspect_ratio;  // {B, 1}: height / width
+};
+
+// diffusers embeddings.py PixArtAlphaCombinedTimestepSizeEmbeddings.
+class CombinedTimestepSizeEmbeddings final : public nn::Module {
+ public:
+  CombinedTimestepSizeEmbeddings(Module* parent, const std::string& name, int64_t dim,
+                                 bool takes_size);
+  const char* class_name() const override { return "PixArtAlphaCombinedTimestepSizeEmbeddings"; }
+  // {B, D}.
+  Tensor forward(Context& cx, const PictureConditions& conditions) const;
+
+  nn::TimestepEmbedding timestep_embedder;
+  std::optional<nn::TimestepEmbedding> resolution_embedder, aspect_ratio_embedder;
+
+ private:
+  Tensor size_embedded(Context& cx, const PictureConditions& conditions) const;
+};
+
+// One adaptive layer norm for all blocks (Chen et al. 2023, arXiv 2310.00426, 2.3; diffusers
+// normalization.py AdaLayerNormSingle).
+class AdaLayerNormSingle final : public nn::Module {
+ public:
+  AdaLayerNormSingle(Module* parent, const std::string& name, int64_t dim, bool takes_size);
+  const char* class_name() const override { return "AdaLayerNormSingle"; }
+
+  struct Result {
+    Tensor modulation;  // {B, 6, D}: what the blocks add their tables to
+    Tensor embedded;    // {B, 1, D}
+  };
+  Result forward(Context& cx, const PictureConditions& conditions) const;
+
+  CombinedTimestepSizeEmbeddings emb;
+  nn::Linear linear;
+};
+
+// diffusers embeddings.py PixArtAlphaTextProjection.
+class PixArtAlphaTextProjection final : public nn::Module {
+ public:
+  PixArtAlphaTextProjection(Module* parent, const std::string& name, int64_t in, int64_t out);
+  const char* class_name() const override { return "PixArtAlphaTextProjection"; }
+  // {B, S, in} -> {B, S, out}.
+  Tensor forward(Context& cx, const Tensor& caption) const;
+
+  nn::Linear linear_1, linear_2;
+};
+
+// The checkpoint's "net": 0 is the activated projection, 1 a dropout without parameters, 2 the
+// projection back.
+class PixArtFeedForwardNet final : public nn::Module {
+ public:
+  PixArtFeedForwardNet(Module* parent, const std::string& name, int64_t dim);
+
+  struct Projection final : nn::Module {
+    Projection(Module* parent, const std::string& name, int64_t dim);
+    const char* class_name() const override { return "GELU"; }
+    nn::Linear proj;
+  };
+  Projection in;
+  nn::Linear out;
+};
+
+class PixArtFeedForward final : public nn::Module {
+ public:
+  PixArtFeedForward(Module* parent, const std::string& name, int64_t dim,
+                    ops::Activation activation);
+  const char* class_name() const override { return "FeedForward"; }
+  SiteKind site_kind() const override { return SiteKind::feed_forward; }
+  Tensor forward(Context& cx, const Tensor& x) const;
+
+  PixArtFeedForwardNet net;
+
+ private:
+  ops::Activation activation_;
+};
+
+// What all blocks attend to and are modulated by.
+struct PixArtContext {
+  Tensor text;        // {B, S, D}
+  Tensor text_bias;   // {B, 1, 1, S}, added to the scores: keeps padding out; undefined: none
+  Tensor modulation;  // {B, 6, D}
+  std::array<int64_t, 2> grid{0, 0};  // {height, width} in patches
+};
+
+// Attention, attention to the text, perceptron; the first and the last modulated and gated by the
+// timestep, the second neither normalised nor gated (diffusers attention.py BasicTransformerBlock
+// with norm_type "ada_norm_single").
+class PixArtTransformerBlock final : public nn::Module {
+ public:
+  PixArtTransformerBlock(Module* parent, const std::string& name,
+                         const PixArtTransformer2DConfig& config);
+  const char* class_name() const override { return "BasicTransformerBlock"; }
+  SiteKind site_kind() const override { return SiteKind::block; }
+  // x {B, T, D}; {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const PixArtContext& context) const;
+
+  Param scale_shift_table;  // {6, D}: shift, scale and gate of the first and of the last part
+  nn::LayerNorm norm1;
+  nn::Attention attn1;
+  nn::Attention attn2;
+  nn::LayerNorm norm2;
+  PixArtFeedForward ff;
+};
+
+}  // namespace omnirt

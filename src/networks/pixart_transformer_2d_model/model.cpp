@@ -1,0 +1,155 @@
+#include "networks/pixart_transformer_2d_model/model.hpp"
+
+#include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
+
+namespace omnirt {
+namespace {
+
+// What a score loses where a token is padding, as the reference has it.
+constexpr double padding_penalty = 10000.0;
+constexpr double norm_out_eps = 1e-6;
+
+std::unique_ptr<nn::Network> make_pixart(const Json& json, const std::string& where) {
+  return std::make_unique<PixArtTransformer2DModel>(read_pixart_transformer_2d_config(json, where),
+                                                    json);
+}
+
+nn::NetworkInfo info_of(std::string class_name, std::string summary) {
+  return {.class_name = std::move(class_name),
+          .make = make_pixart,
+          .summary = std::move(summary),
+          .weights_base = "diffusion_pytorch_model",
+          .role = "denoiser"};
+}
+
+}  // namespace
+
+PixArtTransformer2DModel::PixArtTransformer2DModel(const PixArtTransformer2DConfig& config,
+                                                   Json json)
+    : DenoiserNetwork(std::move(json)),
+      pos_embed(this, "pos_embed", config),
+      transformer_blocks(this, "transformer_blocks"),
+      norm_out(this, "norm_out", config.inner_dim(), norm_out_eps, /*affine=*/false),
+      scale_shift_table(param("scale_shift_table", {2, config.inner_dim()})),
+      proj_out(this, "proj_out", config.inner_dim(),
+               config.patch_size * config.patch_size * config.predicted_channels()),
+      adaln_single(this, "adaln_single", config.inner_dim(), config.takes_size()),
+      config_(config) {
+  own(scale_shift_table);
+  for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+  if (config.caption_channels) {
+    caption_projection.emplace(this, "caption_projection", *config.caption_channels,
+                               config.inner_dim());
+  }
+}
+
+nn::Metadata PixArtTransformer2DModel::metadata() const {
+  nn::NetworkFeatures features{.no_split_modules = {"BasicTransformerBlock", "PatchEmbed"},
+                               .skip_layerwise_casting_patterns = {"pos_embed", "adaln_single"},
+                               .repeated_blocks = {"BasicTransformerBlock"}};
+  // Without parameters of their own the norms are no weights to cast.
+  if (config_.norm_elementwise_affine) features.skip_layerwise_casting_patterns.push_back("norm");
+  return nn::feature_metadata(*this, features);
+}
+
+nn::WeightMap PixArtTransformer2DModel::weight_map() const {
+  // Positions are computed; early files hold them, and a placeholder of training.
+  return {.renames = {}, .ignored = {"pos_embed.pos_embed", "caption_projection.y_embedding"}};
+}
+
+int64_t PixArtTransformer2DModel::out_channels() const {
+  int64_t predicted = config_.predicted_channels();
+  return predicted / 2 == config_.in_channels ? config_.in_channels : predicted;
+}
+
+// What the blocks attend to stays the same through a run, and is made once.
+PixArtContext PixArtTransformer2DModel::context(Context& cx, const PixArtInput& input,
+                                                const Tensor& modulation) const {
+  PixArtContext made{.text = {}, .text_bias = {}, .modulation = modulation};
+  made.grid = {input.sample.size(2) / config_.patch_size,
+               input.sample.size(3) / config_.patch_size};
+  made.text = cx.once("encoder_hidden_states", input.encoder_hidden_states, [&] {
+    Tensor text = nn::in_form(cx, input.encoder_hidden_states);
+    return caption_projection ? caption_projection->forward(cx, text) : text;
+  });
+  if (!input.encoder_attention_mask) return made;
+  const Tensor& mask = *input.encoder_attention_mask;
+  made.text_bias = cx.once("encoder_attention_mask", mask, [&] {
+    Tensor kept = nn::in_form(cx, mask);
+    Tensor bias = cx.ops().affine(cx, {kept, padding_penalty, -padding_penalty});
+    return bias.view({mask.size(0), 1, 1, mask.size(1)});
+  });
+  return made;
+}
+
+Tensor PixArtTransformer2DModel::forward(Context& cx, const PixArtInput& input) const {
+  int64_t rows = input.sample.size(0);
+  Tensor h = pos_embed.forward(cx, nn::in_form(cx, input.sample));
+  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+  auto conditions = adaln_single.forward(cx, {timestep, input.resolution, input.aspect_ratio});
+  PixArtContext shared = context(cx, input, conditions.modulation);
+  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
+    h = transformer_blocks[i].forward(cx, h, shared);
+  }
+  Tensor table = cx[scale_shift_table].unsqueeze(0);
+  Tensor both = conditions.embedded.expand({rows, 2, config_.inner_dim()});
+  both = cx.ops().add(cx, {both, table});
+  Tensor shift = both.narrow(1, 0, 1), scale = both.narrow(1, 1, 1);
+  Tensor normed = norm_out.forward(cx, h);
+  h = proj_out.forward(cx, cx.ops().modulate(cx, {normed, scale, shift}));
+  return unpatched(h, shared.grid[0], shared.grid[1]);
+}
+
+// {B, height * width, patch * patch * C} -> {B, C, height * patch, width * patch}.
+Tensor PixArtTransformer2DModel::unpatched(const Tensor& tokens, int64_t height,
+                                           int64_t width) const {
+  int64_t patch = config_.patch_size, channels = config_.predicted_channels();
+  return tokens.view({tokens.size(0), height, width, patch, patch, channels})
+      .permute({0, 5, 1, 3, 2, 4})
+      .reshape({tokens.size(0), channels, height * patch, width * patch});
+}
+
+Tensor PixArtTransformer2DModel::predict(Context& cx, const nn::NamedTensors& inputs) const {
+  auto input = nn::fill_inputs<PixArtInput>(inputs);
+  int64_t rows = input.sample.size(0);
+  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
+         input.encoder_hidden_states.size(0), rows);
+  return forward(cx, input).narrow(1, 0, out_channels());
+}
+
+std::vector<nn::NetworkInput> PixArtTransformer2DModel::inputs() const {
+  auto names = nn::input_names<PixArtInput>();
+  std::erase_if(names, [&](const nn::NetworkInput& input) {
+    return !config_.takes_size() && (input.name == "resolution" || input.name == "aspect_ratio");
+  });
+  for (nn::NetworkInput& input : names) {
+    if (input.name == "resolution" || input.name == "aspect_ratio") input.required = true;
+  }
+  return names;
+}
+
+const nn::NetworkInfo& pixart_transformer_2d_model_info() {
+  static const nn::NetworkInfo info =
+      info_of("PixArtTransformer2DModel", "the diffusion transformer of PixArt");
+  return info;
+}
+
+const nn::NetworkInfo& transformer_2d_model_info() {
+  static const nn::NetworkInfo info = [] {
+    nn::NetworkInfo made =
+        info_of("Transformer2DModel", "the diffusion transformer of PixArt, by its first name");
+    made.make = [](const Json& json, const std::string& where) {
+      if (json.value("norm_type", Json()) != "ada_norm_single") {
+        throw Unsupported({where + ".norm_type", json.value("norm_type", Json()).dump(),
+                           "of the networks of this name only PixArt's is implemented",
+                           "implemented: ada_norm_single"});
+      }
+      return make_pixart(json, where);
+    };
+    return made;
+  }();
+  return info;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,73 @@
+#pragma once
+#include <optional>
+
+#include "networks/pixart_transformer_2d_model/blocks.hpp"
+#include "networks/pixart_transformer_2d_model/config.hpp"
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt {
+
+struct PixArtInput {
+  Tensor sample;                                 // {B, C, H, W}
+  Tensor timestep;                               // {B} or {1}
+  Tensor encoder_hidden_states;                  // {B, S, caption_channels}
+  std::optional<Tensor> encoder_attention_mask;  // {B, S}: 1 a token, 0 padding
+  std::optional<Tensor> resolution;              // {B, 2}, pixels: height, width
+  std::optional<Tensor> aspect_ratio;            // {B, 1}: height / width
+
+  static void visit(auto& self, auto& v) {
+    v("sample", self.sample);
+    v("timestep", self.timestep);
+    v("encoder_hidden_states", self.encoder_hidden_states);
+    v("encoder_attention_mask", self.encoder_attention_mask);
+    v("resolution", self.resolution);
+    v("aspect_ratio", self.aspect_ratio);
+  }
+};
+
+// The diffusion transformer of PixArt-Alpha and PixArt-Sigma (Chen et al. 2023, arXiv 2310.00426;
+// 2024, arXiv 2403.04692; diffusers pixart_transformer_2d.py).
+class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
+ public:
+  PixArtTransformer2DModel(const PixArtTransformer2DConfig& config, Json json);
+  const char* class_name() const override { return "PixArtTransformer2DModel"; }
+  nn::Metadata metadata() const override;
+  nn::WeightMap weight_map() const override;
+
+  // All that the checkpoint predicts, {B, predicted channels, H, W}: what is to be removed and,
+  // where it has twice the latents' channels, a variance. H and W are multiples of the patch size.
+  Tensor forward(Context& cx, const PixArtInput& input) const;
+  // What is to be removed alone: the reference's pipelines leave the variance aside.
+  Tensor predict(Context& cx, const nn::NamedTensors& inputs) const override;
+  std::vector<nn::NetworkInput> inputs() const override;
+
+  int64_t in_channels() const override { return config_.in_channels; }
+  int64_t out_channels() const override;
+  std::array<int64_t, 2> sample_size() const override {
+    return {config_.sample_size, config_.sample_size};
+  }
+  int64_t context_dim() const override {
+    return config_.caption_channels.value_or(config_.cross_attention_dim);
+  }
+
+  PatchEmbed pos_embed;
+  nn::ModuleList<PixArtTransformerBlock> transformer_blocks;
+  nn::LayerNorm norm_out;
+  Param scale_shift_table;  // {2, D}: shift and scale of the last norm
+  nn::Linear proj_out;
+  AdaLayerNormSingle adaln_single;
+  std::optional<PixArtAlphaTextProjection> caption_projection;
+
+ private:
+  PixArtContext context(Context& cx, const PixArtInput& input, const Tensor& modulation) const;
+  Tensor unpatched(const Tensor& tokens, int64_t height, int64_t width) const;
+
+  PixArtTransformer2DConfig config_;
+};
+
+const nn::NetworkInfo& pixart_transformer_2d_model_info();
+// The same class by the name that published checkpoints have it under. Throws Unsupported for the
+// other networks that went by that name.
+const nn::NetworkInfo& transformer_2d_model_info();
+
+}  // namespace omnirt

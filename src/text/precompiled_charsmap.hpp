@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace omnirt::text {
+
+// Text as a sentencepiece model wants it, and where each byte of it comes from.
+struct NormalizedText {
+  std::string text;
+  std::vector<uint32_t> origin;  // byte of the given text, one for each byte of `text`
+};
+
+// The replacements that a sentencepiece model carries (google/sentencepiece, builder.cc): a double
+// array over the bytes of what is replaced, and the texts that stand for it. Applied as Hugging
+// Face's tokenizers do (normalizers/precompiled): to each grapheme as a whole where it is short and
+// one is found, else to its characters.
+class PrecompiledCharsmap {
+ public:
+  PrecompiledCharsmap() = default;  // changes nothing
+  // `blob` as the model holds it. Throws InvalidFile, naming `where`, when it is malformed.
+  PrecompiledCharsmap(std::string_view blob, const std::string& where);
+
+  // `text` is valid UTF-8 of less than 4 GB.
+  NormalizedText normalize(std::string_view text) const;
+
+ private:
+  // What stands for `part`; nothing where it stays. Of replacements that are prefixes of each other
+  // the shortest counts.
+  std::optional<std::string_view> replacement(std::string_view part) const;
+
+  std::vector<uint32_t> units_;  // as Darts-clone lays them out
+  std::string texts_;            // each ended by a zero byte
+};
+
+}  // namespace omnirt::text
