@@ -86,7 +86,10 @@ class AttentionChunk {
         blocks_(blocks),
         dims_(static_cast<size_t>(args.head_dim)),
         q_(args.q.data + sample * args.q.batch_stride + head * args.q.head_stride),
-        y_(args.y.data + sample * args.y.batch_stride + head * args.y.head_stride) {}
+        y_(args.y.data + sample * args.y.batch_stride + head * args.y.head_stride),
+        bias_(args.bias) {
+    if (bias_.data) bias_.data += sample * bias_.batch_stride + head * bias_.head_stride;
+  }
 
   static size_t scratch_floats(int64_t head_dim, int64_t blocks) {
     const size_t a_block = block_queries * (2 * static_cast<size_t>(head_dim) + 2);
@@ -140,7 +143,6 @@ class AttentionChunk {
 
   void begin(int64_t block) {
     // The exponential is taken to base 2: log2(e) goes into the scale.
-    constexpr double log2_e = 1.4426950408889634;
     const QueryRows<const float> rows{q_ + query_of(block) * args_.q.token_stride,
                                       args_.q.token_stride, rows_of(block)};
     pack_queries(rows, dims_, static_cast<float>(args_.scale * log2_e),
@@ -158,6 +160,10 @@ class AttentionChunk {
     const FloatPair before = load_pair(highest);
     score_block(rows_.keys + key * rows_.key_stride, static_cast<size_t>(rows_.key_stride), keys,
                 queries_ + offset, dims_, scores_, highest);
+    if (bias_.data) {
+      store_pair(before, highest);
+      bias_block(bias_at(block, key), keys, scores_, highest);
+    }
     if (args_.causal && key + count - 1 > query_of(block)) {
       store_pair(before, highest);
       mask_later_keys(query_of(block) - key, keys, highest);
@@ -197,7 +203,13 @@ class AttentionChunk {
     }
   }
 
+  BiasRows bias_at(int64_t block, int64_t key) const {
+    return {bias_.data + query_of(block) * bias_.query_stride + key * bias_.key_stride,
+            bias_.query_stride, bias_.key_stride, rows_of(block)};
+  }
+
   void end(int64_t block) {
+    if (bias_.data) weigh_nothing_as_one(total_ + block * block_queries);
     const QueryRows<float> rows{y_ + query_of(block) * args_.y.token_stride, args_.y.token_stride,
                                 rows_of(block)};
     unpack_result(result_ + block * dims_ * block_queries, total_ + block * block_queries, dims_,
@@ -210,6 +222,7 @@ class AttentionChunk {
   size_t dims_;
   const float* q_;
   float* y_;
+  ScoreBias bias_;
   float *queries_ = nullptr, *result_ = nullptr, *highest_ = nullptr, *total_ = nullptr,
         *scores_ = nullptr;
 };

@@ -13,6 +13,16 @@ struct TokenView {
   int64_t head_stride;
 };
 
+// What is added to the scores: floats {batch, heads, q_tokens, k_tokens}; a stride of 0 repeats one
+// value along its dimension. No data: nothing is added.
+struct ScoreBias {
+  const float* data = nullptr;
+  int64_t batch_stride = 0;
+  int64_t head_stride = 0;
+  int64_t query_stride = 0;
+  int64_t key_stride = 0;
+};
+
 struct AttentionArgs {
   TokenView<const float> q;  // {batch, q_tokens, heads, head_dim}
   TokenView<const float> k;  // {batch, k_tokens, heads, head_dim}
@@ -29,15 +39,17 @@ struct AttentionArgs {
   // Null, or {batch}: how many of the k_tokens each sample has (1 <= count <= k_tokens); the rest
   // is not read.
   const int64_t* key_counts = nullptr;
+  ScoreBias bias = {};
 };
 
-// y = softmax(q k^T * scale) v in fp32, without the matrix of scores: a running maximum and sum
-// over blocks of keys (Rabe & Staats 2021, arXiv 2112.05682; Dao et al. 2022, arXiv 2205.14135).
-// A NaN or a +inf score makes its query's row NaN, a score of -inf weighs nothing, a NaN in v
-// reaches every query that may see it: what softmax of the whole row gives. A query whose keys all
-// score -inf gives NaN. No bit depends on the number of threads, on batch or on heads.
-// At most team_size() threads. Scratch, kept by the team, a thread: about 0.5 MB, and a copy of one
-// head's keys and values (8 * k_tokens * head_dim bytes, 16 MB at most; larger ones are not
+// y = softmax(q k^T * scale + bias) v in fp32, without the matrix of scores: a running maximum and
+// sum over blocks of keys (Rabe & Staats 2021, arXiv 2112.05682; Dao et al. 2022, arXiv
+// 2205.14135). A NaN or a +inf score makes its query's row NaN, a score of -inf weighs nothing, a
+// NaN in v reaches every query that may see it: what softmax of the whole row gives. A query whose
+// keys all score -inf gives NaN, or 0 where there is a bias: it is one that a mask keeps from every
+// key, and torch's attention has it so. No bit depends on the number of threads, on batch or on
+// heads. At most team_size() threads. Scratch, kept by the team, a thread: about 0.5 MB, and a copy
+// of one head's keys and values (8 * k_tokens * head_dim bytes, 16 MB at most; larger ones are not
 // copied).
 void attention(const AttentionArgs& args);
 

@@ -24,6 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t block_queries = panel_columns;
 constexpr size_t attention_rows = micro_max_rows(2);
+constexpr double log2_e = 1.4426950408889634;
 
 struct FloatPair {
   FloatVec a, b;
@@ -174,6 +175,53 @@ HWY_INLINE void value_block(const float* values, size_t value_stride, size_t cou
     value_choice(rows, std::make_index_sequence<attention_rows>())(
         values + first, value_stride, weights, count, result + first * block_queries, decay);
   });
+}
+
+// The bias of `queries` consecutive queries, at most block_queries, from some key on.
+struct BiasRows {
+  const float* data;
+  int64_t query_stride, key_stride;
+  size_t queries;
+};
+
+// The bias of one key, in lanes.
+HWY_INLINE FloatPair bias_of_key(const BiasRows& bias, const float* at) {
+  const FloatTag tag;
+  if (bias.query_stride == 0) {
+    const FloatVec all = hn::Set(tag, *at);
+    return {all, all};
+  }
+  HWY_ALIGN float lanes[block_queries] = {};
+  for (size_t q = 0; q < bias.queries; ++q) {
+    lanes[q] = at[static_cast<int64_t>(q) * bias.query_stride];
+  }
+  return load_pair(lanes);
+}
+
+// Adds a bias to scores to base 2; `highest` is raised to the maximum over these keys.
+HWY_INLINE void bias_block(const BiasRows& bias, size_t keys, float* scores, float* highest) {
+  const FloatVec to_base_2 = hn::Set(FloatTag(), static_cast<float>(log2_e));
+  FloatPair top = load_pair(highest);
+  for (size_t key = 0; key < keys; ++key) {
+    const FloatPair more =
+        bias_of_key(bias, bias.data + static_cast<int64_t>(key) * bias.key_stride);
+    FloatPair score = load_pair(scores + key * block_queries);
+    score.a = hn::MulAdd(more.a, to_base_2, score.a);
+    score.b = hn::MulAdd(more.b, to_base_2, score.b);
+    store_pair(score, scores + key * block_queries);
+    top = {hn::Max(top.a, score.a), hn::Max(top.b, score.b)};
+  }
+  store_pair(top, highest);
+}
+
+// Queries without any weight get the sum 1, and so the result 0.
+HWY_INLINE void weigh_nothing_as_one(float* total) {
+  const FloatTag tag;
+  for (size_t at = 0; at < block_queries; at += float_lanes) {
+    const FloatVec sum = hn::Load(tag, total + at);
+    const auto nothing = hn::Eq(sum, hn::Zero(tag));
+    hn::Store(hn::IfThenElse(nothing, hn::Set(tag, 1.0f), sum), tag, total + at);
+  }
 }
 
 // Scores become weights 2^(score - highest), in place; returns their sum over the keys.

@@ -9,105 +9,15 @@
 #include <random>
 #include <vector>
 
+#include "attention_problem.hpp"
 #include "backends/cpu/simd/each_target.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 
 namespace omnirt::cpu {
 namespace {
 
-constexpr float inf = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-// One tensor {batch, tokens, heads * d} with room between tokens and samples, at an address that is
-// not a multiple of 16.
-struct Tokens {
-  int64_t batch, tokens, heads, dim, token_stride, batch_stride;
-  std::vector<float> memory;
-
-  Tokens(int64_t b, int64_t t, int64_t h, int64_t d, unsigned seed)
-      : batch(b), tokens(t), heads(h), dim(d), token_stride(h * d + 3) {
-    batch_stride = t * token_stride + 5;
-    memory.resize(static_cast<size_t>(b * batch_stride + 1));
-    std::mt19937 engine(seed);
-    std::normal_distribution<float> normal;
-    for (float& value : memory) value = normal(engine);
-  }
-  float* data() { return memory.data() + 1; }
-  float& at(int64_t b, int64_t t, int64_t h, int64_t i) {
-    return data()[b * batch_stride + t * token_stride + h * dim + i];
-  }
-  TokenView<float> view() { return {data(), batch_stride, token_stride, dim}; }
-  TokenView<const float> const_view() { return {data(), batch_stride, token_stride, dim}; }
-};
-
-struct Case {
-  int64_t batch, heads, dim, q_tokens, k_tokens;
-  bool causal = false;
-};
-
-struct Problem {
-  Tokens q, k, v, y;
-  AttentionArgs args{};
-
-  explicit Problem(const Case& c)
-      : q(c.batch, c.q_tokens, c.heads, c.dim, 1),
-        k(c.batch, c.k_tokens, c.heads, c.dim, 2),
-        v(c.batch, c.k_tokens, c.heads, c.dim, 3),
-        y(c.batch, c.q_tokens, c.heads, c.dim, 4) {
-    args.batch = c.batch;
-    args.heads = c.heads;
-    args.head_dim = c.dim;
-    args.q_tokens = c.q_tokens;
-    args.k_tokens = c.k_tokens;
-    args.scale = 1.0f / std::sqrt(static_cast<float>(c.dim));
-    args.causal = c.causal;
-  }
-
-  void run() {
-    args.q = q.const_view();
-    args.k = k.const_view();
-    args.v = v.const_view();
-    args.y = y.view();
-    attention(args);
-  }
-
-  // softmax(q k^T * scale) v in double, keys outside the mask left out.
-  std::vector<double> expected(int64_t b, int64_t h, int64_t row) {
-    int64_t keys = args.key_counts ? args.key_counts[b] : args.k_tokens;
-    if (args.causal) keys = std::min(keys, row + 1);
-    std::vector<double> score(static_cast<size_t>(keys)), result(static_cast<size_t>(q.dim));
-    double top = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (int64_t key = 0; key < keys; ++key) {
-      double dot = 0;
-      for (int64_t i = 0; i < q.dim; ++i) dot += double(q.at(b, row, h, i)) * k.at(b, key, h, i);
-      score[static_cast<size_t>(key)] = dot * args.scale;
-      top = std::max(top, dot * args.scale);
-    }
-    for (double& s : score) sum += s = std::exp(s - top);
-    for (int64_t key = 0; key < keys; ++key) {
-      const double weight = score[static_cast<size_t>(key)] / sum;
-      for (int64_t i = 0; i < q.dim; ++i)
-        result[static_cast<size_t>(i)] += weight * v.at(b, key, h, i);
-    }
-    return result;
-  }
-
-  double worst_error() {
-    double worst = 0;
-    for (int64_t b = 0; b < y.batch; ++b) {
-      for (int64_t h = 0; h < y.heads; ++h) {
-        for (int64_t row = 0; row < y.tokens; ++row) {
-          const std::vector<double> want = expected(b, h, row);
-          for (int64_t i = 0; i < y.dim; ++i) {
-            const double error = std::abs(y.at(b, row, h, i) - want[static_cast<size_t>(i)]);
-            worst = std::isnan(error) ? inf : std::max(worst, error);
-          }
-        }
-      }
-    }
-    return worst;
-  }
-};
+using Case = AttentionCase;
+using Problem = AttentionProblem;
 
 // Values are of order 1; scores up to about 5 are right to 1e-6, and so are their exponentials.
 constexpr double tolerance = 4e-6;
@@ -176,6 +86,53 @@ TEST(Attention, LaterKeysWithHugeOrNanScoresDoNotReachEarlierQueries) {
     }
     EXPECT_FALSE(std::isnan(problem.y.at(0, 29, 0, 0)));
     EXPECT_TRUE(std::isnan(problem.y.at(0, 30, 0, 0)));
+  });
+}
+
+// A bias of every value of its own, one repeated along each of its dimensions, and masks.
+TEST(Attention, ABiasIsAddedToTheScores) {
+  constexpr int64_t batch = 2, heads = 3, queries = 45, keys = 150;
+  const ScoreBias strides[] = {{nullptr, heads * queries * keys, queries * keys, keys, 1},
+                               {nullptr, queries, batch * queries, 1, batch * heads * queries},
+                               {nullptr, 0, queries * keys, keys, 1},
+                               {nullptr, keys, 0, 0, 1},
+                               {nullptr, 0, 0, 0, 1},
+                               {nullptr, queries * heads, queries, 1, 0}};
+  std::vector<float> values(batch * heads * queries * keys);
+  std::mt19937 engine(7);
+  std::normal_distribution<float> normal;
+  for (float& value : values) value = normal(engine) > 1.5f ? -inf : 2 * normal(engine);
+  each_target([&] {
+    for (const bool causal : {false, true}) {
+      for (ScoreBias bias : strides) {
+        Problem problem({batch, heads, 20, queries, keys, causal});
+        bias.data = values.data();
+        problem.args.bias = bias;
+        problem.run();
+        for (int64_t b = 0; b < batch; ++b)
+          for (int64_t h = 0; h < heads; ++h)
+            for (int64_t row = 0; row < queries; ++row) {
+              bool none = true;
+              for (int64_t key = 0; key < (causal ? row + 1 : keys); ++key)
+                none = none && problem.bias_at(b, h, row, key) == -inf;
+              const std::vector<double> want = problem.expected(b, h, row);
+              for (int64_t i = 0; i < 20; ++i)
+                EXPECT_NEAR(problem.y.at(b, row, h, i), none ? 0 : want[size_t(i)], 2 * tolerance);
+            }
+      }
+    }
+  });
+}
+
+TEST(Attention, AQueryThatABiasKeepsFromEveryKeyIsZero) {
+  std::vector<float> mask(40 * 30, 0.0f);
+  std::fill_n(mask.begin() + 7 * 30, 30, -inf);
+  each_target([&] {
+    Problem problem({1, 2, 16, 40, 30});
+    problem.args.bias = {mask.data(), 0, 0, 30, 1};
+    problem.run();
+    for (int64_t i = 0; i < 16; ++i) EXPECT_EQ(problem.y.at(0, 7, 1, i), 0.0f);
+    EXPECT_NEAR(problem.y.at(0, 8, 1, 3), problem.expected(0, 1, 8)[3], tolerance);
   });
 }
 
