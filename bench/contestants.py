@@ -51,6 +51,11 @@ def step_cache(interval, branch=0):
 # In the order of the table.
 PEERS = [
     omnirt("omnirt-compile", "omnirt, compile"),
+    omnirt(
+        "omnirt-highest",
+        "omnirt, compile, products in fp32",
+        extra=("--matmul-precision", "highest"),
+    ),
     omnirt("omnirt-kernels", "omnirt, kernel_override", "kernel_override"),
     omnirt("omnirt-eager", "omnirt, eager", "eager"),
     omnirt("omnirt-fp16-file", "omnirt, compile, stored as fp16", stored="fp16", models=("sd15",)),

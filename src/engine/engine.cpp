@@ -35,7 +35,10 @@ PlanFacts plan_facts(const Proposal& proposal) {
                   : pack == "always" ? ops::PackPolicy::always
                                      : ops::PackPolicy::automatic,
           .quantization = proposal.config.get(keys::quantize) == "int8" ? ops::Quantization::int8
-                                                                        : ops::Quantization::none};
+                                                                        : ops::Quantization::none,
+          .precision = proposal.config.get(keys::matmul_precision) == "highest"
+                           ? MatmulPrecision::highest
+                           : MatmulPrecision::high};
 }
 
 // Tells in a report how its networks were run, however the run ended.
@@ -107,10 +110,10 @@ std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal
                                                         const ComponentFolder& folder) {
   PlanFacts facts = plan_facts(proposal);
   bool upcasts = proposal.family->upcasts_autoencoder;
-  std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", folder.folder.string(), part_of_file(folder),
-                  folder.class_name, proposal.config.get(keys::dtype), proposal.backend,
-                  proposal.config.get(keys::pack), proposal.config.get(keys::quantize), upcasts);
+  std::string key = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}", folder.folder.string(), part_of_file(folder), folder.class_name,
+      proposal.config.get(keys::dtype), proposal.backend, proposal.config.get(keys::pack),
+      proposal.config.get(keys::quantize), proposal.config.get(keys::matmul_precision), upcasts);
   {
     std::scoped_lock lock(mutex_);
     auto it = components_.find(key);

@@ -5,10 +5,14 @@
 namespace omnirt::keys {
 
 std::vector<const KeyInfo*> of_every_run() {
-  std::vector<const KeyInfo*> keys{
-      &preset,        &scheduler,      &scheduler_config,   &guidance_scale, &guidance_rescale,
-      &dtype,         &max_batch_rows, &release_components, &model_path,     &level,
-      &require_level, &pack,           &quantize,           &profile,        &single_file_config};
+  std::vector<const KeyInfo*> keys{&preset,           &scheduler,
+                                   &scheduler_config, &guidance_scale,
+                                   &guidance_rescale, &dtype,
+                                   &max_batch_rows,   &release_components,
+                                   &model_path,       &level,
+                                   &require_level,    &pack,
+                                   &quantize,         &matmul_precision,
+                                   &profile,          &single_file_config};
   for (const KeyInfo* key : of_runs()) keys.push_back(key);
   return keys;
 }

@@ -141,6 +141,16 @@ inline constexpr Key<std::string> quantize{
     "round the weights of linear layers and convolutions: faster and smaller, another picture",
     "",
     "none|int8"};
+inline constexpr Key<std::string> matmul_precision{
+    "matmul_precision",
+    "high",
+    {},
+    "matmul-precision",
+    "how fp32 products are computed at the compile level: highest, in fp32; high, each number as "
+    "the "
+    "sum of two bf16 ones, on processors with a matrix unit (AMX)",
+    "",
+    "high|highest"};
 inline constexpr Key<bool> profile{
     "profile",
     false,

@@ -46,6 +46,16 @@ TEST(CpuLevels, GiveTheSamePictureButForTheOrderOfAdditions) {
   EXPECT_GT(psnr(run(emoji({{"level", "kernel_override"}})).image, eager, 1.0), 70);
 }
 
+// Sixteen bits of each number's twenty-four: far below what a picture shows. Where the processor
+// has no unit for it, both are the same.
+TEST(CpuLevels, HighPrecisionIsTheHighestOnesPicture) {
+  Outcome high = run(emoji()), highest = run(emoji({{"matmul_precision", "highest"}}));
+  EXPECT_GT(psnr(high.image, highest.image, 1.0), 70);
+  std::string reason = selected(high.report, "unet").reason;
+  EXPECT_EQ(reason.find("AMX") == std::string::npos, high.image.equal(highest.image)) << reason;
+  EXPECT_EQ(selected(highest.report, "unet").reason.find("AMX"), std::string::npos);
+}
+
 TEST(CpuLevels, PackedFormsDoNotChangeTheBits) {
   Engine fresh(builtin_catalogue());
   Outcome never = run_on(fresh, emoji({{"pack", "never"}}));
@@ -104,9 +114,6 @@ TEST(CpuLevels, TheMemoryPeakIsPredictedWithinATenth) {
   expect_predicted(emoji({{"num_images_per_prompt", 4}}), "emoji, four pictures");
   for (const auto& model : fs::directory_iterator(source_path("tests/goldens/pipelines"))) {
     if (!fs::is_directory(model.path() / "model")) continue;
-    // Known to be short there: attention with a bias goes by the reference, whose temporaries a dry
-    // forward does not see, and which outweigh networks as tiny as these.
-    if (model.path().filename().string().starts_with("pixart")) continue;
     for (const auto& entry : fs::directory_iterator(model.path())) {
       if (fs::exists(entry.path() / "request.json"))
         expect_predicted(folder_request(entry.path()), entry.path().string());

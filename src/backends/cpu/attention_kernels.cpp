@@ -2,6 +2,7 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/attention.hpp"
+#include "backends/cpu/simd/split_attention.hpp"
 #include "backends/cpu/tensors.hpp"
 
 namespace omnirt::cpu {
@@ -17,11 +18,37 @@ bool readable(const Tensor& x) {
   return is_fp32(x) && x.dim() == 3 && x.stride(2) == 1;
 }
 
-bool accepts(const ops::Attention& args) {
-  return !args.bias && readable(args.x) && readable(args.key) && readable(args.value) &&
-         args.x.numel() > 0 && args.key.size(1) > 0;
+// Whether dimension `at` of the bias has `size` values, or one for all.
+bool covers(const Tensor& bias, int64_t at, int64_t size) {
+  return bias.size(at) == size || bias.size(at) == 1;
 }
 
+bool addable(const ops::Attention& args, const Tensor& bias) {
+  return is_fp32(bias) && bias.dim() == 4 && covers(bias, 0, args.x.size(0)) &&
+         covers(bias, 1, args.heads) && covers(bias, 2, args.x.size(1)) &&
+         covers(bias, 3, args.key.size(1));
+}
+
+ScoreBias score_bias(const Tensor* bias) {
+  if (!bias) return {};
+  auto stride = [&](int64_t at) { return bias->size(at) == 1 ? 0 : bias->stride(at); };
+  return {bias->const_data_ptr<float>(), stride(0), stride(1), stride(2), stride(3)};
+}
+
+bool accepts(const ops::Attention& args) {
+  return (!args.bias || addable(args, *args.bias)) && readable(args.x) && readable(args.key) &&
+         readable(args.value) && args.x.numel() > 0 && args.key.size(1) > 0;
+}
+
+// A small product is done before a split one has begun.
+constexpr int64_t least_tokens_to_split = 128, least_keys_to_split = 128;
+
+bool accepts_split(const ops::Attention& args) {
+  return accepts(args) && !args.bias && !args.causal && args.x.size(1) >= least_tokens_to_split &&
+         args.key.size(1) >= least_keys_to_split;
+}
+
+template <void (*attention)(const AttentionArgs&)>
 Tensor run(const ops::Attention& args) {
   Tensor y = at::empty(args.x.sizes(), args.x.options());
   attention({.q = tokens(args.x, args.x.const_data_ptr<float>(), args.heads),
@@ -34,14 +61,19 @@ Tensor run(const ops::Attention& args) {
              .q_tokens = args.x.size(1),
              .k_tokens = args.key.size(1),
              .scale = static_cast<float>(args.scale),
-             .causal = args.causal});
+             .causal = args.causal,
+             .bias = score_bias(args.bias)});
   return y;
 }
 
 }  // namespace
 
+void add_split_attention_kernels(ops::OpTable& table) {
+  table.attention.add({"cpu split attention", accepts_split, run<attention_split>});
+}
+
 void add_attention_kernels(ops::OpTable& table) {
-  table.attention.add({"cpu flash attention", accepts, run});
+  table.attention.add({"cpu flash attention", accepts, run<attention>});
 }
 
 }  // namespace omnirt::cpu

@@ -2,6 +2,7 @@
 #include "backends/cpu/simd/conv_direct.hpp"
 #include "backends/cpu/simd/group_norm.hpp"
 #include "backends/cpu/simd/int8.hpp"
+#include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/simd/winograd.hpp"
 #include "backends/cpu/tensors.hpp"
 
@@ -115,6 +116,21 @@ struct Call {
   ConvEpilogue epilogue;
 };
 
+// Few input or output channels (the picture's own, or the latents') leave little to be won and
+// much of the picture to be lost.
+constexpr int64_t least_channels_to_quantise = 16;
+
+bool is_quantised(const ops::Conv2d& args) {
+  return args.pack && args.pack->quantization() == ops::Quantization::int8 &&
+         args.weight.size(0) >= least_channels_to_quantise &&
+         args.weight.size(1) >= least_channels_to_quantise &&
+         args.weight.numel() / args.weight.size(0) <= int8_most_inner;
+}
+
+bool accepts_int8(const ops::Conv2d& args) {
+  return is_quantised(args) && takes(args);
+}
+
 bool accepts_winograd(const ops::Conv2d& args) {
   return takes(args) && args.stride == 1 && args.weight.size(2) == 3 && args.weight.size(3) == 3 &&
          choose_conv3x3(shape_of(args)) != ConvChoice::direct &&
@@ -140,6 +156,47 @@ Tensor run_winograd(const ops::Conv2d& args) {
     winograd_conv(shape, input, *packed, call.epilogue, y, strides_of(call.y));
   else
     winograd_conv(form, shape, input, weights, call.epilogue, y, strides_of(call.y));
+  return call.y;
+}
+
+// Few pixels leave the weights' reading as the cost, few channels the picture's.
+constexpr int64_t least_pixels_to_split = 12, least_channels_to_split = 24;
+constexpr int64_t most_pixels_to_pack_split = 256;
+constexpr size_t most_bytes_to_pack_split = size_t{5} << 20;
+
+bool accepts_split(const ops::Conv2d& args) {
+  if (!takes(args) || is_quantised(args)) return false;
+  const int64_t kernel = args.weight.size(2), around = kernel / 2;
+  auto [up_height, up_width] = args.upsample_to;
+  const int64_t pixels = up_height > 0 ? up_height * up_width : args.x.size(2) * args.x.size(3);
+  return (kernel == 1 || kernel == 3) && args.weight.size(3) == kernel && args.stride == 1 &&
+         args.padding == std::array<int64_t, 4>{around, around, around, around} &&
+         args.weight.size(0) >= least_channels_to_split &&
+         args.weight.size(1) >= least_channels_to_split && pixels >= least_pixels_to_split &&
+         (!args.norm || args.norm->activation == ops::Activation::none ||
+          args.norm->activation == ops::Activation::silu);
+}
+
+Tensor run_split(const ops::Conv2d& args) {
+  Call call(args);
+  const int64_t kernel = args.weight.size(2), taps = kernel * kernel;
+  const ConvWeights weights{args.weight.const_data_ptr(), weight_type(args.weight)};
+  const WeightView rows{weights.data, weights.type, args.weight.size(0), args.weight.size(1) * taps,
+                        0};
+  const size_t bytes = packed_split_bytes(rows.rows, rows.columns, taps, false);
+  const bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
+                                    (call.y.size(2) * call.y.size(3) <= most_pixels_to_pack_split &&
+                                     bytes <= most_bytes_to_pack_split));
+  conv_split({.shape = shape_of(args),
+              .kernel = kernel,
+              .x = args.norm ? call.normalised_input(*args.norm) : call.input(),
+              .weights = weights,
+              .packed = wanted ? args.pack->find_or_make<PackedSplit>(
+                                     bytes, [&] { return PackedSplit(rows, taps, false); })
+                               : nullptr,
+              .epilogue = call.epilogue,
+              .y = call.y.mutable_data_ptr<float>(),
+              .y_strides = strides_of(call.y)});
   return call.y;
 }
 
@@ -189,17 +246,6 @@ size_t bytes_of_normalised(const ops::Conv2d& args) {
   return args.norm ? args.x.nbytes() : 0;
 }
 
-// Few input or output channels (the picture's own, or the latents') leave little to be won and
-// much of the picture to be lost.
-constexpr int64_t least_channels_to_quantise = 16;
-
-bool accepts_int8(const ops::Conv2d& args) {
-  return args.pack && args.pack->quantization() == ops::Quantization::int8 && takes(args) &&
-         args.weight.size(0) >= least_channels_to_quantise &&
-         args.weight.size(1) >= least_channels_to_quantise &&
-         args.weight.numel() / args.weight.size(0) <= int8_most_inner;
-}
-
 Tensor run_int8(const ops::Conv2d& args) {
   Call call(args);
   if (args.norm) call.x = normalised(call.x, *args.norm);
@@ -230,6 +276,10 @@ Tensor run_int8(const ops::Conv2d& args) {
 }
 
 }  // namespace
+
+void add_split_convolution_kernels(ops::OpTable& table) {
+  table.conv2d.add({"cpu split convolution", accepts_split, run_split});
+}
 
 void add_convolution_kernels(ops::OpTable& table) {
   table.conv2d.add({"cpu int8 convolution", accepts_int8, run_int8, bytes_of_normalised});

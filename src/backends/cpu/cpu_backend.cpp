@@ -4,12 +4,20 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/planned_calls.hpp"
+#include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "base/error.hpp"
 #include "io/system_memory.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
+namespace {
+
+const char* rounding(const ComputeForm& form) {
+  return form.quantization == ops::Quantization::int8 ? " and rounded to int8" : "";
+}
+
+}  // namespace
 
 CpuBackend::CpuBackend() {
   watch_tensor_memory();
@@ -29,12 +37,14 @@ void CpuBackend::prepare(const PlanFacts&) {
 
 LevelPlan CpuBackend::compile(const std::string&, const std::string&, const PlanFacts& facts) {
   auto table = std::make_shared<ops::OpTable>();
+  bool split = facts.precision == MatmulPrecision::high && cpu::split_available();
+  if (split) cpu::add_split_kernels(*table);
   cpu::add_kernels(*table);
   ComputeForm form = compute_form(Level::compile, facts);
   return {table, form, std::make_shared<cpu::PlannedCalls>(table, form),
-          fmt::format("kernels on {} threads, weights as stored{}, dry forward before each shape",
-                      cpu::team_size(),
-                      form.quantization == ops::Quantization::int8 ? " and rounded to int8" : "")};
+          fmt::format("kernels on {} threads, weights as stored{}{}, dry forward before each shape",
+                      cpu::team_size(), rounding(form),
+                      split ? ", products of numbers split into two bf16 (AMX)" : "")};
 }
 
 LevelPlan CpuBackend::plan(Level level, const std::string& component, const std::string& tag,

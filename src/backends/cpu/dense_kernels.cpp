@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/gemm.hpp"
 #include "backends/cpu/simd/int8.hpp"
+#include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/tensors.hpp"
 
 namespace omnirt::cpu {
@@ -42,6 +43,9 @@ bool is_quantised(const ops::PackSlot* slot, const Tensor& weight) {
          weight.size(1) <= int8_most_inner;
 }
 
+// How a product is computed once its arguments are known.
+using ProductOf = void (*)(const GemmArgs&, const Tensor& x, const Tensor& weight, ops::PackSlot*);
+
 void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::PackSlot* slot) {
   WeightView view = view_of(weight);
   bool gated = args.epilogue.geglu;
@@ -62,6 +66,7 @@ bool accepts_linear(const ops::Linear& args) {
   return takes(args.x, args.weight, args.bias) && is_fp32_or_absent(args.residual);
 }
 
+template <ProductOf product>
 Tensor run_linear(const ops::Linear& args) {
   Tensor x = args.x.contiguous();
   Tensor residual = args.residual ? args.residual->contiguous() : Tensor();
@@ -86,6 +91,7 @@ bool accepts_gated(const ops::GatedLinear& args) {
   return takes(args.x, args.weight, args.bias) && args.weight.size(0) % 2 == 0;
 }
 
+template <ProductOf product>
 Tensor run_gated(const ops::GatedLinear& args) {
   Tensor x = args.x.contiguous();
   Tensor y = at::empty(ops::GatedLinear::shape(args), x.options());
@@ -102,11 +108,52 @@ Tensor run_gated(const ops::GatedLinear& args) {
   return y;
 }
 
+// A small product is done before a split one has begun.
+constexpr int64_t least_work_to_split = 3'000'000;
+constexpr int64_t least_rows_to_split = 12, least_channels_to_split = 24;
+// Splitting a weight at each call costs as much as some hundred rows of its product.
+constexpr int64_t most_rows_to_pack_split = 256;
+constexpr size_t most_bytes_to_pack_split = size_t{3} << 20;
+
+bool worth_splitting(const Tensor& x, const Tensor& weight, const ops::PackSlot* slot) {
+  int64_t rows = rows_of_sample(x), out = weight.size(0), in = weight.size(1);
+  return !is_quantised(slot, weight) && rows >= least_rows_to_split &&
+         rows * out * in >= least_work_to_split && out >= least_channels_to_split &&
+         in >= least_channels_to_split;
+}
+
+void split_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
+                   ops::PackSlot* slot) {
+  WeightView view = view_of(weight);
+  bool gated = args.epilogue.geglu;
+  size_t bytes = packed_split_bytes(view.rows, view.columns, 1, gated);
+  bool wanted =
+      slot && (slot->policy() == ops::PackPolicy::always ||
+               (rows_of_sample(x) <= most_rows_to_pack_split && bytes <= most_bytes_to_pack_split));
+  const PackedSplit* packed =
+      wanted ? slot->find_or_make<PackedSplit>(bytes, [&] { return PackedSplit(view, 1, gated); })
+             : nullptr;
+  gemm_split(args, view, packed);
+}
+
+bool accepts_split_linear(const ops::Linear& args) {
+  return accepts_linear(args) && worth_splitting(args.x, args.weight, args.pack);
+}
+
+bool accepts_split_gated(const ops::GatedLinear& args) {
+  return accepts_gated(args) && worth_splitting(args.x, args.weight, args.pack);
+}
+
 }  // namespace
 
+void add_split_dense_kernels(ops::OpTable& table) {
+  table.linear.add({"cpu split gemm", accepts_split_linear, run_linear<split_product>});
+  table.gated_linear.add({"cpu split gemm geglu", accepts_split_gated, run_gated<split_product>});
+}
+
 void add_dense_kernels(ops::OpTable& table) {
-  table.linear.add({"cpu gemm", accepts_linear, run_linear});
-  table.gated_linear.add({"cpu gemm geglu", accepts_gated, run_gated});
+  table.linear.add({"cpu gemm", accepts_linear, run_linear<product>});
+  table.gated_linear.add({"cpu gemm geglu", accepts_gated, run_gated<product>});
 }
 
 }  // namespace omnirt::cpu

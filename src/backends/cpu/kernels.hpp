@@ -12,6 +12,18 @@ void add_attention_kernels(ops::OpTable& table);
 void add_norm_kernels(ops::OpTable& table);
 void add_elementwise_kernels(ops::OpTable& table);
 
+// Linear layers, convolutions and attention by products of split numbers (simd/split_product.hpp),
+// for machines that have the unit (split_available): to be added before all others.
+void add_split_dense_kernels(ops::OpTable& table);
+void add_split_convolution_kernels(ops::OpTable& table);
+void add_split_attention_kernels(ops::OpTable& table);
+
+inline void add_split_kernels(ops::OpTable& table) {
+  add_split_dense_kernels(table);
+  add_split_convolution_kernels(table);
+  add_split_attention_kernels(table);
+}
+
 inline void add_kernels(ops::OpTable& table) {
   add_dense_kernels(table);
   add_convolution_kernels(table);

@@ -30,6 +30,7 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/simd/amx.hpp"
 #include "backends/cpu/simd/int8_amx.hpp"
 
 namespace omnirt::cpu {
@@ -39,7 +40,7 @@ HWY_EXPORT(int8_table);
 Int8Kernels int8_kernels(bool tiles) {
   Int8Kernels table = HWY_DYNAMIC_DISPATCH(int8_table)();
   const bool newest = (hwy::SupportedTargets() & HWY_AVX3_DL) != 0;
-  if (tiles && newest && amx_available()) {
+  if (tiles && newest && amx_features().int8) {
     table.rows = amx_rows;
     table.product = &amx_product;
     table.begin = &amx_begin;

@@ -1,0 +1,101 @@
+#include "backends/cpu/simd/split_amx.hpp"
+
+#include "backends/cpu/simd/amx.hpp"
+
+namespace omnirt::cpu {
+#if defined(__x86_64__) && defined(__linux__)
+namespace {
+
+// tile `sum` += pairs of bf16 of tile `a` * those of tile `b`.
+template <int sum, int a, int b>
+void multiply_tiles() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sum), "i"(a), "i"(b));
+}
+
+constexpr size_t line = 64;       // bytes of a row of a tile
+constexpr size_t tile = 16 * 32;  // bf16 values of a tile
+constexpr size_t lanes = 16;      // columns of a tile of sums
+
+// Asks for part `part` of 4 of the next step of the panel: tiles are loaded faster than the second
+// level cache answers.
+void ask_for_next(const uint16_t* panel, size_t part) {
+  for (size_t i = 16 * part; i < 16 * part + 16; ++i)
+    __builtin_prefetch(panel + split_panel_step + i * 32, 0, 3);
+}
+
+// Rows 0 to 15 of the left side are in tile 4, rows 16 to 31 in tile 5; the panel's columns in
+// tiles 6 and 7. What is loaded serves all products that it can before it gives way.
+template <bool both>
+void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* panel) {
+  load_tile<4>(high, line);
+  load_tile<6>(panel, line);
+  multiply_tiles<0, 4, 6>();
+  ask_for_next(panel, 0);
+  load_tile<7>(panel + tile, line);
+  multiply_tiles<1, 4, 7>();
+  if constexpr (both) {
+    load_tile<5>(high + tile, line);
+    multiply_tiles<2, 5, 6>();
+    multiply_tiles<3, 5, 7>();
+  }
+  ask_for_next(panel, 1);
+  load_tile<4>(low, line);
+  multiply_tiles<0, 4, 6>();
+  multiply_tiles<1, 4, 7>();
+  if constexpr (both) {
+    load_tile<5>(low + tile, line);
+    multiply_tiles<2, 5, 6>();
+    multiply_tiles<3, 5, 7>();
+  }
+  ask_for_next(panel, 2);
+  load_tile<4>(high, line);
+  load_tile<6>(panel + 2 * tile, line);
+  multiply_tiles<0, 4, 6>();
+  ask_for_next(panel, 3);
+  load_tile<7>(panel + 3 * tile, line);
+  multiply_tiles<1, 4, 7>();
+  if constexpr (both) {
+    load_tile<5>(high + tile, line);
+    multiply_tiles<2, 5, 6>();
+    multiply_tiles<3, 5, 7>();
+  }
+}
+
+template <bool both>
+void product(const SplitProduct& p) {
+  const size_t row_bytes = p.sums_stride * sizeof(float);
+  float* const second = p.sums + 16 * p.sums_stride;
+  if (p.accumulate) {
+    load_tile<0>(p.sums, row_bytes);
+    load_tile<1>(p.sums + lanes, row_bytes);
+    if constexpr (both) load_tile<2>(second, row_bytes);
+    if constexpr (both) load_tile<3>(second + lanes, row_bytes);
+  } else {
+    clear_tile<0>(), clear_tile<1>(), clear_tile<2>(), clear_tile<3>();
+  }
+  const uint16_t* panel = p.panel;
+  for (size_t step = 0; step < p.steps; ++step) {
+    const uint16_t* high = p.left + 2 * step * p.plane;
+    for (size_t tap = 0; tap < p.tap_count; ++tap, panel += split_panel_step) {
+      const uint16_t* from = high + p.taps[tap] * split_step;
+      multiply_step<both>(from, from + p.plane, panel);
+    }
+  }
+  store_tile<0>(p.sums, row_bytes);
+  store_tile<1>(p.sums + lanes, row_bytes);
+  if constexpr (both) store_tile<2>(second, row_bytes);
+  if constexpr (both) store_tile<3>(second + lanes, row_bytes);
+}
+
+}  // namespace
+
+void amx_split_product(const SplitProduct& task) {
+  task.rows > 16 ? product<true>(task) : product<false>(task);
+}
+
+#else
+
+void amx_split_product(const SplitProduct&) {}
+
+#endif
+}  // namespace omnirt::cpu

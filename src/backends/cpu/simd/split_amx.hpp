@@ -1,0 +1,9 @@
+#pragma once
+#include "backends/cpu/simd/split_kernels.hpp"
+
+namespace omnirt::cpu {
+
+// SplitKernels::product on the matrix unit (amx.hpp).
+void amx_split_product(const SplitProduct& task);
+
+}  // namespace omnirt::cpu

@@ -1,0 +1,190 @@
+#include "backends/cpu/simd/split_kernels.hpp"
+
+#include "backends/cpu/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/simd/split_kernels.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include "backends/cpu/simd/gemm_epilogue-inl.h"
+#include "backends/cpu/simd/pack-inl.h"
+#include "backends/cpu/simd/split_numbers-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace omnirt::cpu {
+namespace HWY_NAMESPACE {
+
+// One row, as plain loops: for tests on machines without the matrix unit.
+void portable_product(const SplitProduct& p) {
+  for (size_t r = 0; r < p.rows; ++r) {
+    float* sums = p.sums + r * p.sums_stride;
+    if (!p.accumulate) std::fill_n(sums, split_panel, 0.0f);
+    const uint16_t* panel = p.panel;
+    for (size_t step = 0; step < p.steps; ++step) {
+      for (size_t tap = 0; tap < p.tap_count; ++tap, panel += split_panel_step) {
+        const uint16_t* high =
+            p.left + 2 * step * p.plane + (static_cast<int64_t>(r) + p.taps[tap]) * split_step;
+        for (int64_t i = 0; i < split_step; ++i) {
+          const float high_x = from_bf16(high[i]), low_x = from_bf16(high[p.plane + i]);
+          for (int64_t n = 0; n < split_panel; ++n) {
+            const uint16_t* at = panel + n / 16 * 512 + i / 2 * 32 + n % 16 * 2 + i % 2;
+            const float high_w = from_bf16(at[0]), low_w = from_bf16(at[1024]);
+            sums[n] += high_x * high_w + (low_x * high_w + high_x * low_w);
+          }
+        }
+      }
+    }
+  }
+}
+
+template <bool scaled, bool silu>
+HWY_INLINE void split_row(const SplitInput& in) {
+  const FloatTag d;
+  for (size_t first = 0; first < in.count; first += split_step) {
+    HWY_ALIGN float values[split_step];
+    const size_t count = std::min<size_t>(split_step, in.count - first);
+    for (size_t i = 0; i < split_step; i += float_lanes) {
+      if (i >= count) {
+        hn::Store(hn::Zero(d), d, values + i);
+        continue;
+      }
+      FloatVec x = load_some(in.x + first + i, count - i);
+      if constexpr (scaled)
+        x = hn::MulAdd(x, load_some(in.scale + first + i, count - i),
+                       load_some(in.shift + first + i, count - i));
+      if constexpr (silu) x = quick_silu(x);
+      hn::Store(x, d, values + i);
+    }
+    uint16_t* to = in.to + first / split_step * 2 * in.plane;
+    split_numbers(values, to, to + in.plane);
+  }
+}
+
+void split(const SplitInput& in) {
+  if (!in.x) {
+    for (size_t first = 0; first < in.count; first += split_step) {
+      uint16_t* to = in.to + first / split_step * 2 * in.plane;
+      std::fill_n(to, split_step, uint16_t{0});
+      std::fill_n(to + in.plane, split_step, uint16_t{0});
+    }
+  } else if (!in.scale) {
+    split_row<false, false>(in);
+  } else if (in.silu) {
+    split_row<true, true>(in);
+  } else {
+    split_row<true, false>(in);
+  }
+}
+
+void pack_split(const SplitPack& task) {
+  const auto channels = static_cast<size_t>(task.channels), taps = static_cast<size_t>(task.taps);
+  const PanelOrder order{channels, taps};
+  float* panel = task.temporary;
+  float* temporary = panel + (channels * taps * split_panel + 15) / 16 * 16;
+  pack_panel(task.weight, task.row, task.have, task.channel * task.taps, order, split_panel, false,
+             temporary, panel);
+  uint16_t* to = task.panel;
+  for (size_t first = 0; first < channels; first += split_step) {
+    for (size_t tap = 0; tap < taps; ++tap, to += split_panel_step) {
+      const float* rows = panel + (tap * channels + first) * split_panel;
+      for (size_t i = 0; i < static_cast<size_t>(split_step); i += 2) {
+        const float* even = first + i < channels ? rows + i * split_panel : nullptr;
+        const float* odd = first + i + 1 < channels ? rows + (i + 1) * split_panel : nullptr;
+        pack_pair(even, odd, to + i / 2 * 32);
+      }
+    }
+  }
+}
+
+template <Activation kind>
+HWY_NOINLINE void finish_rows(const SplitFinish& f) {
+  for (size_t r = 0; r < f.rows; ++r) {
+    const SplitTarget& target = f.targets[r];
+    if (!target.y) continue;
+    for (size_t c = 0; c < f.columns; c += float_lanes) {
+      const size_t count = f.columns - c, column = f.column + c;
+      FloatVec value = hn::LoadU(FloatTag(), f.sums + r * f.sums_stride + c);
+      if (f.bias) value = hn::Add(value, load_some(f.bias + column, count));
+      if (target.extra) value = hn::Add(value, load_some(target.extra + column, count));
+      if (target.residual) value = hn::Add(value, load_some(target.residual + column, count));
+      store_some(activate<kind>(value), target.y + column, count);
+    }
+  }
+}
+
+HWY_NOINLINE void finish_gated(const SplitFinish& f) {
+  for (size_t r = 0; r < f.rows; ++r) {
+    const SplitTarget& target = f.targets[r];
+    if (!target.y) continue;
+    for (size_t c = 0; c < f.columns; c += float_lanes) {
+      const size_t count = f.columns - c, column = f.column + c;
+      const float* sums = f.sums + r * f.sums_stride + c;
+      FloatVec value = hn::LoadU(FloatTag(), sums);
+      FloatVec gate = hn::LoadU(FloatTag(), sums + split_panel);
+      if (f.bias) {
+        value = hn::Add(value, load_some(f.bias + column, count));
+        gate = hn::Add(gate, load_some(f.gate_bias + column, count));
+      }
+      store_some(hn::Mul(value, gelu(gate)), target.y + column, count);
+    }
+  }
+}
+
+void finish_split(const SplitFinish& f) {
+  if (f.geglu) return finish_gated(f);
+  switch (f.activation) {
+    case Activation::none:
+      return finish_rows<Activation::none>(f);
+    case Activation::silu:
+      return finish_rows<Activation::silu>(f);
+    case Activation::gelu:
+      return finish_rows<Activation::gelu>(f);
+    case Activation::gelu_tanh:
+      return finish_rows<Activation::gelu_tanh>(f);
+    case Activation::quick_gelu:
+      return finish_rows<Activation::quick_gelu>(f);
+    case Activation::relu:
+      return finish_rows<Activation::relu>(f);
+  }
+}
+
+SplitKernels split_table() {
+  return {&portable_product, &split, &pack_split, &finish_split, [] {}, [] {}};
+}
+
+size_t pack_room(int64_t channels, int64_t taps) {
+  const auto longest = static_cast<size_t>(channels * taps);
+  return (longest * split_panel + 15) / 16 * 16 + pack_temporary(longest);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace omnirt::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "backends/cpu/simd/amx.hpp"
+#include "backends/cpu/simd/split_amx.hpp"
+
+namespace omnirt::cpu {
+
+HWY_EXPORT(split_table);
+HWY_EXPORT(pack_room);
+
+size_t split_pack_temporary(int64_t channels, int64_t taps) {
+  return HWY_DYNAMIC_DISPATCH(pack_room)(channels, taps);
+}
+
+SplitKernels split_kernels(bool tiles) {
+  SplitKernels table = HWY_DYNAMIC_DISPATCH(split_table)();
+  if (tiles) {
+    table.product = &amx_split_product;
+    table.begin = &amx_begin;
+    table.end = &amx_end;
+  }
+  return table;
+}
+
+}  // namespace omnirt::cpu
+#endif

@@ -1,0 +1,74 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backends/cpu/simd/gemm.hpp"
+#include "backends/cpu/simd/winograd.hpp"
+
+// Products and convolutions of fp32 numbers split into two bf16 ones (split_kernels.hpp), for
+// processors whose matrix unit multiplies bf16 at many times the rate of fp32: what torch calls the
+// matmul precision "high". Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial
+// Intelligence Datatype For Higher-Precision Computations" (arXiv 1904.06376).
+//
+// * Each product of two numbers is right to 1e-5 of itself, sums are kept in fp32: a result is
+// right
+//   to about 4e-6 of the root of its terms' squares.
+// * Weights stay as the file has them, and are split a cache-sized block at a time inside the
+//   product, each once a call.
+// * Bits do not depend on the number of threads, on m or on the rest of the batch.
+// * A NaN or an infinity makes a NaN or an infinity of every output that it reaches by the formula,
+//   and of no other.
+namespace omnirt::cpu {
+
+struct SplitKernels;
+
+// Whether the machine has a unit for it.
+bool split_available();
+
+// Weights split and packed beforehand, for products of few rows that run often: as large as in
+// fp32.
+class PackedSplit {
+ public:
+  PackedSplit() = default;
+  // Rows [n (2 n with geglu)][columns / taps][taps].
+  PackedSplit(const WeightView& weight, int64_t taps, bool geglu);
+  const uint16_t* data() const { return data_.get(); }
+  // Whether it was made of such weights.
+  bool is_of(int64_t rows, int64_t columns, int64_t taps, bool geglu) const {
+    return rows == rows_ && columns == columns_ && taps == taps_ && geglu == geglu_;
+  }
+
+ private:
+  struct Free {
+    void operator()(uint16_t* memory) const;
+  };
+  std::unique_ptr<uint16_t, Free> data_;
+  int64_t rows_ = 0, columns_ = 0, taps_ = 0;
+  bool geglu_ = false;
+};
+size_t packed_split_bytes(int64_t rows, int64_t columns, int64_t taps, bool geglu);
+
+// As gemm (gemm.hpp); `packed`: what was made of the weights, or null.
+void gemm_split(const GemmArgs& args, const WeightView& weight,
+                const PackedSplit* packed = nullptr);
+
+// 3x3 with zeros around, or 1x1 without; stride 1. shape's padding must be 1 (or 0) on all sides.
+struct SplitConv {
+  WinogradShape shape;
+  int64_t kernel = 3;
+  ConvInput x;
+  ConvWeights weights;
+  const PackedSplit* packed = nullptr;  // what was made of the weights
+  ConvEpilogue epilogue;
+  float* y = nullptr;  // must not overlap x
+  ConvStrides y_strides;
+};
+void conv_split(const SplitConv& conv);
+
+// The same with given kernels, for tests.
+void gemm_split(const SplitKernels& kernels, const GemmArgs& args, const WeightView& weight,
+                const PackedSplit* packed);
+void conv_split(const SplitKernels& kernels, const SplitConv& conv);
+
+}  // namespace omnirt::cpu

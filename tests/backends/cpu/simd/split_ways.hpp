@@ -1,0 +1,30 @@
+#pragma once
+#include "backends/cpu/simd/targets.h"
+// The kernels' targets must be chosen before Highway is seen.
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include "backends/cpu/simd/split_kernels.hpp"
+#include "backends/cpu/simd/split_product.hpp"
+#include "backends/cpu/simd/thread_team.hpp"
+
+// What the tests of split products share.
+namespace omnirt::cpu {
+
+// Each SIMD target with the portable product, and the matrix unit where there is one.
+template <class Body>
+void for_each_way(const Body& body) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().DeInit();
+    body(split_kernels(false));
+    if (!split_available()) continue;
+    SCOPED_TRACE("AMX");
+    body(split_kernels(true));
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().DeInit();
+}
+
+}  // namespace omnirt::cpu
