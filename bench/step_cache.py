@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed against likeness of the step cache, on the embedded model.
 
-  bench/step_cache.py build/release/omnirt [--intervals 1,2,3,4,5] [--branches 0,1,2] [--repeat 3]
+  bench/step_cache.py build/release/omnirt [--intervals 2,3,4,5] [--branches 0,1,2] [--orders 0,1] [--repeat 3]
 
 Each setting makes the same pictures as a run without a cache; PSNR is between the two. Times are
 those of single steps, as the report tells them: the median of full ones and of cached ones, the
@@ -46,9 +46,9 @@ def run(program, model, prompt, seed, steps, setting):
         command = [str(program), "generate", "--model", str(model), "--prompt", prompt]
         command += ["--seed", str(seed), "--steps", str(steps), "--json", "-q", "-o", str(picture)]
         if setting:
-            interval, branch = setting
+            interval, branch, order = setting
             command += ["--cache", "deep", "--cache-interval", str(interval)]
-            command += ["--cache-branch", str(branch)]
+            command += ["--cache-branch", str(branch), "--cache-order", str(order)]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if ended.returncode != 0:
             raise SystemExit(f"{' '.join(command)}:\n{ended.stderr}")
@@ -93,6 +93,7 @@ def summary(seen, steps):
             {
                 "interval": setting[0] if setting else None,
                 "branch": setting[1] if setting else None,
+                "order": setting[2] if setting else None,
                 "full_steps": full,
                 "cached_step_ms": cached_ms,
                 "loop_ms": loop,
@@ -112,14 +113,15 @@ def number(value, digits=1):
 
 def table(result):
     lines = [
-        "| interval | branch | full steps | cached step, ms | steps, ms | times as fast | PSNR, dB (mean) | (least) |",
-        "|---|---|---|---|---|---|---|---|",
+        "| interval | branch | order | full steps | cached step, ms | steps, ms | times as fast | PSNR, dB (mean) | (least) |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in result["rows"]:
         lines.append(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |".format(
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |".format(
                 row["interval"] or "no cache",
                 "" if row["branch"] is None else row["branch"],
+                "" if row["order"] is None else row["order"],
                 row["full_steps"],
                 number(row["cached_step_ms"]),
                 number(row["loop_ms"]),
@@ -142,13 +144,15 @@ def plot(result, out):
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5))
     rows = [row for row in result["rows"] if row["interval"] and not math.isinf(row["psnr_mean"])]
-    for branch in sorted({row["branch"] for row in rows}):
-        line = [row for row in rows if row["branch"] == branch]
+    for branch, order in sorted({(row["branch"], row["order"]) for row in rows}):
+        line = [row for row in rows if (row["branch"], row["order"]) == (branch, order)]
         axes.plot(
             [row["speedup"] for row in line],
             [row["psnr_mean"] for row in line],
             marker="o",
-            label=f"branch {branch}",
+            linestyle="-" if order else ":",
+            color=f"C{branch}",
+            label=f"branch {branch}, order {order}",
         )
         for row in line:
             axes.annotate(
@@ -179,14 +183,20 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--model", default="emoji")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--intervals", type=numbers, default=[1, 2, 3, 4, 5])
+    parser.add_argument("--intervals", type=numbers, default=[2, 3, 4, 5])
     parser.add_argument("--branches", type=numbers, default=[0, 1, 2])
+    parser.add_argument("--orders", type=numbers, default=[0, 1])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench")
     options = parser.parse_args()
     options.program = options.program.resolve()
     settings = [None]
-    settings += [(interval, branch) for interval in options.intervals for branch in options.branches]
+    settings += [
+        (interval, branch, order)
+        for interval in options.intervals
+        for branch in options.branches
+        for order in options.orders
+    ]
     result = summary(measure(options, settings), options.steps)
     result.update(
         model=options.model,
@@ -207,7 +217,7 @@ def main():
     ]
     for row in sorted(reached, key=lambda row: -row["psnr_mean"]):
         print(
-            f"interval {row['interval']}, branch {row['branch']}: {row['speedup']:.2f} times as fast at {row['psnr_mean']:.1f} dB (least {row['psnr_least']:.1f})"
+            f"interval {row['interval']}, branch {row['branch']}, order {row['order']}: {row['speedup']:.2f} times as fast at {row['psnr_mean']:.1f} dB (least {row['psnr_least']:.1f})"
         )
     if not reached:
         print(f"no setting is {AIM_SPEED} times as fast at {AIM_PSNR} dB")

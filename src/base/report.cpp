@@ -136,6 +136,7 @@ Json RunReport::to_json() const {
     json["step_cache"] = {{"kind", step_cache->kind},
                           {"interval", step_cache->interval},
                           {"branch", step_cache->branch},
+                          {"order", step_cache->order},
                           {"full_steps", step_cache->full_steps},
                           {"cached_steps", step_cache->cached_steps}};
   }

@@ -37,6 +37,7 @@ struct StepCacheReport {
   std::string kind;
   int64_t interval = 0;
   int64_t branch = 0;
+  int64_t order = 0;
   uint64_t full_steps = 0;
   uint64_t cached_steps = 0;
 };

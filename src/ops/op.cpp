@@ -14,4 +14,14 @@ Tensor meta_bytes(size_t bytes) {
                    at::TensorOptions().dtype(at::kByte).device(at::kMeta));
 }
 
+Tensor dry_reference(const std::function<Tensor()>& reference, const Shape& shape) {
+  try {
+    Tensor y = reference();
+    bool fits = y.is_meta() && y.sizes() == at::IntArrayRef(shape);
+    return fits ? y : Tensor();
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 }  // namespace omnirt::ops

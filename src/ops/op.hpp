@@ -38,6 +38,10 @@ struct Kernel {
 // So many bytes without storage.
 Tensor meta_bytes(size_t bytes);
 
+// What `reference` makes of tensors without storage; undefined where it cannot do without, or where
+// that has another shape.
+Tensor dry_reference(const std::function<Tensor()>& reference, const Shape& shape);
+
 // An op is its argument struct with three statics: `name`, `shape` (the shape rule) and `reference`
 // (the maths, in ATen). Kernels are tried in order; the reference serves whatever none of them
 // takes.
@@ -73,15 +77,19 @@ class Op {
 
  private:
   static Tensor meta(const Shape& shape, const Tensor& like);
+  const Kernel<Args>* kernel_for(const Args& args) const {
+    for (const Kernel<Args>& kernel : kernels_)
+      if (kernel.accepts(args)) return &kernel;
+    return nullptr;
+  }
   // What a dry forward gets: memory of its own, or that which the arguments let it take; made while
-  // the kernel's temporary lives.
+  // the kernel's temporary lives. A reference takes what its own steps do, without storage.
   Tensor planned(const Shape& shape, const Args& args) const {
     Tensor temporary;
-    for (const Kernel<Args>& kernel : kernels_) {
-      if (!kernel.accepts(args)) continue;
-      if (kernel.temporary) temporary = meta_bytes(kernel.temporary(args));
-      break;
-    }
+    const Kernel<Args>* kernel = kernel_for(args);
+    if (kernel && kernel->temporary) temporary = meta_bytes(kernel->temporary(args));
+    if (!kernel) temporary = dry_reference([&] { return Args::reference(args); }, shape);
+    if (!kernel && temporary.defined()) return temporary;
     if constexpr (requires { args.into; }) {
       if (args.into) return *args.into;
     }

@@ -4,7 +4,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/full.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
@@ -31,10 +31,10 @@ Tensor waves(int64_t count, int64_t dim, const AddPositions& args) {
   return at::cat({angle.sin(), angle.cos()}, 1).to(at::kFloat);
 }
 
-// Which bucket the distance key - query falls into, {length, length}.
-Tensor bucket_of(int64_t length, int64_t buckets, int64_t max_distance, const at::Device& device) {
-  Tensor at_positions = at::arange(length, at::TensorOptions().dtype(at::kLong).device(device));
-  Tensor distance = at_positions.unsqueeze(0) - at_positions.unsqueeze(1);
+// Which bucket each distance key - query falls into, from 1 - length to length - 1.
+Tensor buckets_of(int64_t length, int64_t buckets, int64_t max_distance, const at::Device& device) {
+  auto options = at::TensorOptions().dtype(at::kLong).device(device);
+  Tensor distance = at::arange(1 - length, length, options);
   int64_t half = buckets / 2, exact = half / 2;
   Tensor behind = distance.gt(0).to(at::kLong) * half;
   distance = distance.abs();
@@ -65,14 +65,21 @@ Shape RelativePositionBias::shape(const RelativePositionBias& args) {
 }
 
 Tensor RelativePositionBias::reference(const RelativePositionBias& args) {
-  Tensor buckets = bucket_of(args.length, args.x.size(0), args.max_distance, args.x.device());
-  Tensor bias = at::embedding(args.x, buckets).to(args.dtype).permute({2, 0, 1}).unsqueeze(0);
-  if (!args.mask) return bias.contiguous();
+  Tensor buckets = buckets_of(args.length, args.x.size(0), args.max_distance, args.x.device());
+  // {heads, 2 length - 1}: a query's biases are a stretch of it. Tensors of length^2 are large, so
+  // there is none but the result.
+  Tensor by_distance = at::embedding(args.x, buckets).to(args.dtype).t();
+  Tensor bias = at::empty(shape(args), by_distance.options());
+  for (int64_t query = 0; query < args.length; ++query) {
+    Tensor stretch = by_distance.narrow(1, args.length - 1 - query, args.length);
+    bias.select(2, query).copy_(stretch.unsqueeze(0));
+  }
+  if (!args.mask) return bias;
   // The lowest number, as the reference has it: it stays finite for a row that keeps nothing.
   double lowest = args.dtype == at::kHalf ? -65504.0 : -std::numeric_limits<float>::max();
   if (args.dtype == at::kBFloat16) lowest = -3.3895313892515355e38;
-  Tensor kept = args.mask->to(at::kBool).unsqueeze(1).unsqueeze(1);
-  return at::where(kept, bias, at::full({}, lowest, bias.options()));
+  Tensor dropped = args.mask->to(at::kBool).logical_not().unsqueeze(1).unsqueeze(1);
+  return bias.masked_fill_(dropped, lowest);
 }
 
 }  // namespace omnirt::ops

@@ -177,6 +177,13 @@ inline constexpr Key<int64_t> cache_branch{
     {0, 1000},
     "cache-branch",
     "with a cache, the skip connection above which every step computes the UNet; 0: the topmost"};
+inline constexpr Key<int64_t> cache_order{
+    "cache_order",
+    int64_t{0},
+    {0, 1},
+    "cache-order",
+    "with a cache, how features go on between full steps: 0, as they were; 1, along the line "
+    "through the last two full steps (TaylorSeer)"};
 inline constexpr Key<int64_t> window_size{"window_size",
                                           std::monostate{},
                                           {64, 8192},

@@ -71,8 +71,11 @@ void LevelRuns::end_loop(RunReport& report) {
     const SharedStep& step = cache.step();
     bytes += state.bytes();
     if (step.shares()) {
-      report.step_cache = {"deep", static_cast<int64_t>(step.interval),
-                           static_cast<int64_t>(step.branch), cache.full_steps(),
+      report.step_cache = {"deep",
+                           static_cast<int64_t>(step.interval),
+                           static_cast<int64_t>(step.branch),
+                           static_cast<int64_t>(step.order),
+                           cache.full_steps(),
                            cache.cached_steps()};
     }
     state = {};

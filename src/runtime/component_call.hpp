@@ -28,7 +28,8 @@ class CallRunner {
   // The result on the device. Throws LevelFailed (or anything else) where the level cannot do it.
   virtual Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) = 0;
   // The most bytes of tensors that a call takes, by its dry forward; 0 where none was made.
-  virtual size_t planned_peak(const ComponentCall&) { return 0; }
+  // `constants_kept`: an earlier call of the run has made what is made once a run.
+  virtual size_t planned_peak(const ComponentCall&, bool /*constants_kept*/) { return 0; }
   // The component's weights are given back: drops what holds on to them.
   virtual void forget() {}
 };

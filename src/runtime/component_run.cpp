@@ -86,7 +86,7 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
 // Results are moved back here, so that what a device does late fails within the call.
 Tensor ComponentRun::at_level(const ComponentCall& call, Context& cx) {
   const Backend& backend = wrapped_->backend();
-  if (size_t planned = plan_->runner ? plan_->runner->planned_peak(call) : 0)
+  if (size_t planned = plan_->runner ? plan_->runner->planned_peak(call, !state_.empty()) : 0)
     predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
   NamedTensors inputs;
   for (const auto& [name, x] : call.inputs) inputs[name] = backend.to_device(x, x.scalar_type());

@@ -9,6 +9,7 @@
 #include "ops/op_table.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/run_state.hpp"
+#include "tensor/memory.hpp"
 
 namespace omnirt {
 
@@ -37,6 +38,7 @@ class Context final : public ops::Caller {
     const CancelToken* cancel = nullptr;
     RunState* state = nullptr;
     bool dry = false;                        // shapes only; weights are not touched
+    bool constants_kept = false;             // dry: what is made once a run is there already
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
     std::vector<KernelFailure>* failures = nullptr;
     bool require_kernels = false;  // a kernel's failure is the level's: LevelFailed
@@ -88,9 +90,19 @@ class Context final : public ops::Caller {
   // names it within the network.
   template <class Make>
   Tensor once(const std::string& site, const Tensor& x, Make&& make) {
-    if (!keeps() || !keep_constants_ || !is_constant(x)) return make();
+    if (!keep_constants_ || rows_.empty() || !is_constant(x)) return make();
+    if (options_.dry) return constants_.emplace_back(dry_constant(make));
+    if (!keeps()) return make();
     const Tensor* kept = options_.state->find(site, rows_key_);
     return constants_.emplace_back(kept ? *kept : keep_constant(site, make()));
+  }
+
+  // In a dry run, what is there already takes no more memory; what is not stays until the end.
+  template <class Make>
+  Tensor dry_constant(Make&& make) {
+    if (!options_.constants_kept) return make();
+    MemoryPlan::Pause pause;
+    return make();
   }
 
   // Wraps one repeated block of a network. Cancellation is looked at here; skipping, residency

@@ -1,6 +1,7 @@
 #include "runtime/step_cache.hpp"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/lerp.h>
 
 namespace omnirt {
 
@@ -12,34 +13,49 @@ void StepCache::enter(const SharedStep& step) {
   missed_ = false;
   ++steps_;
   if (!full_) ++cached_steps_;
-  if (full_) forget();
+  if (!full_) return;
+  before_ = step.order > 0 ? std::move(rows_) : Rows();
+  rows_.clear();
+}
+
+StepCache::Batch StepCache::batch_of(const Rows& rows, const std::string& site,
+                                     const RowNames& names) {
+  std::vector<const Row*> found;
+  bool same_batch = true;
+  for (const std::string& name : names) {
+    auto it = rows.find({site, name});
+    if (it == rows.end()) return {};
+    auto place = static_cast<int64_t>(found.size());
+    found.push_back(&it->second);
+    if (found.back()->index != found.front()->index) return {};
+    same_batch &= found.back()->batch.is_same(found.front()->batch) && it->second.place == place;
+  }
+  const Row& first = *found.front();
+  if (same_batch && first.batch.size(0) == static_cast<int64_t>(names.size()))
+    return {first.batch, first.index};
+  std::vector<Tensor> parts;
+  for (const Row* row : found) parts.push_back(row->batch.narrow(0, row->place, 1));
+  return {at::cat(parts), first.index};
 }
 
 Tensor StepCache::find(const std::string& site, const RowNames& rows) {
   if (full_ || rows.empty()) return {};
-  std::vector<const Row*> found;
-  bool same_batch = true;
-  for (const std::string& name : rows) {
-    auto it = rows_.find({site, name});
-    if (it == rows_.end()) {
-      if (!missed_) --cached_steps_;
-      missed_ = true;
-      return {};
-    }
-    auto place = static_cast<int64_t>(found.size());
-    found.push_back(&it->second);
-    same_batch &= found.back()->batch.is_same(found.front()->batch) && it->second.place == place;
+  Batch last = batch_of(rows_, site, rows);
+  if (!last.tensor.defined()) {
+    if (!missed_) --cached_steps_;
+    missed_ = true;
+    return {};
   }
-  const Tensor& first = found.front()->batch;
-  if (same_batch && first.size(0) == static_cast<int64_t>(rows.size())) return first;
-  std::vector<Tensor> parts;
-  for (const Row* row : found) parts.push_back(row->batch.narrow(0, row->place, 1));
-  return at::cat(parts);
+  Batch before = step_.order > 0 ? batch_of(before_, site, rows) : Batch();
+  if (!before.tensor.defined() || before.index >= last.index) return last.tensor;
+  double ahead = static_cast<double>(step_.index - before.index) /
+                 static_cast<double>(last.index - before.index);
+  return at::lerp(before.tensor, last.tensor, ahead);
 }
 
 void StepCache::keep(const std::string& site, const RowNames& rows, const Tensor& batch) {
   for (size_t i = 0; i < rows.size(); ++i) {
-    rows_[{site, rows[i]}] = {batch, static_cast<int64_t>(i)};
+    rows_[{site, rows[i]}] = {batch, static_cast<int64_t>(i), step_.index};
   }
 }
 

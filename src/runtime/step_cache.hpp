@@ -15,6 +15,8 @@ struct SharedStep {
   size_t index = 0;     // of the step
   size_t interval = 1;  // a full step every so many; 1: all steps are full, and nothing is kept
   size_t branch = 0;    // the skip connection above which the network is computed at every step
+  size_t order = 0;     // 0: features stay as the last full step had them; 1: they go on along the
+                        // line through the last two (TaylorSeer, Liu et al. 2025, arXiv 2503.06923)
   bool shares() const { return interval > 1; }
   bool full() const { return !shares() || index % interval == 0; }
   // Tells calls of different work apart (ComponentCall).
@@ -26,21 +28,27 @@ struct SharedStep {
 // shallow part, for each row. The steps between compute the shallow part alone.
 class StepCache {
  public:
-  // Called for each batch of a step. A full step forgets what the one before it kept.
+  // Called for each batch of a step. A full step forgets what the one before it kept, but for what
+  // an order of 1 needs.
   void enter(const SharedStep& step);
   const SharedStep& step() const { return step_; }
 
-  // What the last full step kept at `site` for these rows, {rows, ...}, whatever batches they were
-  // in then. Undefined in a full step, and where a row has nothing: then the batch is to be
-  // computed and kept, and the step counts as full.
+  // What the full steps kept at `site` give for these rows, {rows, ...}, whatever batches they were
+  // in then: the last one's features, or these and their change since the one before. Undefined in
+  // a full step, and where a row has nothing: then the batch is to be computed and kept, and the
+  // step counts as full.
   Tensor find(const std::string& site, const RowNames& rows);
   void keep(const std::string& site, const RowNames& rows, const Tensor& batch);
 
   // Storages of what is kept; one may be there several times.
   void visit(const auto& visitor) const {
     for (const auto& [key, row] : rows_) visitor(row.batch);
+    for (const auto& [key, row] : before_) visitor(row.batch);
   }
-  void forget() { rows_.clear(); }
+  void forget() {
+    rows_.clear();
+    before_.clear();
+  }
   bool empty() const { return rows_.empty(); }
   size_t full_steps() const { return steps_ - cached_steps_; }
   size_t cached_steps() const { return cached_steps_; }
@@ -49,11 +57,21 @@ class StepCache {
   struct Row {
     Tensor batch;  // of the step that kept it
     int64_t place = 0;
+    size_t index = 0;  // of that step
   };
+  using Rows = std::map<std::pair<std::string, std::string>, Row>;  // {site, row}
+  // A batch put together from what was kept of some step: its tensor (undefined where a row is
+  // missing), and the step's index.
+  struct Batch {
+    Tensor tensor;
+    size_t index = 0;
+  };
+  static Batch batch_of(const Rows& rows, const std::string& site, const RowNames& names);
+
   SharedStep step_;
-  std::map<std::pair<std::string, std::string>, Row> rows_;  // {site, row}
-  bool full_ = true;                                         // the step at hand
-  bool missed_ = false;                                      // a batch of it had to be computed
+  Rows rows_, before_;   // of the last full step, and before it
+  bool full_ = true;     // the step at hand
+  bool missed_ = false;  // a batch of it had to be computed
   size_t steps_ = 0;
   size_t cached_steps_ = 0;
 };

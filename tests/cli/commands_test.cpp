@@ -45,6 +45,7 @@ TEST(Generate, SharesFeaturesBetweenStepsWhenAsked) {
   EXPECT_EQ(report["step_cache"], Json({{"kind", "deep"},
                                         {"interval", 3},
                                         {"branch", 1},
+                                        {"order", 0},
                                         {"full_steps", 2},
                                         {"cached_steps", 2}}));
   EXPECT_EQ(report["denoise_steps_ms"].size(), 4u);

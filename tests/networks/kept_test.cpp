@@ -119,6 +119,37 @@ TEST(SharedDeepFeatures, LeaveOnlyTheShallowPartToCompute) {
   }
 }
 
+TEST(SharedDeepFeatures, GoOnAlongTheLineThroughTheLastTwoFullSteps) {
+  StepCache cache;
+  auto at_step = [&](size_t index) { cache.enter({index, 2, 0, 1}); };
+  Tensor first = at::rand({2, 3}), second = at::rand({2, 3});
+  const RowNames names{"cond/0", "uncond/0"};
+  at_step(0);
+  EXPECT_FALSE(cache.find("deep", names).defined());
+  cache.keep("deep", names, first);
+  at_step(1);
+  EXPECT_TRUE(cache.find("deep", names).is_same(first)) << "one step tells no direction";
+  at_step(2);
+  EXPECT_FALSE(cache.find("deep", names).defined());
+  cache.keep("deep", names, second);
+  at_step(3);
+  EXPECT_TRUE(at::allclose(cache.find("deep", names), second + (second - first) * 0.5));
+  EXPECT_TRUE(at::allclose(cache.find("deep", {"uncond/0"}),
+                           (second + (second - first) * 0.5).narrow(0, 1, 1)))
+      << "a row by itself";
+  EXPECT_EQ(cache.full_steps(), 2u);
+  EXPECT_EQ(cache.cached_steps(), 2u);
+}
+
+TEST(SharedDeepFeatures, OfOrderOneAreTheSameBitsWhereNothingChanges) {
+  Loop loop;
+  Tensor expected = loop.plain();
+  for (size_t index = 0; index < 4; ++index) {
+    Tensor y = loop.step({index, 2, 0, 1});
+    EXPECT_TRUE(at::allclose(y, expected, 1e-6, 1e-6)) << index;
+  }
+}
+
 TEST(SharedDeepFeatures, AreTheFullStepsNotTheCachedOnes) {
   Loop loop;
   loop.step({0, 3, 0});

@@ -118,7 +118,8 @@ Proposal checked(const Json& config, size_t branches) {
   Proposal proposal;
   for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache),
                              static_cast<const KeyInfo*>(&keys::cache_interval),
-                             static_cast<const KeyInfo*>(&keys::cache_branch)}) {
+                             static_cast<const KeyInfo*>(&keys::cache_branch),
+                             static_cast<const KeyInfo*>(&keys::cache_order)}) {
     proposal.config.set(key->name, key->fallback_json(), Origin::fallback);
   }
   for (const auto& [name, value] : config.items()) proposal.config.set(name, value, Origin::user);

@@ -43,23 +43,23 @@ Tensor without_storage(const Tensor& x) {
 
 }  // namespace
 
-size_t PlannedCalls::dry_forward(const ComponentCall& call) const {
+size_t PlannedCalls::dry_forward(const ComponentCall& call, bool constants_kept) const {
   NamedTensors inputs;
   for (const auto& [name, x] : call.inputs) inputs[name] = without_storage(x);
   MemoryPlan plan;
   auto nothing =
       std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form_);
-  Context cx(*ops_, nothing, {.dry = true});
+  Context cx(*ops_, nothing, {.dry = true, .constants_kept = constants_kept});
   call.body(cx, inputs);
   return plan.blocks().peak();
 }
 
-size_t PlannedCalls::planned_peak(const ComponentCall& call) {
-  CallKey key = call_key(call.variant, call.inputs);
+size_t PlannedCalls::planned_peak(const ComponentCall& call, bool constants_kept) {
+  CallKey key = call_key(call.variant + (constants_kept ? ", again" : ""), call.inputs);
   std::scoped_lock lock(mutex_);
   auto known = peaks_.find(key);
   if (known != peaks_.end()) return known->second;
-  size_t peak = dry_forward(call);
+  size_t peak = dry_forward(call, constants_kept);
   check_room(peak);
   return peaks_.emplace(std::move(key), peak).first->second;
 }

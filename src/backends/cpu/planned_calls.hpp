@@ -16,10 +16,10 @@ class PlannedCalls final : public CallRunner {
 
   Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override;
   // Throws OutOfMemory where calls of a new shape need more than is available.
-  size_t planned_peak(const ComponentCall& call) override;
+  size_t planned_peak(const ComponentCall& call, bool constants_kept) override;
 
  private:
-  size_t dry_forward(const ComponentCall& call) const;
+  size_t dry_forward(const ComponentCall& call, bool constants_kept) const;
 
   std::shared_ptr<const ops::OpTable> ops_;
   ComputeForm form_;

@@ -32,13 +32,15 @@ SharedStep DenoiseLoop::step(Frame& frame) const {
   if (frame[cache] == "none") return plan;
   plan.interval = static_cast<size_t>(frame[cache_interval]);
   plan.branch = static_cast<size_t>(frame[cache_branch]);
+  plan.order = static_cast<size_t>(frame[cache_order]);
   return plan;
 }
 
 void DenoiseLoop::check(Proposal& proposal) const {
   if (proposal.config.get(keys::cache) != "none") return;
   for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache_interval),
-                             static_cast<const KeyInfo*>(&keys::cache_branch)}) {
+                             static_cast<const KeyInfo*>(&keys::cache_branch),
+                             static_cast<const KeyInfo*>(&keys::cache_order)}) {
     const ConfigValue* given = proposal.config.find(key->name);
     if (!given || given->origin != Origin::user) continue;
     proposal.warn({fmt::format("config.{}", key->name), shown(given->value),

@@ -59,6 +59,7 @@ class DenoiseLoop final : public LoopBlock {
   Config<std::string> cache{this, keys::cache};
   Config<int64_t> cache_interval{this, keys::cache_interval};
   Config<int64_t> cache_branch{this, keys::cache_branch};
+  Config<int64_t> cache_order{this, keys::cache_order};
   Input<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
   Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
   OptionalInput<Tensor> extra_channels{
