@@ -1,7 +1,6 @@
 """The networks that read pictures, tiny and random, as control.py's runs take them."""
 
 import json
-import os
 import shutil
 
 import common
@@ -54,7 +53,7 @@ def write_pooled_controlnet(folder):
     config = json.loads((folder / "controlnet_a" / "config.json").read_text())
     common.write_json(pooled / "config.json", {**config, "global_pool_conditions": True})
     weights = "diffusion_pytorch_model.safetensors"
-    os.symlink(f"../controlnet_a/{weights}", pooled / weights)
+    shutil.copyfile(pooled.parent / "controlnet_a" / weights, pooled / weights)
 
 
 def write_t2i_adapters(folder):
