@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 
 #include "backends/cpu/simd/targets.h"
 #include "backends/cpu/simd/thread_team.hpp"
@@ -145,7 +146,7 @@ class AttentionChunk {
     // The exponential is taken to base 2: log2(e) goes into the scale.
     const QueryRows<const float> rows{q_ + query_of(block) * args_.q.token_stride,
                                       args_.q.token_stride, rows_of(block)};
-    pack_queries(rows, dims_, static_cast<float>(args_.scale * log2_e),
+    pack_queries(rows, dims_, static_cast<float>(args_.scale * std::numbers::log2e),
                  queries_ + block * dims_ * block_queries);
     // Not -inf: the difference of two of them would be NaN where a whole block of scores is -inf.
     const FloatVec lowest = hn::Set(FloatTag(), std::numeric_limits<float>::lowest());

@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <numbers>
 #include <utility>
 
 #include "backends/cpu/simd/micro_kernel-inl.h"
@@ -24,7 +25,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t block_queries = panel_columns;
 constexpr size_t attention_rows = micro_max_rows(2);
-constexpr double log2_e = 1.4426950408889634;
 
 struct FloatPair {
   FloatVec a, b;
@@ -200,7 +200,7 @@ HWY_INLINE FloatPair bias_of_key(const BiasRows& bias, const float* at) {
 
 // Adds a bias to scores to base 2; `highest` is raised to the maximum over these keys.
 HWY_INLINE void bias_block(const BiasRows& bias, size_t keys, float* scores, float* highest) {
-  const FloatVec to_base_2 = hn::Set(FloatTag(), static_cast<float>(log2_e));
+  const FloatVec to_base_2 = hn::Set(FloatTag(), static_cast<float>(std::numbers::log2e));
   FloatPair top = load_pair(highest);
   for (size_t key = 0; key < keys; ++key) {
     const FloatPair more =

@@ -1,28 +1,22 @@
 #include "backends/cpu/simd/conv_direct.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "backends/cpu/simd/gemm_product.hpp"
+#include "backends/cpu/simd/integers.hpp"
 #include "base/ensure.hpp"
 
 namespace omnirt::cpu {
 namespace {
 
-constexpr int64_t outside = -1;
-
-// The place of each padded, upsampled row (or column) in x, or `outside`. The index arithmetic is
-// that of ATen's nearest mode: in single precision, rounded down.
+// The place of each padded, upsampled row (or column) in x; -1 in the padding.
 std::vector<int64_t> source_places(int64_t size, int64_t up_size, int64_t before, int64_t after) {
   const int64_t middle = up_size > 0 ? up_size : size;
-  const float scale = static_cast<float>(size) / static_cast<float>(middle);
-  std::vector<int64_t> places(static_cast<size_t>(before + middle + after), outside);
-  for (int64_t i = 0; i < middle; ++i) {
-    const auto scaled = static_cast<int64_t>(std::floor(static_cast<float>(i) * scale));
-    places[static_cast<size_t>(before + i)] = middle == size ? i : std::min(scaled, size - 1);
-  }
+  std::vector<int64_t> places(static_cast<size_t>(before + middle + after));
+  for (size_t i = 0; i < places.size(); ++i)
+    places[i] = source_index(static_cast<int64_t>(i) - before, size, up_size);
   return places;
 }
 
@@ -65,7 +59,7 @@ class Patches {
       const int64_t line = (sample * shape_.in_height + y) * shape_.in_width;
       for (int64_t w = left; w < left + shape_.kernel_width; ++w, out += count) {
         const int64_t x = columns_[static_cast<size_t>(w)];
-        if (y == outside || x == outside) {
+        if (y < 0 || x < 0) {
           std::memset(out, 0, bytes);
         } else {
           std::memcpy(out, args_.x + (line + x) * args_.x_pixel + first, bytes);

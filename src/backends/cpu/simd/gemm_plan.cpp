@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/simd/gemm_product.hpp"
+#include "backends/cpu/simd/integers.hpp"
 
 namespace omnirt::cpu {
 namespace {
@@ -10,10 +11,6 @@ namespace {
 size_t cache_size(int name, size_t otherwise) {
   const long bytes = sysconf(name);
   return bytes > 0 ? static_cast<size_t>(bytes) : otherwise;
-}
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 
 }  // namespace

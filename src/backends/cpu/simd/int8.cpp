@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/simd/int8_view.hpp"
+#include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "base/ensure.hpp"
 
@@ -19,9 +20,6 @@ constexpr int64_t most_rows = 256, fewer_rows = 128;
 constexpr int64_t most_shared = int64_t{16} << 20;
 constexpr int64_t most_panels = 16;
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 size_t floats_of(size_t bytes) {
   return (bytes + sizeof(float) - 1) / sizeof(float);
 }

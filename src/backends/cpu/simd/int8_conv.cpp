@@ -4,21 +4,12 @@
 
 #include "backends/cpu/simd/int8.hpp"
 #include "backends/cpu/simd/int8_view.hpp"
+#include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "base/ensure.hpp"
 
 namespace omnirt::cpu {
 namespace {
-
-// The row (column) of x under `position` of up(x); -1 in the padding. As ATen's nearest
-// (aten/src/ATen/native/UpSample.h), whose scale is a float.
-int64_t source_index(int64_t position, int64_t size, int64_t up_size) {
-  const int64_t limit = up_size > 0 ? up_size : size;
-  if (position < 0 || position >= limit) return -1;
-  if (up_size <= 0 || up_size == size) return position;
-  const float scale = static_cast<float>(size) / static_cast<float>(up_size);
-  return std::min(static_cast<int64_t>(static_cast<float>(position) * scale), size - 1);
-}
 
 struct ConvTask {
   const Int8Kernels& kernels;

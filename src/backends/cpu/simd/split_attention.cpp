@@ -1,7 +1,9 @@
 #include "backends/cpu/simd/split_attention.hpp"
 
 #include <algorithm>
+#include <numbers>
 
+#include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/split_attention_kernels.hpp"
 #include "backends/cpu/simd/split_kernels.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
@@ -13,10 +15,6 @@ namespace {
 size_t size(int64_t count) {
   return static_cast<size_t>(count);
 }
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 constexpr int64_t block_keys = 512;  // whose scores are held at a time
 constexpr size_t score_stride = block_keys + 16;
 constexpr size_t weight_plane = size_t{split_rows} * split_step;
@@ -116,8 +114,7 @@ class SplitAttention {
     float* after = w.scores + size(split_rows) * score_stride;
     w.weights = reinterpret_cast<uint16_t*>(after);
     w.state = after + weights;
-    constexpr double log2_e = 1.4426950408889634;
-    std::fill_n(w.scale, dims, static_cast<float>(args_.scale * log2_e));
+    std::fill_n(w.scale, dims, static_cast<float>(args_.scale * std::numbers::log2e));
     std::fill_n(w.shift, dims, 0.0f);
     return w;
   }

@@ -1,15 +1,9 @@
 #include "backends/cpu/simd/gemm_product.hpp"
+#include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/split_run.hpp"
 
 namespace omnirt::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-int64_t round_up(int64_t a, int64_t b) {
-  return ceil_div(a, b) * b;
-}
 
 // The left side of a band stays in the outer cache.
 constexpr int64_t band_bytes = int64_t{4} << 20, least_band_rows = 2048;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/simd/amx.hpp"
+#include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/split_run.hpp"
 #include "base/ensure.hpp"
 
@@ -68,13 +69,11 @@ class Rows final : public SplitSource {
   const GemmArgs& args_;
 };
 
-// The place in x of each upsampled row (or column), as ATen's nearest mode has it: in single
-// precision, rounded down.
+// The place in x of each upsampled row (or column).
 std::vector<int64_t> places(int64_t size, int64_t up_size) {
   std::vector<int64_t> result(static_cast<size_t>(up_size > 0 ? up_size : size));
-  const float scale = static_cast<float>(size) / static_cast<float>(result.size());
   for (size_t i = 0; i < result.size(); ++i)
-    result[i] = std::min(static_cast<int64_t>(static_cast<float>(i) * scale), size - 1);
+    result[i] = source_index(static_cast<int64_t>(i), size, up_size);
   return result;
 }
 

@@ -4,15 +4,10 @@
 
 #include <algorithm>
 
+#include "backends/cpu/simd/integers.hpp"
+
 namespace omnirt::cpu {
 namespace {
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-constexpr int64_t round_up(int64_t a, int64_t b) {
-  return ceil_div(a, b) * b;
-}
 
 int64_t tile_of(ConvChoice form) {
   return form == ConvChoice::winograd2 ? 2 : 4;

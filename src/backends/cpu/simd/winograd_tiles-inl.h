@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/math-inl.h"
 #include "backends/cpu/simd/winograd_forms-inl.h"
 #include "backends/cpu/simd/winograd_input-inl.h"
@@ -20,16 +21,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
-
-// The row (column) of x under row `position` of up(x); -1 in the padding. As ATen's nearest
-// (aten/src/ATen/native/UpSample.h), whose scale is a float.
-HWY_INLINE int64_t source_index(int64_t position, int64_t size, int64_t up_size) {
-  const int64_t limit = up_size > 0 ? up_size : size;
-  if (position < 0 || position >= limit) return -1;
-  if (up_size <= 0 || up_size == size) return position;
-  const float scale = static_cast<float>(size) / static_cast<float>(up_size);
-  return std::min(static_cast<int64_t>(static_cast<float>(position) * scale), size - 1);
-}
 
 // The offsets in x of a tile's input patch; -1 where padding is.
 template <int points>
