@@ -1,29 +1,21 @@
-#include "io/fuzz/mutate.hpp"
-
-#include <fmt/format.h>
+#include "fuzz/mutate.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdint>
-#include <cstring>
 
 namespace omnirt::fuzz {
-namespace {
 
 size_t below(size_t limit, Random& random) {
   return limit == 0 ? 0 : random() % limit;
 }
 
+namespace {
+
 template <size_t N>
 std::string one_of(const std::array<const char*, N>& choices, Random& random) {
   return choices[below(N, random)];
-}
-
-std::string with_length(const std::string& header, const std::string& data, uint64_t length) {
-  std::string bytes(8, '\0');
-  std::memcpy(bytes.data(), &length, 8);
-  return bytes + header + data;
 }
 
 constexpr std::array numbers{"0",
@@ -140,46 +132,7 @@ void nest(std::string& text, Random& random) {
   text.insert(below(text.size() + 1, random), std::string(depth, random() % 2 ? '[' : '{'));
 }
 
-// A legal file; `moved`: one in which some tensors begin a little before or after the place where
-// the last one ends, and which holds as many bytes as the tensors together.
-std::string seed_file(Random& random, bool moved) {
-  struct Type {
-    const char* name;
-    size_t bits;
-  };
-  constexpr std::array<Type, 6> types{
-      {{"F32", 32}, {"F16", 16}, {"U8", 8}, {"F8_E4M3", 8}, {"I64", 64}, {"F4", 4}}};
-  std::string header = random() % 2 ? R"({"__metadata__":{"format":"pt","\u00fc":"\n"})" : "{";
-  size_t offset = 0, total = 0;
-  for (size_t i = 0, count = below(6, random); i < count; ++i) {
-    const Type& type = types[below(types.size(), random)];
-    size_t rows = below(5, random), bytes = rows * 2 * type.bits / 8;
-    if (moved && random() % 4 == 0)
-      offset = offset + below(9, random) - std::min<size_t>(offset, 4);
-    header += fmt::format(R"({}"t{}":{{"dtype":"{}","shape":[{},2],"data_offsets":[{},{}]}})",
-                          header.size() > 1 ? "," : "", i, type.name, rows, offset, offset + bytes);
-    offset += bytes;
-    total += bytes;
-  }
-  header += '}';
-  header.append(below(9, random), ' ');
-  return with_length(header, std::string(total, 'd'), header.size());
-}
-
 }  // namespace
-
-std::vector<std::string> safetensors_seeds(Random& random) {
-  std::vector<std::string> seeds;
-  for (int i = 0; i < 64; ++i) seeds.push_back(seed_file(random, false));
-  return seeds;
-}
-
-std::vector<std::string> index_seeds() {
-  return {
-      R"({"metadata":{"total_size":12,"x":[1,null,true,{"y":-1.5e3}]},"weight_map":{"a.w":"s-00001-of-00002.safetensors",)"
-      R"("b.w":"s-00002-of-00002.safetensors","\u00fc":"s-00001-of-00002.safetensors"}})",
-      R"({"weight_map":{"a":"s.safetensors"}})"};
-}
 
 std::string mutate_text(std::string text, Random& random) {
   constexpr std::array<void (*)(std::string&, Random&), 9> changes{
@@ -189,31 +142,6 @@ std::string mutate_text(std::string text, Random& random) {
     changes[below(changes.size(), random)](text, random);
   }
   return text;
-}
-
-std::string mutate_safetensors(std::string file, Random& random) {
-  uint64_t length = 0;
-  std::memcpy(&length, file.data(), 8);
-  std::string header = file.substr(8, length), data = file.substr(8 + length);
-  switch (random() % 9) {
-    case 0:  // anywhere in the file
-      return mutate_text(std::move(file), random);
-    case 1:  // another length
-      return with_length(
-          header, data,
-          random() % 2 ? random() >> below(64, random) : length + below(9, random) - 4);
-    case 2:  // more data, or less
-      data.resize(below(data.size() + 9, random), 'm');
-      return with_length(header, data, length);
-    case 3:  // another file
-      return seed_file(random, true);
-    case 4:  // the same content, spelled in another way: still legal
-      header.append(below(40, random), ' ');
-      return with_length(header, data, header.size());
-    default:
-      header = mutate_text(std::move(header), random);
-      return with_length(header, data, header.size());
-  }
 }
 
 }  // namespace omnirt::fuzz
