@@ -3,11 +3,9 @@
 namespace omnirt::nn {
 namespace {
 
-// h as its rows weigh the term.
-Tensor weighed(Context& cx, const SideTerm& term, const Tensor& h) {
-  Tensor y = term.scale == 1 ? h : cx.ops().affine(cx, {h, term.scale, 0});
-  const Tensor* rows = cx.row_scale(term.adapter);
-  return rows ? cx.ops().scale_rows(cx, {y, rows->to(y.scalar_type())}) : y;
+// h times the term's scale.
+Tensor scaled(Context& cx, const SideTerm& term, const Tensor& h) {
+  return term.scale == 1 ? h : cx.ops().affine(cx, {h, term.scale, 0});
 }
 
 Tensor matrix(const Tensor& weight) {
@@ -21,7 +19,7 @@ Tensor beside_linear(Context& cx, const Param& weight, const Tensor& x, const Te
   if (!terms) return {};
   Tensor sum;
   for (const SideTerm& term : *terms) {
-    Tensor h = weighed(cx, term, cx.ops().linear(cx, {x, matrix(term.down)}));
+    Tensor h = scaled(cx, term, cx.ops().linear(cx, {x, matrix(term.down)}));
     const Tensor* before = sum.defined() ? &sum : residual;
     sum = cx.ops().linear(cx, {h, matrix(term.up), nullptr, ops::Activation::none, before});
   }
@@ -33,13 +31,13 @@ Tensor beside_conv2d(Context& cx, const Param& weight, const ops::Conv2d& args) 
   if (!terms) return {};
   Tensor sum;
   for (const SideTerm& term : *terms) {
-    Tensor h = weighed(cx, term,
-                       cx.ops().conv2d(cx, {.x = args.x,
-                                            .weight = term.down,
-                                            .stride = args.stride,
-                                            .padding = args.padding,
-                                            .upsample_to = args.upsample_to,
-                                            .norm = args.norm}));
+    Tensor h = scaled(cx, term,
+                      cx.ops().conv2d(cx, {.x = args.x,
+                                           .weight = term.down,
+                                           .stride = args.stride,
+                                           .padding = args.padding,
+                                           .upsample_to = args.upsample_to,
+                                           .norm = args.norm}));
     const Tensor* before = sum.defined() ? &sum : args.residual;
     sum = cx.ops().conv2d(cx, {.x = h, .weight = term.up, .residual = before});
   }

@@ -26,13 +26,6 @@ Tensor Modulate::reference(const Modulate& args) {
   return args.x * (1 + args.scale) + args.shift;
 }
 
-Tensor ScaleRows::reference(const ScaleRows& args) {
-  std::vector<int64_t> sizes(static_cast<size_t>(args.x.dim()), 1);
-  sizes[0] = args.x.size(0);
-  Tensor scale = args.scale.repeat_interleave(args.x.size(0) / args.scale.size(0));
-  return args.x * scale.view(sizes);
-}
-
 Tensor Gate::reference(const Gate& args) {
   Tensor y = args.x * args.gate;
   return args.residual ? y.add_(*args.residual) : y;

@@ -65,16 +65,6 @@ struct UpsampleNearest {
   static Tensor reference(const UpsampleNearest& args);
 };
 
-// y = x * scale, a factor for each row: x {B, ...}, scale {R} of the same type; where B is a
-// multiple of R, each factor serves B / R rows that stand together.
-struct ScaleRows {
-  static constexpr const char* name = "scale_rows";
-  const Tensor& x;
-  const Tensor& scale;
-  static Shape shape(const ScaleRows& args) { return args.x.sizes().vec(); }
-  static Tensor reference(const ScaleRows& args);
-};
-
 // y = tanh(x / bound) * bound: how tiny autoencoders hold their latents (github madebyollin/taesd).
 struct SoftClamp {
   static constexpr const char* name = "soft_clamp";

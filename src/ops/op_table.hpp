@@ -36,7 +36,6 @@ struct OpTable {
   Op<Gate> gate;
   Op<AvgPool2d> avg_pool2d;
   Op<UpsampleNearest> upsample_nearest;
-  Op<ScaleRows> scale_rows;
   Op<SoftClamp> soft_clamp;
   Op<Affine> affine;
   Op<GaussianSample> gaussian_sample;

@@ -69,7 +69,7 @@ class Attaching {
     check_effect(choice, found);
     for (LayerChange& change : found.changes) {
       change.scale = scale_of(choice, change);
-      enter(choice, change, index);
+      enter(choice, change);
     }
     for (const auto& [component, layers] : found.layers)
       overlays_.parts[component].key += key_of(choice, index);
@@ -84,13 +84,13 @@ class Attaching {
     for (const Finding& finding : findings) proposal_.error(finding);
   }
 
-  void enter(const AdapterChoice& choice, const LayerChange& change, size_t index) {
+  void enter(const AdapterChoice& choice, const LayerChange& change) {
     Overlays::Parts& parts = overlays_.parts[change.component];
     if (!choice.beside) {
       parts.changes[change.param->index].push_back(change);
       return;
     }
-    auto term = adapters::side_term(change, index);
+    auto term = adapters::side_term(change);
     if (term) {
       parts.beside[change.param->index].push_back(std::move(*term));
       return;

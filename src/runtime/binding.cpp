@@ -77,7 +77,7 @@ const std::vector<SideTerm>* Binding::beside(const Param& param) const {
     for (const SideTerm& term : overlay_->beside.at(param.index)) {
       Tensor down = formed(term.down), up = formed(term.up);
       converted_bytes_ += down.nbytes() + up.nbytes();
-      kept.terms.push_back({std::move(down), std::move(up), term.scale, term.adapter});
+      kept.terms.push_back({std::move(down), std::move(up), term.scale});
     }
   });
   return &kept.terms;

@@ -30,8 +30,8 @@ struct KernelFailure {
   std::string reason;
 };
 
-// One execution of one network: its op table, its weights, what it keeps between steps, and its
-// cancellation. Made for a call and dropped after it; not shared between threads.
+// One execution of one network: its op table, its weights, the constants that it keeps between
+// steps, and its cancellation. Made for one call; not shared between threads.
 class Context final : public ops::Caller {
  public:
   struct Options {
@@ -56,38 +56,31 @@ class Context final : public ops::Caller {
   }
   // What adapters add beside a weight; null where they add nothing.
   const std::vector<SideTerm>* beside(const Param& param) const { return binding_->beside(param); }
-  // Rows of one batch may weigh adapters differently: by adapter (SideTerm::adapter), the batch's
-  // scales, {rows} fp32, on top of the term's own. Adapters that are not named count fully.
-  void scale_rows(std::map<size_t, Tensor> scales) { row_scales_ = std::move(scales); }
-  // Null: 1 for each row.
-  const Tensor* row_scale(size_t adapter) const {
-    auto it = row_scales_.find(adapter);
-    return it == row_scales_.end() ? nullptr : &it->second;
-  }
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
   RunState* state() { return options_.state; }
   const std::shared_ptr<const Binding>& binding() const { return binding_; }
-  // Where the execution stands, to be told when it ends early: ", op conv2d at mid_block"; empty
+  // The current op and segment, for the message of an early end: ", op conv2d at mid_block"; empty
   // before the first op.
   std::string where() const;
 
-  // Names the rows of the batch at hand, and the step that it belongs to: what is kept between
-  // steps is kept for them. Without this, or without a run state, nothing is.
+  // Names the rows of the current batch and its step: constants are kept between steps under these
+  // names. Without this, or without a run state, none are kept.
   void enter_batch(RowNames rows, const SharedStep& step);
-  // What happens differently at named modules, for all rows of the batch at hand; outlives the
-  // call.
+  // Changes at named modules (guiders that perturb layers), for all rows of the current batch; must
+  // outlive the call.
   void enter_sites(const SitePlan* sites) { sites_ = sites; }
-  // The change at a module; null where it does what it always does.
+  // The change at a module; null for none.
   const SiteChange* site(const std::string& path) const {
     return sites_ ? sites_->find(path) : nullptr;
   }
-  // x is an input that stays the same through the run, for these rows.
+  // x is an input that stays the same throughout the run, for these rows.
   void mark_constant(const Tensor& x) { constants_.push_back(x); }
-  // Not, where a call is captured and played back: what it makes of them belongs to the capture.
+  // False disables the caching of constants, for calls that are captured and replayed: captured
+  // tensors must not outlive the graph.
   void keep_constants(bool keep) { keep_constants_ = keep; }
-  // What is made of x alone: where x stays the same so does this, and it is made once a run. `site`
-  // names it within the network.
+  // The result of make(), which depends on x alone: if x is constant, so is the result, and it is
+  // made once per run. `site` names it within the network.
   template <class Make>
   Tensor once(const std::string& site, const Tensor& x, Make&& make) {
     if (!keep_constants_ || rows_.empty() || !is_constant(x)) return make();
@@ -105,15 +98,15 @@ class Context final : public ops::Caller {
     return make();
   }
 
-  // Wraps one repeated block of a network. Cancellation is looked at here; skipping, residency
-  // leases and per-block timing take hold at the same place.
+  // Runs one repeated block of a network under its name, which traces and errors give; checks for
+  // cancellation first.
   template <class Body>
   auto segment(const std::string& path, Body&& body) {
     enter(path);
     return body();
   }
-  // Wraps a part of a network whose output steps may share: the run's step cache decides whether
-  // the body runs, and keeps what it gives, {rows, ...}.
+  // Runs a part of a network whose output several steps may share: the run's step cache decides
+  // whether the body runs, and keeps its result, {rows, ...}.
   template <class Body>
   Tensor shared_segment(const std::string& path, Body&& body) {
     enter(path);
@@ -145,7 +138,6 @@ class Context final : public ops::Caller {
   double op_start_ms_ = 0;
   const char* op_ = nullptr;
   std::map<size_t, Tensor> dry_weights_;
-  std::map<size_t, Tensor> row_scales_;
   const SitePlan* sites_ = nullptr;
   RowNames rows_;
   std::string rows_key_;

@@ -14,7 +14,6 @@ struct SideTerm {
   Tensor down;  // {r, in} or {r, in, kh, kw}, fp32
   Tensor up;    // {out, r} or {out, r, 1, 1}, fp32
   double scale = 1;
-  size_t adapter = 0;  // whose term it is: Context::scale_rows goes by it
 };
 
 // What adapters make of one component's weights. The stored weights stay as they are; dropping an

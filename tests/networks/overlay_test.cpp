@@ -1,10 +1,8 @@
 // Overlays of a network's weights: changed weights, and terms beside them.
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 
 #include "networks/support.hpp"
@@ -25,18 +23,16 @@ struct Unet {
     input.timestep = in.at("in.timestep");
     input.encoder_hidden_states = in.at("in.encoder_hidden_states");
   }
-  Tensor run(const std::shared_ptr<const Overlay>& overlay = nullptr,
-             const std::map<size_t, Tensor>& rows = {}) const {
+  Tensor run(const std::shared_ptr<const Overlay>& overlay = nullptr) const {
     auto binding =
         overlay ? std::make_shared<const Binding>(loaded.binding, overlay) : loaded.binding;
     Context cx(loaded.ops, binding, {});
-    cx.scale_rows(rows);
     return loaded.as<UNet2DConditionModel>().forward(cx, input);
   }
-  // Low-rank terms of one adapter for every linear layer and convolution.
-  std::map<size_t, std::vector<SideTerm>> terms(size_t adapter) const {
+  // Low-rank terms for every linear layer and convolution.
+  std::map<size_t, std::vector<SideTerm>> terms() const {
     std::map<size_t, std::vector<SideTerm>> made;
-    auto generator = at::detail::createCPUGenerator(adapter + 1);
+    auto generator = at::detail::createCPUGenerator(1);
     for (const Param* param : loaded.network->params()) {
       if (param->shape.size() < 2) continue;
       std::vector<int64_t> down = param->shape, up(down.size(), 1);
@@ -44,7 +40,7 @@ struct Unet {
       up[0] = param->shape[0];
       double scale = 0.2 / std::sqrt(static_cast<double>(param->shape[1]));
       made[param->index].push_back({at::randn(down, generator, at::kFloat) * scale,
-                                    at::randn(up, generator, at::kFloat), 0.5, adapter});
+                                    at::randn(up, generator, at::kFloat), 0.5});
     }
     return made;
   }
@@ -69,7 +65,7 @@ std::shared_ptr<const Overlay> shared(Overlay overlay) {
 
 TEST(Overlay, GivesTheSameMergedAsBesideTheWeights) {
   Unet unet;
-  auto terms = unet.terms(0);
+  auto terms = unet.terms();
   Tensor plain = unet.run(), over = unet.run(shared(merged(terms)));
   Tensor beside = unet.run(shared({.key = "beside", .beside = terms}));
   EXPECT_GT(difference(over, plain), 0.01);
@@ -88,27 +84,6 @@ TEST(Overlay, SharesEveryWeightThatItDoesNotChange) {
   for (size_t i = 1; i < params.size(); ++i)
     EXPECT_EQ(binding[*params[i]].data_ptr(), (*unet.loaded.binding)[*params[i]].data_ptr());
   EXPECT_EQ(binding.converted_bytes(), binding[*params[0]].nbytes());
-}
-
-TEST(Overlay, LetsRowsOfOneBatchWeighAdaptersDifferently) {
-  Unet unet;
-  unet.input.sample = unet.input.sample.narrow(0, 0, 1).repeat({3, 1, 1, 1});
-  unet.input.timestep = unet.input.timestep.flatten().narrow(0, 0, 1).repeat({3});
-  unet.input.encoder_hidden_states =
-      unet.input.encoder_hidden_states.narrow(0, 0, 1).repeat({3, 1, 1});
-  auto first = unet.terms(0), second = unet.terms(1), both = first;
-  for (const auto& [index, terms] : second)
-    both[index].insert(both[index].end(), terms.begin(), terms.end());
-  // One row with the first adapter, one with half of the second, one with none.
-  Tensor together =
-      unet.run(shared({.key = "both", .beside = both}),
-               {{0, at::tensor({1.0f, 0.0f, 0.0f})}, {1, at::tensor({0.0f, 0.5f, 0.0f})}});
-  for (auto& [index, terms] : second) terms[0].scale *= 0.5;
-  Tensor alone = unet.run(shared({.key = "first", .beside = first}));
-  EXPECT_LT(difference(together.narrow(0, 0, 1), alone.narrow(0, 0, 1)), tolerance);
-  alone = unet.run(shared({.key = "second", .beside = second}));
-  EXPECT_LT(difference(together.narrow(0, 1, 1), alone.narrow(0, 1, 1)), tolerance);
-  EXPECT_LT(difference(together.narrow(0, 2, 1), unet.run().narrow(0, 2, 1)), tolerance);
 }
 
 }  // namespace

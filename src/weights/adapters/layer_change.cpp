@@ -129,7 +129,7 @@ Tensor changed(const Tensor& stored, const std::vector<LayerChange>& changes) {
   return sum;
 }
 
-std::optional<SideTerm> side_term(const LayerChange& change, size_t adapter) {
+std::optional<SideTerm> side_term(const LayerChange& change) {
   if (change.kind != "lora" || has(change, "mid") || has_magnitude(change)) return std::nullopt;
   const std::vector<int64_t>& shape = change.param->shape;
   Tensor down = factor(change, "down"), up = factor(change, "up");
@@ -138,7 +138,7 @@ std::optional<SideTerm> side_term(const LayerChange& change, size_t adapter) {
   up_shape[0] = shape[0];
   up_shape[1] = change.rank;
   return SideTerm{down.reshape(down_shape), up.reshape(up_shape),
-                  change.stored_scale * change.scale, adapter};
+                  change.stored_scale * change.scale};
 }
 
 }  // namespace omnirt::adapters

@@ -38,7 +38,7 @@ Tensor delta(const LayerChange& change);
 Tensor changed(const Tensor& stored, const std::vector<LayerChange>& changes);
 
 // The change as a term beside the weight; nullopt where it is no plain LoRA.
-std::optional<SideTerm> side_term(const LayerChange& change, size_t adapter);
+std::optional<SideTerm> side_term(const LayerChange& change);
 
 // A tensor of a file, fp32.
 Tensor read_factor(const io::FoundTensor& tensor);
