@@ -42,7 +42,7 @@ def speed_aims(large):
             6.0,
             ratio(ours, theirs("stable-diffusion.cpp"), decode),
         ),
-        ("first step: times sooner than diffusers", 10.0, ratio(ours, theirs("diffusers"), first)),
+        ("first step: times faster than diffusers", 10.0, ratio(ours, theirs("diffusers"), first)),
         (
             "UNet step, stored as fp16: share of the speed from fp32",
             0.9,
@@ -69,12 +69,12 @@ def picture_aims(large, embedded):
         return rows[name].psnr_db if name in rows else None
 
     found = [
-        ("picture, PSNR in dB at compile", 50.0, psnr(large, "omnirt-compile")),
-        ("picture, PSNR in dB at eager", 60.0, psnr(large, "omnirt-eager")),
+        ("image, PSNR in dB at compile", 50.0, psnr(large, "omnirt-compile")),
+        ("image, PSNR in dB at eager", 60.0, psnr(large, "omnirt-eager")),
     ]
     return found + [
-        ("embedded model, picture, PSNR in dB at compile", 50.0, psnr(embedded, "omnirt-compile")),
-        ("embedded model, picture, PSNR in dB at eager", 60.0, psnr(embedded, "omnirt-eager")),
+        ("embedded model, image, PSNR in dB at compile", 50.0, psnr(embedded, "omnirt-compile")),
+        ("embedded model, image, PSNR in dB at eager", 60.0, psnr(embedded, "omnirt-eager")),
     ]
 
 

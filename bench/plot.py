@@ -55,7 +55,7 @@ def cache(axes, points, title):
             f"interval {interval}", (x, y), (5, 5), textcoords="offset points", fontsize=8
         )
     axes.axhline(30, color=THEIRS, linewidth=0.8)
-    axes.set_xlabel("times faster a step", fontsize=8)
+    axes.set_xlabel("times faster per step", fontsize=8)
     axes.set_ylabel("PSNR against diffusers, dB", fontsize=8)
     axes.set_title(title, fontsize=10)
 
@@ -77,7 +77,7 @@ def main():
         lines, 2, figsize=(11, sum(heights)), squeeze=False, height_ratios=heights
     )
     for line, (key, rows) in zip(axes, sections.items()):
-        bars(line[0], rows, lambda row: row.step_min, f"{titled(*key)}: seconds a step", "%.3g")
+        bars(line[0], rows, lambda row: row.step_min, f"{titled(*key)}: seconds per step", "%.3g")
         bars(line[1], rows, lambda row: row.peak_mb / 1024, "peak resident memory, GB", "%.2f")
         line[1].set_yticklabels([])
     if cached:

@@ -32,14 +32,14 @@ class Row:
         return (min(values), statistics.median(values)) if values else (None, None)
 
     def whole_run(self):
-        """Process start to the picture's file: measured, or put together from the parts."""
+        """Process start to the picture's file: measured, or estimated from the parts."""
         measured = [run["wall_s"] for run in self.runs if run["steps"] == LONG_STEPS]
         if measured:
             return min(measured), True
         return self.first_median + LONG_STEPS * self.step_median + self.decode_median, False
 
     def loop_step(self):
-        """Seconds a step over a whole loop, where 20 steps were run; else the median step."""
+        """Seconds per step over a whole loop, where 20 steps were run; else the median step."""
         loops = [
             sum(run["steps_ms"]) / 1e3 / len(run["steps_ms"])
             for run in self.runs

@@ -74,7 +74,7 @@ def tables(results):
     sections = summary.sections(results)
     parts = [section(*key, rows) for key, rows in sections.items()]
     if any(not row.whole_measured for rows in sections.values() for row in rows.values()):
-        parts.append("≈: put together from the first step's moment, 20 median steps, a decode.")
+        parts.append("≈: estimated from the time to the first step, 20 median steps and a decode.")
     if notes := footnotes(sections):
         parts.append("\n".join(f"- {note}" for note in notes))
     if results["left_out"]:
@@ -133,7 +133,7 @@ def aim_table(results):
 
 def variants(results, prefixes):
     """Speed against picture of some of omnirt's own ways, on every model that they ran on."""
-    heads = ("", "model", "a step, s", "times faster", "peak RSS, GB", "PSNR, dB")
+    heads = ("", "model", "step, s", "times faster", "peak RSS, GB", "PSNR, dB")
     lines = [lined(heads), lined(["---"] * len(heads))]
     for (model, size), rows in summary.sections(results).items():
         plain = rows.get("omnirt-compile")

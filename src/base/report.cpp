@@ -1,7 +1,13 @@
 #include "base/report.hpp"
 
+#include <algorithm>
+
 namespace omnirt {
 namespace {
+
+Json or_null(const std::optional<uint64_t>& value) {
+  return value ? Json(*value) : Json();
+}
 
 Json render(const StageTimings& t) {
   return {{"prepare_conditions_ms", t.prepare_conditions_ms},
@@ -13,8 +19,9 @@ Json render(const StageTimings& t) {
 
 Json render(const MemoryReport& m) {
   return {{"peak_rss_bytes", m.peak_rss_bytes},
-          {"tensor_peak_bytes", m.tensor_peak_bytes},
-          {"tensor_current_bytes", m.tensor_current_bytes},
+          {"tensor_peak_bytes", or_null(m.tensor_peak_bytes)},
+          {"tensor_current_bytes", or_null(m.tensor_current_bytes)},
+          {"process_tensor_peak_bytes", or_null(m.process_tensor_peak_bytes)},
           {"weights_stored_bytes", m.weights_stored_bytes},
           {"weights_converted_bytes", m.weights_converted_bytes},
           {"weights_packed_bytes", m.weights_packed_bytes},
@@ -95,6 +102,12 @@ Json to_json(const Finding& f) {
   return {{"field", f.field}, {"value", f.value}, {"message", f.message}, {"way_out", f.way_out}};
 }
 
+double RunReport::other_ms() const {
+  double stages = timings.prepare_conditions_ms + timings.prepare_latents_ms +
+                  timings.denoise_loop_ms + timings.decode_ms + timings.export_ms;
+  return std::max(0.0, total_ms - load_ms - adapters_ms - stages);
+}
+
 Json RunReport::to_json() const {
   Json json = {{"schema_version", report_schema_version},
                {"run_id", run_id},
@@ -112,6 +125,8 @@ Json RunReport::to_json() const {
                {"denoise_steps_ms", denoise_steps_ms},
                {"first_step_ms", nullptr},
                {"load_ms", load_ms},
+               {"adapters_ms", adapters_ms},
+               {"other_ms", other_ms()},
                {"total_ms", total_ms},
                {"memory", render(memory)},
                {"backend_timeline", list(backend_timeline)},

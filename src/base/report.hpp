@@ -20,15 +20,19 @@ struct StageTimings {
 };
 
 struct MemoryReport {
-  uint64_t peak_rss_bytes = 0;
-  uint64_t tensor_peak_bytes = 0;
-  uint64_t tensor_current_bytes = 0;
+  uint64_t peak_rss_bytes = 0;  // of the process, since it began
+  // Of the tensors that this run allocated: the most at once, and what is left at its end (weights
+  // converted for later runs). Null where other runs shared the device and its backend cannot tell
+  // them apart; then the process's peak, of all these runs, is given in their place.
+  std::optional<uint64_t> tensor_peak_bytes;
+  std::optional<uint64_t> tensor_current_bytes;
+  std::optional<uint64_t> process_tensor_peak_bytes;
   uint64_t weights_stored_bytes = 0;     // of the components used, in the files' own types
   uint64_t weights_converted_bytes = 0;  // of compute forms made beside them
   uint64_t weights_packed_bytes = 0;     // of packed and quantised forms that kernels made
   // The tensor peak as dry forwards told it before the calls; 0 where no level plans.
   uint64_t predicted_tensor_peak_bytes = 0;
-  uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves
+  uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves: the process's
   uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
 };
 
@@ -141,7 +145,8 @@ struct RunReport {
   StageTimings timings;
   std::vector<double> denoise_steps_ms;
   std::optional<double> first_step_ms;  // from begun_ms to the beginning of the first step
-  double load_ms = 0;                   // headers, topology, tokenizer
+  double load_ms = 0;                   // headers, topology, tokenizer, adapters' files
+  double adapters_ms = 0;               // merging adapters into weights
   double total_ms = 0;
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;
@@ -158,6 +163,8 @@ struct RunReport {
   std::optional<ErrorReport> error;
   double begun_ms = 0;  // now_ms() at the start of the process or the request; not written
 
+  // What of total_ms is in no part of its own: input images, states of split runs, releasing.
+  double other_ms() const;
   Json to_json() const;
 };
 

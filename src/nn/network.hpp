@@ -54,7 +54,7 @@ struct WeightMap {
 // How adapter files name a network's layers, beside the network's own names and those of its
 // original layouts.
 struct AdapterNames {
-  std::vector<std::string> prefixes{};  // that files put before a name or leave away: "text_model."
+  std::vector<std::string> prefixes{};  // that files may put before a name: "text_model."
   // A layer's name, and another one that old files have in its place: {"q_proj", "to_q"}.
   std::vector<std::pair<std::string, std::string>> old_names{};
   // Files that number layers instead of naming them count those below modules of some classes,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "base/error.hpp"
 
 namespace omnirt {
 
@@ -40,6 +41,10 @@ bool declared(const std::vector<PortInfo>& ports, const PortInfo& info) {
 Port::Port(Block* block, PortInfo info) : name_(info.name), block_(block) {
   ensure(!declared(block->ports_, info), "block '{}' declares '{}' twice", block->name_, info.name);
   block->ports_.push_back(std::move(info));
+}
+
+std::shared_ptr<const Block> Block::with_inner(const BlockList&) const {
+  throw InternalError("block '" + name_ + "' runs no other blocks");
 }
 
 void Block::adopt_ports(const Block& inner) {

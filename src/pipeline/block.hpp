@@ -13,6 +13,7 @@ namespace omnirt {
 class Frame;
 class Block;
 class LoadedPipeline;
+using BlockList = std::vector<std::shared_ptr<const Block>>;
 struct Proposal;  // pipeline/validate.hpp: a request on its way through validation
 
 enum class Stage { prepare_conditions, prepare_latents, denoise_loop, decode, export_artifacts };
@@ -136,9 +137,16 @@ class Block {
   // The same with the components' topologies and tokenizers at hand; still no weight has been read.
   virtual void check_loaded(Proposal&, const LoadedPipeline&) const {}
 
+  // Other blocks of its list that this one runs as well, in the list's order: a loop over windows
+  // runs the denoise loop in each. Edits of the list reach them (pipeline/block_list.hpp).
+  virtual BlockList inner() const { return {}; }
+  // A copy of this block that runs `inner` in place of its own. Throws InvalidRequest where it
+  // cannot run them.
+  virtual std::shared_ptr<const Block> with_inner(const BlockList& inner) const;
+
  protected:
-  // Another block runs inside of this one: its ports are this one's too, for plans. Those declared
-  // here already stand.
+  // Takes over the ports of a block that this one runs, for plans; ports that it declares itself
+  // take precedence.
   void adopt_ports(const Block& inner);
 
  private:
@@ -149,7 +157,5 @@ class Block {
   Trigger trigger_;
   std::vector<PortInfo> ports_;
 };
-
-using BlockList = std::vector<std::shared_ptr<const Block>>;
 
 }  // namespace omnirt

@@ -31,7 +31,7 @@ struct RowBatch {
   std::shared_ptr<const SitePlan> sites;  // as Row has it
 };
 
-// The only place that groups, batches and splits conditions, pictures and requests.
+// The only place that groups, batches and splits the conditions and images of a request.
 class Denoiser {
  public:
   // One prediction of the network for a batch of rows.
@@ -41,7 +41,7 @@ class Denoiser {
   // Called with each batch before the network takes it; may add inputs.
   void before(std::function<void(RowBatch& batch)> hook) { before_ = std::move(hook); }
 
-  // One prediction {1, ...} a row, in the rows' order. Rows of one network and site plan whose
+  // One prediction {1, ...} per row, in the rows' order. Rows of one network and site plan whose
   // inputs have the same names and shapes go through together, at most max_rows at once.
   std::vector<Tensor> predict(const std::vector<Row>& rows);
 

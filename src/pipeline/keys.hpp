@@ -22,48 +22,50 @@ inline constexpr Key<int64_t> seed{"seed",
                                    std::monostate{},
                                    {0, 9007199254740991.0},
                                    "seed",
-                                   "seed of the noise; unset: drawn, and reported"};
+                                   "seed of the noise; default: random (shown in the report)"};
 inline constexpr Key<int64_t> width{
-    "width", std::monostate{}, {8, 8192}, "width", "picture width in pixels"};
+    "width", std::monostate{}, {8, 8192}, "width", "image width in pixels"};
 inline constexpr Key<int64_t> height{
-    "height", std::monostate{}, {8, 8192}, "height", "picture height in pixels"};
+    "height", std::monostate{}, {8, 8192}, "height", "image height in pixels"};
 inline constexpr Key<int64_t> num_images_per_prompt{"num_images_per_prompt",
                                                     int64_t{1},
                                                     {1, 64},
                                                     "num-images",
-                                                    "pictures a prompt; picture i has seed + i",
+                                                    "images per prompt; image i uses seed + i",
                                                     "n"};
 inline constexpr Key<double> strength{
     "strength",
     0.8,
     {0, 1},
     "strength",
-    "how far the given picture is changed: 0 keeps it, 1 only keeps its size"};
+    "how far the given image is changed: 0 keeps it, 1 only keeps its size"};
 inline constexpr Key<std::string> scheduler{
     "scheduler",
     std::monostate{},
     {},
     "scheduler",
-    "scheduler by class or short name; unset: the model's own"};
-inline constexpr Key<Json> scheduler_config{"scheduler_config",
-                                            std::monostate{},
-                                            {},
-                                            "scheduler-config",
-                                            "settings over the scheduler's config, as JSON"};
+    "scheduler by class or short name; default: the model's own"};
+inline constexpr Key<Json> scheduler_config{
+    "scheduler_config",
+    std::monostate{},
+    {},
+    "scheduler-config",
+    "settings that override the scheduler's config, as JSON"};
 inline constexpr Key<double> eta{
-    "eta", 0.0, {0, 1}, "eta", "DDIM's share of fresh noise a step; 0: deterministic"};
-inline constexpr Key<int64_t> clip_skip{"clip_skip",
-                                        int64_t{0},
-                                        {0, 64},
-                                        "clip-skip",
-                                        "layers of the text encoder to leave out at its end"};
+    "eta", 0.0, {0, 1}, "eta", "DDIM's share of fresh noise per step; 0: deterministic"};
+inline constexpr Key<int64_t> clip_skip{
+    "clip_skip",
+    int64_t{0},
+    {0, 64},
+    "clip-skip",
+    "last layers of the text encoder to skip (0: none; A1111 counts from 1)"};
 inline constexpr Key<std::string> dtype{
     "dtype", "fp32", {}, "dtype", "the type to compute in", "", "fp32|bf16|fp16"};
 inline constexpr Key<std::string> preset{"preset",
                                          std::monostate{},
                                          {},
                                          "preset",
-                                         "a set of values between the model's and yours",
+                                         "a set of values over the model's; your own keys win",
                                          "",
                                          "fast|balanced|quality|low-vram"};
 inline constexpr Key<std::string> model_path{
@@ -73,13 +75,10 @@ inline constexpr Key<std::string> single_file_config{
     std::monostate{},
     {},
     "single-file-config",
-    "for a model of one file: a pipeline folder whose configs and tokenizers count"};
-inline constexpr Key<std::string> output{"output",
-                                         std::monostate{},
-                                         {},
-                                         "output",
-                                         "file to write; n pictures become name_0 to name_{n-1}",
-                                         "o"};
+    "for a single-file model: a pipeline folder whose configs and tokenizers are used"};
+inline constexpr Key<std::string> output{
+    "output", std::monostate{}, {}, "output", "file to write; n images become name_0 to name_{n-1}",
+    "o"};
 inline constexpr Key<std::string> output_dir{
     "output_dir",
     "out",
@@ -91,7 +90,7 @@ inline constexpr Key<std::string> output_format{
     std::monostate{},
     {},
     "output-format",
-    "picture format (of videos: mp4, gif, webp, frames); unset: told from the output's name",
+    "image format (of videos: mp4, gif, webp, frames); default: from the output's extension",
     "",
     "png|jpeg|webp"};
 inline constexpr Key<std::string> output_type{
@@ -99,21 +98,20 @@ inline constexpr Key<std::string> output_type{
     "image",
     {},
     "output-type",
-    "what is written: pictures, or the latents that they would be decoded from, as safetensors",
+    "what is written: images, or their latents, as safetensors",
     "",
     "image|latent"};
-inline constexpr Key<int64_t> max_batch_rows{
-    "max_batch_rows",
-    int64_t{8},
-    {1, 256},
-    "max-batch-rows",
-    "rows (pictures x conditions) that the denoiser takes at once"};
+inline constexpr Key<int64_t> max_batch_rows{"max_batch_rows",
+                                             int64_t{8},
+                                             {1, 256},
+                                             "max-batch-rows",
+                                             "rows (images x conditions) per call of the denoiser"};
 inline constexpr Key<std::string> level{
     "level",
     "auto",
     {},
     "level",
-    "run networks at this level, and no other; auto: the fastest that works",
+    "run networks at this level only; auto: the fastest that works",
     "",
     "auto|compile|kernel_override|eager"};
 inline constexpr Key<std::string> require_level{
@@ -121,34 +119,33 @@ inline constexpr Key<std::string> require_level{
     std::monostate{},
     {},
     "require",
-    "a level, or a faster one, that the run must keep to: falling below it is an error",
+    "the slowest level that the run may use: falling below it is an error",
     "",
     "compile|kernel_override|eager"};
-inline constexpr Key<std::string> pack{
-    "pack",
-    "auto",
-    {},
-    "pack",
-    "weights kept in a form of the kernels beside the stored one: where it pays, within a memory "
-    "limit; never; or wherever a kernel has one",
-    "",
-    "auto|never|always"};
-inline constexpr Key<std::string> quantize{
-    "quantize",
-    "none",
-    {},
-    "quantize",
-    "round the weights of linear layers and convolutions: faster and smaller, another picture",
-    "",
-    "none|int8"};
+inline constexpr Key<std::string> pack{"pack",
+                                       "auto",
+                                       {},
+                                       "pack",
+                                       "keep repacked copies of weights: auto, where it pays, "
+                                       "within a memory limit; never; or always, "
+                                       "wherever a kernel has such a form",
+                                       "",
+                                       "auto|never|always"};
+inline constexpr Key<std::string> quantize{"quantize",
+                                           "none",
+                                           {},
+                                           "quantize",
+                                           "round the weights of linear layers and convolutions: "
+                                           "faster and smaller, but the image changes",
+                                           "",
+                                           "none|int8"};
 inline constexpr Key<std::string> matmul_precision{
     "matmul_precision",
     "high",
     {},
     "matmul-precision",
     "how fp32 products are computed at the compile level: highest, in fp32; high, each number as "
-    "the "
-    "sum of two bf16 ones, on processors with a matrix unit (AMX)",
+    "the sum of two bf16 ones, on processors with a matrix unit (AMX)",
     "",
     "high|highest"};
 inline constexpr Key<bool> profile{
@@ -156,13 +153,13 @@ inline constexpr Key<bool> profile{
     false,
     {},
     "profile",
-    "tell in the report what each op took, by kernel and shape (the run is a little slower)"};
+    "report the time of each op, by kernel and shape (the run is a little slower)"};
 inline constexpr Key<std::string> cache{
     "cache",
     "none",
     {},
     "cache",
-    "what steps share: deep takes the UNet's deep features over from step to step (DeepCache)",
+    "what steps share: deep reuses the UNet's deep features from step to step (DeepCache)",
     "",
     "none|deep"};
 inline constexpr Key<int64_t> cache_interval{
@@ -170,7 +167,7 @@ inline constexpr Key<int64_t> cache_interval{
     int64_t{3},
     {1, 1000},
     "cache-interval",
-    "with a cache, every so many steps are computed in full; 1: all"};
+    "with a cache, every N-th step is computed in full; 1: all"};
 inline constexpr Key<int64_t> cache_branch{
     "cache_branch",
     int64_t{0},
@@ -182,7 +179,7 @@ inline constexpr Key<int64_t> cache_order{
     int64_t{0},
     {0, 1},
     "cache-order",
-    "with a cache, how features go on between full steps: 0, as they were; 1, along the line "
+    "with a cache, how features continue between full steps: 0, unchanged; 1, along the line "
     "through the last two full steps (TaylorSeer)"};
 inline constexpr Key<int64_t> window_size{"window_size",
                                           std::monostate{},
@@ -190,25 +187,25 @@ inline constexpr Key<int64_t> window_size{"window_size",
                                           "window-size",
                                           "denoise in overlapping square windows of so many "
                                           "pixels, averaged where they meet (panoramas); "
-                                          "unset: the whole picture at once"};
+                                          "default: the whole image at once"};
 inline constexpr Key<int64_t> window_stride{
     "window_stride",
     std::monostate{},
     {8, 8192},
     "window-stride",
-    "pixels from one window to the next; unset: an eighth of the window"};
+    "pixels from one window to the next; default: an eighth of the window"};
 inline constexpr Key<bool> circular_padding{
     "circular_padding",
     false,
     {},
     "circular-padding",
-    "windows go on at the left edge where they cross the right one: a picture without a seam"};
+    "windows wrap around from the right edge to the left one: an image without a seam"};
 inline constexpr Key<bool> release_components{
     "release_components",
     false,
     {},
     "release-components",
-    "give a component's memory back after its last use in the run"};
+    "release a component's memory after its last use in the run"};
 
 // Keys of the run itself; all others are declared by blocks.
 std::vector<const KeyInfo*> of_every_run();

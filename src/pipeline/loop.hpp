@@ -12,8 +12,8 @@ struct LoopProgress {
   double timestep = 0;
 };
 
-// A loop that hands out work instead of owning control: several requests can share a step, a loop
-// can nest in another, and cancellation, progress and deadline have one place (drive_loop).
+// A loop that hands out work instead of owning control, so that a loop can nest in another, and
+// cancellation and progress have one place (drive_loop).
 class LoopBlock : public Block {
  public:
   using Block::Block;

@@ -21,9 +21,9 @@ inline constexpr Key<int64_t> preview_every{
     int64_t{0},
     {0, 1000},
     "preview-every",
-    "write a picture of the latents after every so many steps; 0: none"};
+    "write an image of the latents after every N-th step; 0: none"};
 inline constexpr Key<std::string> preview_dir{
-    "preview_dir", "previews", {}, "preview-dir", "folder for these pictures; made when missing"};
+    "preview_dir", "previews", {}, "preview-dir", "folder for these images; made when missing"};
 inline constexpr Key<std::string> preview_name{
     "preview_name",
     "{run}-{picture}-{step}.png",
@@ -36,7 +36,7 @@ inline constexpr Key<std::string> preview_decoder{
     "linear",
     {},
     "preview-decoder",
-    "how latents become these pictures: linear (the model's own colours, no network), tiny (the "
+    "how latents become these images: linear (the model's own colours, no network), tiny (the "
     "model's tiny autoencoder, where it is on this machine), or the folder of one"};
 
 std::vector<const KeyInfo*> of_runs();

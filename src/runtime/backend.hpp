@@ -25,7 +25,10 @@ struct Availability {
 struct MemoryStats {
   size_t peak_bytes = 0;
   size_t allocated_bytes = 0;
-  size_t scratch_bytes = 0;  // that kernels keep for themselves, outside tensors
+  size_t scratch_bytes = 0;  // that kernels keep for themselves, outside tensors: the process's
+  // Whether peak and allocated are those of the run that the calling thread makes (tensors charged
+  // to its MemoryAccount); false: those of the device, whoever uses it.
+  bool per_run = false;
 };
 
 // A device and its kernels. A component is run at the first level of compile -> kernel_override ->
@@ -68,6 +71,8 @@ class Backend {
   virtual LevelPlan plan(Level level, const std::string& component, const std::string& tag,
                          const PlanFacts& facts);
 
+  // Sets the peak to what is allocated now. Called when a run begins that shares the device with no
+  // other.
   virtual void reset_memory_stats() = 0;
   virtual MemoryStats memory_stats() const = 0;
   // Free memory of the device, in GiB.

@@ -27,7 +27,7 @@ class RunState {
   // Of all that is kept, each storage once.
   size_t bytes() const;
   bool empty() const { return kept_.empty() && step_cache_.empty(); }
-  // Drops what is kept; where the loop stands stays known.
+  // Drops what is kept; the loop's state stays known.
   void clear();
 
  private:

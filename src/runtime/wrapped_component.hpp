@@ -22,6 +22,7 @@ struct PlanFacts {
   ops::PackPolicy pack = ops::PackPolicy::automatic;
   ops::Quantization quantization = ops::Quantization::none;
   MatmulPrecision precision = MatmulPrecision::high;
+  bool operator==(const PlanFacts&) const = default;
 };
 
 // A component at one level: the ops that its contexts use, and the form in which they want the

@@ -61,7 +61,7 @@ class Arena {
     return at >= base_ && at < base_ + capacity_;
   }
   // Hands the memory of free places back to the system, the last ones first, and keeps up to `keep`
-  // bytes of them: memory that is given back is dear to get again.
+  // bytes of them: returned memory is expensive to get again.
   void trim(size_t keep = 0);
 
  private:

@@ -4,15 +4,17 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
+#include <sanitizer/asan_interface.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <limits>
 #include <mutex>
+#include <new>
 
 namespace omnirt {
 namespace {
 
-// c10 knows one CPU allocator a process, so the counters are the process's too.
 struct Counters {
   std::atomic<size_t> current{0};
   std::atomic<size_t> peak{0};
@@ -24,11 +26,33 @@ struct Counters {
     }
   }
   void remove(size_t bytes) { current.fetch_sub(bytes, std::memory_order_relaxed); }
+  void reset_peak() { peak.store(current.load()); }
 };
 
-Counters& counters() {
+// c10 knows one CPU allocator a process, so there are counters of the process, too.
+Counters& of_process() {
   static Counters all;
   return all;
+}
+
+}  // namespace
+
+// The counters of an account, which live as long as the account or one of its blocks.
+struct Ledger : Counters {
+  std::atomic<size_t> holders{1};
+
+  void hold() { holders.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+};
+
+namespace {
+
+thread_local Ledger* charged = nullptr;
+
+Counters& counters() {
+  return charged ? *charged : of_process();
 }
 
 // What the next stage of a run will take again at once.
@@ -49,28 +73,50 @@ Arena* arena() {
 #endif
 }
 
+// Stands before each block: who it is charged to, and how it is freed. As long as the alignment, so
+// that blocks keep theirs.
+struct alignas(BlockMap::alignment) Header {
+  Ledger* ledger;
+  size_t bytes;
+  bool in_arena;
+};
+static_assert(sizeof(Header) == BlockMap::alignment);
+
 void free_counted(void* data) {
   if (!data) return;
-  if (Arena* own = arena(); own && own->owns(data)) {
-    counters().remove(own->free(data));
-    return;
+  Header* header = static_cast<Header*>(data) - 1;
+  ASAN_UNPOISON_MEMORY_REGION(header, sizeof(Header));
+  auto [ledger, bytes, in_arena] = *header;
+  of_process().remove(bytes);
+  if (ledger) {
+    ledger->remove(bytes);
+    ledger->release();
   }
-  counters().remove(malloc_usable_size(data));
-  c10::free_cpu(data);
+  if (in_arena)
+    arena()->free(header);
+  else
+    c10::free_cpu(header);
 }
 
 void* allocate_counted(size_t bytes) {
+  constexpr auto most = static_cast<size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  if (bytes == 0) return nullptr;
+  if (bytes > most - sizeof(Header)) throw std::bad_alloc();
   Arena* own = bytes >= smallest_in_arena ? arena() : nullptr;
-  if (void* block = own ? own->allocate(bytes) : nullptr) {
-    counters().add(BlockMap::rounded(bytes));
-    return block;
+  void* block = own ? own->allocate(bytes + sizeof(Header)) : nullptr;
+  bool in_arena = block != nullptr;
+  if (!block) block = c10::alloc_cpu(bytes + sizeof(Header));
+  size_t counted = in_arena ? BlockMap::rounded(bytes) : malloc_usable_size(block) - sizeof(Header);
+  auto* header = new (block) Header{charged, counted, in_arena};
+  of_process().add(counted);
+  if (charged) {
+    charged->hold();
+    charged->add(counted);
   }
-  void* data = c10::alloc_cpu(bytes);
-  if (data) counters().add(malloc_usable_size(data));
-  return data;
+  ASAN_POISON_MEMORY_REGION(header, sizeof(Header));
+  return header + 1;
 }
 
-// Blocks of the C library have their sizes asked of it, so that a block needs no header.
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -146,7 +192,21 @@ void return_freed_memory() {
 }
 
 void reset_tensor_peak() {
-  counters().peak.store(counters().current.load());
+  counters().reset_peak();
+}
+
+MemoryAccount::MemoryAccount() : ledger_(new Ledger) {}
+
+MemoryAccount::~MemoryAccount() {
+  ledger_->release();
+}
+
+MemoryAccount::Scope::Scope(const MemoryAccount& account) : outer_(charged) {
+  charged = account.ledger_;
+}
+
+MemoryAccount::Scope::~Scope() {
+  charged = outer_;
 }
 
 }  // namespace omnirt

@@ -6,19 +6,49 @@
 
 namespace omnirt {
 
-// Bytes of CPU tensors in this process, counted from the first call of watch_tensor_memory on.
 struct TensorMemory {
   size_t current_bytes = 0;
   size_t peak_bytes = 0;
 };
 
 // Puts a counter in front of ATen's CPU allocator and lets large tensors come from one arena;
-// further calls do nothing. Memory that was taken before is not counted.
+// further calls do nothing. Memory that was allocated before is not counted.
 void watch_tensor_memory();
+// Bytes of CPU tensors, counted since watch_tensor_memory: those of the account that the calling
+// thread charges (MemoryAccount::Scope), of the whole process where it charges none.
 TensorMemory tensor_memory();
+// Sets that peak to what is allocated now; other accounts keep theirs.
 void reset_tensor_peak();
-// Hands memory that tensors have freed back to the system, but for some hundred megabytes.
+// Returns memory that tensors have freed to the system, except for some hundred megabytes.
 void return_freed_memory();
+
+struct Ledger;
+
+// Counts the CPU tensors of one run, so that runs which share the process each have a figure of
+// their own. A tensor is charged to the account under which it was allocated until it is freed,
+// wherever that happens, also after the account is gone.
+class MemoryAccount {
+ public:
+  MemoryAccount();
+  ~MemoryAccount();
+  MemoryAccount(const MemoryAccount&) = delete;
+  MemoryAccount& operator=(const MemoryAccount&) = delete;
+
+  // While it lives, what this thread allocates is charged to `account`, which must outlive it.
+  class Scope {
+   public:
+    explicit Scope(const MemoryAccount& account);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Ledger* outer_;
+  };
+
+ private:
+  Ledger* ledger_;
+};
 
 // While it lives, tensors without storage (device meta) that this thread makes are given places in
 // a block map, and give them up as they go: what a dry forward would take, to the byte.

@@ -13,6 +13,7 @@ struct OriginalPart {
   std::filesystem::path file;
   std::string prefix;  // "model.diffusion_model."
   std::string layout;  // one of the network's original layouts: "ldm"
+  bool operator==(const OriginalPart&) const = default;
 };
 
 // One component as a pipeline folder lists it.
@@ -25,6 +26,7 @@ struct ComponentFolder {
   Json config = Json::object();
   // Of a checkpoint of one file: `folder` is that file, the config is told from names and shapes.
   std::optional<OriginalPart> original{};
+  bool operator==(const ComponentFolder&) const = default;
 };
 
 // A folder as diffusers' save_pretrained writes it: model_index.json and a folder a component.

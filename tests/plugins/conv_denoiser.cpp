@@ -14,7 +14,7 @@
 
 using namespace omnirt;
 
-// unet/config.json. A key that is not visited here is refused: it could change the picture.
+// unet/config.json. A key that is not visited here is refused: it could change the image.
 struct ConvDenoiserConfig {
   int64_t in_channels = 4;
   int64_t hidden_channels = 32;

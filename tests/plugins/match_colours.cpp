@@ -7,12 +7,12 @@ using namespace omnirt;
 
 constexpr Key<double> colour_match{"colour_match", 1.0, {0, 1}, "colour-match", "share taken over"};
 
-// Gives the pictures the mean and the spread that a reference has in each colour channel.
+// Gives the images the mean and the spread of a reference in each colour channel.
 class MatchColours final : public Block {
  public:
   Config<double> share{this, colour_match};
-  Input<io::Image> reference{this, "colour_reference", "a picture whose colours are taken over"};
-  InOut<std::vector<io::Image>> images{this, "images", "the pictures"};
+  Input<io::Image> reference{this, "colour_reference", "an image whose colours are taken over"};
+  InOut<std::vector<io::Image>> images{this, "images", "the images"};
 
   MatchColours()
       : Block("match_colours", Stage::decode, Guidance::shared, has("colour_reference")) {}

@@ -15,8 +15,8 @@ constexpr Key<int64_t> stripes{"stripes", int64_t{4}, {1, 64}, "stripes", "strip
 class DrawStripes final : public Block {
  public:
   Config<int64_t> count{this, stripes};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  Output<std::vector<io::Image>> images{this, "images", "the pictures"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Output<std::vector<io::Image>> images{this, "images", "the images"};
 
   DrawStripes() : Block("draw_stripes", Stage::decode) {}
   void run(Frame& frame) const override {

@@ -76,7 +76,7 @@ void CpuBackend::reset_memory_stats() {
 
 MemoryStats CpuBackend::memory_stats() const {
   TensorMemory memory = tensor_memory();
-  return {memory.peak_bytes, memory.current_bytes, cpu::scratch_bytes()};
+  return {memory.peak_bytes, memory.current_bytes, cpu::scratch_bytes(), /*per_run=*/true};
 }
 
 double CpuBackend::available_memory_gb() const {

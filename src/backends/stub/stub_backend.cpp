@@ -111,7 +111,8 @@ void StubBackend::reset_memory_stats() {
 
 MemoryStats StubBackend::memory_stats() const {
   TensorMemory memory = tensor_memory();
-  return script_.memory.value_or(MemoryStats{memory.peak_bytes, memory.current_bytes});
+  return script_.memory.value_or(
+      MemoryStats{memory.peak_bytes, memory.current_bytes, 0, /*per_run=*/true});
 }
 
 double StubBackend::available_memory_gb() const {

@@ -42,11 +42,11 @@ class PrepareLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> binning;
-  Input<blocks::Schedule> schedule{this, "schedule", "the walk from noise to picture"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Input<blocks::Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
 
   PrepareLatents();
   void run(Frame& frame) const override;
@@ -58,8 +58,8 @@ class FitPictures final : public Block {
  public:
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  InOut<Tensor> pictures{this, "pictures", "the pictures as decoded, -1..1", {"B", "3", "H", "W"}};
-  InOut<std::vector<io::Image>> images{this, "images", "the pictures"};
+  InOut<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
+  InOut<std::vector<io::Image>> images{this, "images", "the images"};
 
   FitPictures() : Block("fit_pictures", Stage::decode) {}
   void run(Frame& frame) const override;

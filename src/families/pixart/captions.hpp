@@ -12,7 +12,7 @@ namespace omnirt::pixart {
 // (reference: _text_preprocessing without clean_caption). What is not UTF-8 stays as it is.
 std::string as_caption(const std::string& prompt);
 
-// Prompts -> T5 embeddings and which of them are tokens, one row a picture, for each condition that
+// Prompts -> T5 embeddings and which of them are tokens, one row per image, for each condition that
 // the guider asks for.
 class EncodeCaption final : public Block {
  public:
@@ -20,8 +20,8 @@ class EncodeCaption final : public Block {
   Component<T5EncoderModel> text_encoder{this, "text_encoder"};
   Config<int64_t> length;
   Config<bool> clean;
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
   Output<Tensor> prompt_attention_mask{
       this, "prompt_attention_mask", "1 where the prompt has a token, 0 behind it", {"B", "T"}};

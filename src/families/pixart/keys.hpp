@@ -14,7 +14,7 @@ inline constexpr Key<bool> use_resolution_binning{
     true,
     {},
     "resolution-binning",
-    "make the picture at the nearest size that the model was trained on, then fit it to the size "
+    "make the image at the nearest size that the model was trained on, then fit it to the size "
     "that was asked for"};
 inline constexpr Key<bool> clean_caption{
     "clean_caption",

@@ -122,7 +122,7 @@ void SizeOfLatents::check(Proposal& proposal) const {
   if (pictures % shape[0] != 0) {
     proposal.error({"inputs.latents", fmt::format("{} of them", shape[0]),
                     fmt::format("the request makes {} pictures", pictures),
-                    "give one for all, or one a picture"});
+                    "give one for all, or one per image"});
   }
   check_hand_over(proposal, given->second);
 }

@@ -8,7 +8,7 @@
 namespace omnirt::families {
 
 // Prompts -> embeddings as Stable Diffusion XL takes them (reference:
-// StableDiffusionXLPipeline.encode_prompt), one row a picture, for each condition that the guider
+// StableDiffusionXLPipeline.encode_prompt), one row per image, for each condition that the guider
 // asks for: the states before a text encoder's last layer, not normalised. Without a negative
 // prompt they are zeros where the model says so.
 
@@ -19,8 +19,8 @@ class EncodePromptFirst final : public Block {
   Component<CLIPTextModel> text_encoder{this, "text_encoder"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   Output<Tensor> first_embeds{
       this, "first_prompt_embeds", "what the first text encoder reads", {"B", "T", "D1"}};
 
@@ -39,10 +39,10 @@ class EncodePromptSecond final : public Block {
   Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
   OptionalInput<std::vector<std::string>> prompt_2{
       this, "prompt_2", "what the second text encoder reads in place of the prompt"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   Input<Tensor> first_embeds{
       this, "first_prompt_embeds", "what the first text encoder reads", {"B", "T", "D1"}};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
@@ -64,8 +64,8 @@ class EncodePromptAlone final : public Block {
   Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
   Output<Tensor> pooled_prompt_embeds{
       this, "pooled_prompt_embeds", "what the prompt means as a whole", {"B", "P"}};

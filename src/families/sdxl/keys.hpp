@@ -12,19 +12,19 @@ inline constexpr Key<std::vector<int64_t>> original_size{
     std::monostate{},
     {1, largest_side},
     "original-size",
-    "[height, width] that the picture is told to have had before it was cropped; unset: its own"};
+    "[height, width] before cropping that the model is told; default: the image's own"};
 inline constexpr Key<std::vector<int64_t>> crops_coords_top_left{
     "crops_coords_top_left",
     std::monostate{},
     {0, largest_side},
     "crops-coords-top-left",
-    "[top, left] that the picture is told to be cropped from; unset: [0, 0]"};
+    "[top, left] of the crop that the model is told; default: [0, 0]"};
 inline constexpr Key<std::vector<int64_t>> target_size{
     "target_size",
     std::monostate{},
     {1, largest_side},
     "target-size",
-    "[height, width] that the picture is told to have; unset: its own"};
+    "[height, width] that the model is told as the image's size; default: its own"};
 inline constexpr Key<std::vector<int64_t>> negative_original_size{
     "negative_original_size",
     std::monostate{},
@@ -43,12 +43,11 @@ inline constexpr Key<std::vector<int64_t>> negative_target_size{
     {1, largest_side},
     "negative-target-size",
     "target_size of what guidance leads away from; unset: the same"};
-inline constexpr Key<double> aesthetic_score{
-    "aesthetic_score",
-    6.0,
-    {0, 100},
-    "aesthetic-score",
-    "how well the refiner is told that the picture is liked"};
+inline constexpr Key<double> aesthetic_score{"aesthetic_score",
+                                             6.0,
+                                             {0, 100},
+                                             "aesthetic-score",
+                                             "the aesthetic score that the refiner is given"};
 inline constexpr Key<double> negative_aesthetic_score{"negative_aesthetic_score",
                                                       2.5,
                                                       {0, 100},

@@ -12,13 +12,12 @@ struct omnirt::ValueCodec<omnirt::GivenLatents> {
 
 namespace omnirt::families {
 
-// Given latents in place of a picture: one a picture of the run, or fewer, taken in turn.
+// Given latents in place of an image: one per image of the run, or fewer, taken in turn.
 class TakeLatents final : public Block {
  public:
   Input<GivenLatents> given{this, "latents", "latents of another run, to go on from"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  Output<Tensor> image_latents{
-      this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
 
   explicit TakeLatents(Trigger trigger)
       : Block("take_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -35,12 +34,12 @@ class NoiseImageLatentsXL final : public Block {
   Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
   Config<double> denoising_start{this, keys::denoising_start};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  Input<blocks::Schedule> schedule{this, "schedule", "the walk from noise to picture"};
-  Input<Tensor> image_latents{this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Input<blocks::Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
 
   // An inpainting starts from noise alone at full strength, and needs its noise at every step.
   NoiseImageLatentsXL(std::string name, bool inpaints, Trigger trigger)

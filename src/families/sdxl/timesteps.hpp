@@ -12,7 +12,8 @@ class SetTimestepsXL final : public Block {
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
   Config<double> eta{this, keys::eta};
   Config<double> denoising_end{this, keys::denoising_end};
-  Output<blocks::Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Output<blocks::Schedule> schedule{this, "schedule",
+                                    "the scheduler, planned: from noise to image"};
 
   explicit SetTimestepsXL(Trigger trigger)
       : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -30,7 +31,8 @@ class SetPartialTimestepsXL final : public Block {
   Config<double> eta{this, keys::eta};
   Config<double> denoising_start{this, keys::denoising_start};
   Config<double> denoising_end{this, keys::denoising_end};
-  Output<blocks::Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Output<blocks::Schedule> schedule{this, "schedule",
+                                    "the scheduler, planned: from noise to image"};
 
   explicit SetPartialTimestepsXL(Trigger trigger)
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,

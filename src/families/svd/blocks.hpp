@@ -35,11 +35,12 @@ class CheckVideo final : public Block {
 // The run's videos and their generators: video i with seed + i.
 class StartVideos final : public Block {
  public:
-  Input<io::Image> image{this, "image", "the picture that the video begins with"};
+  Input<io::Image> image{this, "image", "the image that the video begins with"};
   Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
   Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, "seeds", "one a video"};
-  Output<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a video"};
+  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
+  Output<std::shared_ptr<Noise>> noise_source{this, "noise_source",
+                                              "the generators, one per video"};
   Output<std::vector<io::Image>> first_pictures{this, "first_pictures",
                                                 "what each video begins with"};
 
@@ -54,7 +55,7 @@ class EncodeFirstPictures final : public Block {
   Component<FileConfig> feature_extractor{this, "feature_extractor"};
   Input<std::vector<io::Image>> first_pictures{this, "first_pictures",
                                                "what each video begins with"};
-  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the pictures mean", {"n", "1", "D"}};
+  Output<Tensor> prompt_embeds{this, "prompt_embeds", "the images' embeddings", {"n", "1", "D"}};
 
   EncodeFirstPictures()
       : Block("encode_first_pictures", Stage::prepare_conditions, Guidance::per_condition) {}
@@ -72,9 +73,9 @@ class EncodeFirstLatents final : public Block {
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
   Input<std::vector<io::Image>> first_pictures{this, "first_pictures",
                                                "what each video begins with"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a video"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per video"};
   Output<Tensor> first_latents{
-      this, "first_latents", "the pictures' latents", {"n", "C", "H/8", "W/8"}};
+      this, "first_latents", "the images' latents", {"n", "C", "H/8", "W/8"}};
 
   EncodeFirstLatents() : Block("encode_first_latents", Stage::prepare_latents) {}
   void run(Frame& frame) const override;
@@ -89,9 +90,11 @@ class PrepareVideoConditions final : public Block {
   Config<int64_t> motion_bucket_id{this, keys::motion_bucket_id};
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
   Input<Tensor> first_latents{
-      this, "first_latents", "the pictures' latents", {"n", "C", "H/8", "W/8"}};
-  Output<Tensor> frame_latents{
-      this, "frame_latents", "the picture beside each frame", {"n", "F", "C", "H/8", "W/8"}};
+      this, "first_latents", "the images' latents", {"n", "C", "H/8", "W/8"}};
+  Output<Tensor> frame_latents{this,
+                               "frame_latents",
+                               "the first image's latents for each frame",
+                               {"n", "F", "C", "H/8", "W/8"}};
   Output<Tensor> added_time_ids{
       this, "added_time_ids", "fps - 1, motion bucket, noise", {"1", "3"}};
 
@@ -107,9 +110,9 @@ class PrepareVideoLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<int64_t> num_frames{this, keys::num_frames};
-  Input<blocks::Schedule> schedule{this, "schedule", "the walk from noise to video"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a video"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a video"};
+  Input<blocks::Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to video"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per video"};
   Output<Tensor> latents{this, "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
 
   PrepareVideoLatents() : Block("prepare_video_latents", Stage::prepare_latents) {}

@@ -42,7 +42,7 @@ class DenoiseChunks final : public LoopBlock {
                                                "what each video begins with"};
   Output<Tensor> earlier_pictures{
       this, "earlier_pictures", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
-  Output<ChunkState> chunk_state{this, "chunk_state", "where the loop stands"};
+  Output<ChunkState> chunk_state{this, "chunk_state", "the loop's state"};
 
   // `between`: what makes the pictures of a chunk, and prepares the next one from its last.
   DenoiseChunks(std::shared_ptr<const LoopBlock> inner, std::shared_ptr<const DecodeFrames> decode,

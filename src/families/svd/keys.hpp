@@ -10,7 +10,7 @@ inline constexpr Key<int64_t> num_videos_per_prompt{"num_videos_per_prompt",
                                                     int64_t{1},
                                                     {1, 16},
                                                     "num-videos",
-                                                    "videos of the picture; video i has seed + i"};
+                                                    "videos per image; video i uses seed + i"};
 inline constexpr Key<int64_t> fps{
     "fps", int64_t{7}, {1, 120}, "fps", "frames per second that the motion is made for"};
 inline constexpr Key<int64_t> motion_bucket_id{"motion_bucket_id",
@@ -23,7 +23,7 @@ inline constexpr Key<double> noise_aug_strength{
     0.02,
     {0, 10},
     "noise-aug-strength",
-    "noise on the given picture: the more, the less the video is like it"};
+    "noise on the given image: the more, the less the video is like it"};
 inline constexpr Key<int64_t> decode_chunk_size{
     "decode_chunk_size",
     std::monostate{},

@@ -16,7 +16,7 @@ using namespace blocks;
 std::shared_ptr<const LoopBlock> denoise_loop(Trigger trigger) {
   return std::make_shared<DenoiseLoop>(DenoiseOptions{
       .constants = {{"added_time_ids", "added_time_ids", "fps - 1, motion bucket, noise"},
-                    {"frame_latents", "image_latents", "the picture beside each frame"}},
+                    {"frame_latents", "image_latents", "the first image's latents for each frame"}},
       .trigger = std::move(trigger)});
 }
 

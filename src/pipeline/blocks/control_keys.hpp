@@ -66,7 +66,7 @@ inline constexpr Key<Json> image_processor{
     std::monostate{},
     {},
     "",
-    "how pictures are prepared for the image encoder, as preprocessor_config.json says it; unset: "
+    "how images are prepared for the image encoder, as preprocessor_config.json says it; unset: "
     "that file of the model's feature_extractor, else CLIP's way at the encoder's size"};
 
 }  // namespace omnirt::keys

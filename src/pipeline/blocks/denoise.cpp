@@ -157,7 +157,7 @@ void DenoiseLoop::accept(Frame& frame, const std::vector<Tensor>& predictions) c
   ++at.index;
 }
 
-// Puts the given picture back, as noisy as the sample is, where the mask keeps it (reference:
+// Puts the given image back, as noisy as the sample is, where the mask keeps it (reference:
 // StableDiffusionInpaintPipeline, UNets without mask channels).
 void DenoiseLoop::keep_masked(Frame& frame, size_t index) const {
   const Tensor* mask = frame[keep_mask];

@@ -50,7 +50,7 @@ struct DenoiseOptions {
 
 // The loop over a schedule's calls: asks for a prediction a picture and condition, lets the guider
 // combine them, and takes the scheduler's step. Optional inputs serve inpainting: extra channels
-// beside the latents, and what is put back where the mask keeps the picture.
+// joined to the latents, and what is put back where the mask keeps the picture.
 class DenoiseLoop final : public LoopBlock {
  public:
   Component<nn::DenoiserNetwork> unet;
@@ -60,18 +60,18 @@ class DenoiseLoop final : public LoopBlock {
   Config<int64_t> cache_interval{this, keys::cache_interval};
   Config<int64_t> cache_branch{this, keys::cache_branch};
   Config<int64_t> cache_order{this, keys::cache_order};
-  Input<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
   Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
   OptionalInput<Tensor> extra_channels{
-      this, "extra_channels", "beside the latents", {"B", "C'", "H/8", "W/8"}};
+      this, "extra_channels", "joined to the latents", {"B", "C'", "H/8", "W/8"}};
   OptionalInput<Tensor> keep_mask{
-      this, "keep_mask", "0 where the picture is put back each step", {"1", "1", "H/8", "W/8"}};
+      this, "keep_mask", "0 where the image is put back at each step", {"1", "1", "H/8", "W/8"}};
   OptionalInput<Tensor> image_latents{
-      this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
+      this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
   OptionalInput<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  InOut<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
-  Output<DenoiseState> state{this, "denoise_state", "where the loop stands"};
+  InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Output<DenoiseState> state{this, "denoise_state", "the loop's state"};
 
   explicit DenoiseLoop(const DenoiseOptions& options = {});
   void start(Frame& frame) const override;

@@ -6,14 +6,14 @@
 
 namespace omnirt::blocks {
 
-// Prompts -> CLIP embeddings, one row a picture, for each condition that the guider asks for.
+// Prompts -> CLIP embeddings, one row per image, for each condition that the guider asks for.
 class EncodePrompt final : public Block {
  public:
   Component<text::Tokenizer> tokenizer{this, "tokenizer"};
   Component<CLIPTextModel> text_encoder{this, "text_encoder"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
 
   EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}

@@ -30,9 +30,9 @@ class PlaceEntities final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> on_negative{this, keys::entities_on_negative};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
   Input<std::vector<std::string>> entity_prompts{this, "entity_prompts",
-                                                 "what the parts of the picture show"};
+                                                 "what the parts of the image show"};
   Input<std::vector<io::Image>> entity_masks{
       this, "entity_masks", "where: white in a mask an entity, one for each of entity_prompts"};
   Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};

@@ -9,9 +9,9 @@ namespace omnirt::blocks {
 // a run are there at its end, or none.
 class ExportImages final : public Block {
  public:
-  Input<std::vector<io::Image>> images{this, "images", "the pictures"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<io::Image>> images{this, "images", "the images"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};
   Config<std::string> output_format{this, keys::output_format};

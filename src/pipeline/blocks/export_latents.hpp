@@ -11,9 +11,9 @@ Trigger writes_latents();
 // (pipeline/latents_file.hpp).
 class ExportLatents final : public Block {
  public:
-  Input<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
   Config<std::string> output_type{this, keys::output_type};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};

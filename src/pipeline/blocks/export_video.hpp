@@ -28,7 +28,7 @@ namespace omnirt::blocks {
 class ExportVideo final : public Block {
  public:
   Input<std::vector<io::Image>> frames{this, "frames", "of each video, one video after the other"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a video"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};
   Config<std::string> output_format{this, keys::video_format};

@@ -16,11 +16,10 @@ class EncodeImage final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Input<io::Image> image{this, "image", "the picture to start from"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
-  Output<Tensor> image_latents{
-      this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
+  Input<io::Image> image{this, "image", "the image to start from"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
 
   explicit EncodeImage(Trigger trigger)
       : Block("encode_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -35,12 +34,11 @@ class EncodeImageBelowFullStrength final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
-  Input<io::Image> image{this, "image", "the picture to start from"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Input<io::Image> image{this, "image", "the image to start from"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   // Undefined at full strength.
-  Output<Tensor> image_latents{
-      this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
 
   explicit EncodeImageBelowFullStrength(Trigger trigger)
       : Block("encode_image_below_full_strength", Stage::prepare_latents, Guidance::shared,
@@ -54,11 +52,11 @@ class PrepareLatents final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Input<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
 
   explicit PrepareLatents(Trigger trigger)
       : Block("prepare_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -73,12 +71,12 @@ class NoiseImageLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
-  Input<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
-  Input<Tensor> image_latents{this, "image_latents", "the given picture", {"B", "C", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one a picture"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
 
   // `noise_alone_at_full_strength`: the reference's inpainting starts so, its image2image does not.
   NoiseImageLatents(std::string name, bool noise_alone_at_full_strength, Trigger trigger)
@@ -94,9 +92,9 @@ class NoiseImageLatents final : public Block {
 class DecodeLatents final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
-  Output<std::vector<io::Image>> images{this, "images", "the pictures"};
-  Output<Tensor> pictures{this, "pictures", "the pictures as decoded, -1..1", {"B", "3", "H", "W"}};
+  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Output<std::vector<io::Image>> images{this, "images", "the images"};
+  Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
 
   explicit DecodeLatents(Trigger trigger = {})
       : Block("decode_latents", Stage::decode, Guidance::shared, std::move(trigger)) {}

@@ -8,7 +8,7 @@ namespace omnirt::blocks {
 int64_t pixels_per_latent(const Proposal& proposal);
 
 // Settles width and height before anything else takes them: the request's, which must be multiples
-// of the latents' grid; else those of the model's training, or of the given picture.
+// of the latents' grid; else those of the model's training, or of the given image.
 class PictureSize final : public Block {
  public:
   enum class Unset { model, image };

@@ -16,7 +16,7 @@ namespace omnirt::blocks {
 // {prompts, window} int64.
 Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts);
 
-// A finding unless the texts of `input` are one for all prompts, or one a prompt.
+// A finding unless the texts of `input` are one for all prompts, or one per prompt.
 void check_text_count(Proposal& proposal, const std::string& input);
 // A finding when clip_skip leaves no layer of the text encoder.
 void check_clip_skip(Proposal& proposal, const std::string& text_encoder);

@@ -43,7 +43,7 @@ class SetTimesteps final : public Block {
   Component<SchedulerChoice> scheduler{this, "scheduler"};
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
   Config<double> eta{this, keys::eta};
-  Output<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
 
   explicit SetTimesteps(Trigger trigger)
       : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -57,7 +57,7 @@ class SetPartialTimesteps final : public Block {
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
   Config<double> strength{this, keys::strength};
   Config<double> eta{this, keys::eta};
-  Output<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
+  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
 
   explicit SetPartialTimesteps(Trigger trigger)
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,

@@ -12,12 +12,12 @@ namespace omnirt::blocks {
 // from its list of generators.
 class StartNoise final : public Block {
  public:
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the picture shows"};
+  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
   Config<int64_t> num_images{this, keys::num_images_per_prompt};
   Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, "seeds", "one a picture"};
+  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   Output<std::shared_ptr<Noise>> noise_source{this, "noise_source",
-                                              "the generators, one a picture"};
+                                              "the generators, one per image"};
 
   StartNoise() : Block("start_noise", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;

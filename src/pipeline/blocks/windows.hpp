@@ -54,10 +54,10 @@ class DenoiseWindows final : public LoopBlock {
   Config<int64_t> window_size{this, keys::window_size};
   Config<int64_t> window_stride{this, keys::window_stride};
   Config<bool> circular_padding{this, keys::circular_padding};
-  InOut<Schedule> schedule{this, "schedule", "the walk from noise to picture"};
-  InOut<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
-  Output<DenoiseState> state{this, "denoise_state", "where the loop stands"};
-  Output<WindowState> windows{this, "window_state", "where each window stands"};
+  InOut<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Output<DenoiseState> state{this, "denoise_state", "the loop's state"};
+  Output<WindowState> windows{this, "window_state", "each window's state"};
 
   DenoiseWindows(std::shared_ptr<const DenoiseLoop> inner, Trigger trigger);
   void start(Frame& frame) const override;
@@ -84,9 +84,9 @@ void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& w
 class DecodeCircular final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> latents{this, "latents", "from noise to picture", {"B", "C", "H/8", "W/8"}};
-  Output<std::vector<io::Image>> images{this, "images", "the pictures"};
-  Output<Tensor> pictures{this, "pictures", "the pictures as decoded, -1..1", {"B", "3", "H", "W"}};
+  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Output<std::vector<io::Image>> images{this, "images", "the images"};
+  Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
 
   explicit DecodeCircular(Trigger trigger)
       : Block("decode_circular", Stage::decode, Guidance::shared, std::move(trigger)) {}
