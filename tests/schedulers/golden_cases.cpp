@@ -49,11 +49,11 @@ GoldenCase read_case(const Json& json, const Json& trained_betas) {
   c.outcome = json["outcome"];
   if (c.outcome != "ok") return c;
   c.begin = json["begin"];
-  c.timesteps = unpack<double>(json["timesteps"]);
-  c.init_sigma = unpack<double>(json["init_sigma"])[0];
-  c.checks = unpack<float>(json["checks"]);
-  c.middle = unpack<float>(json["middle"]);
-  c.final_sample = unpack<float>(json["final"]);
+  c.recorded = {.timesteps = unpack<double>(json["timesteps"]),
+                .init_sigma = unpack<double>(json["init_sigma"])[0],
+                .checks = unpack<float>(json["checks"]),
+                .middle = unpack<float>(json["middle"]),
+                .final_sample = unpack<float>(json["final"])};
   return c;
 }
 

@@ -6,8 +6,16 @@
 
 namespace omnirt::testing {
 
-// One case of tests/goldens/schedulers/<scheduler>.json (tools/goldens/schedulers.py says what it
-// holds), decoded.
+// What a walk through a schedule gives (tools/goldens/schedulers.py says it whole).
+struct Recorded {
+  std::vector<double> timesteps;
+  double init_sigma = 0;
+  std::vector<float> checks;        // three for each call
+  std::vector<float> middle;        // the sample after the middle call
+  std::vector<float> final_sample;  // and after the last
+};
+
+// One case of tests/goldens/schedulers/<scheduler>.json, decoded.
 struct GoldenCase {
   Json config;
   int64_t steps = 0;
@@ -16,11 +24,7 @@ struct GoldenCase {
   bool image_to_image = false;
   std::string outcome;  // of the reference: ok, refused, crash, nan
   size_t begin = 0;
-  std::vector<double> timesteps;
-  double init_sigma = 0;
-  std::vector<float> checks;
-  std::vector<float> middle;
-  std::vector<float> final_sample;
+  Recorded recorded;
 
   std::string text() const;
 };

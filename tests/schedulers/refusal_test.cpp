@@ -95,7 +95,7 @@ TEST(SchedulerRefusals, NameTheVarianceThatANetworkDoesNotGive) {
 }
 
 // Runs a whole schedule; false where the config or the number of steps is refused.
-bool finite_run(const SchedulerInfo& info, const Json& config, int64_t steps) {
+[[nodiscard]] bool finite_run(const SchedulerInfo& info, const Json& config, int64_t steps) {
   std::unique_ptr<Scheduler> scheduler;
   try {
     scheduler = info.make(config, "scheduler");
@@ -138,27 +138,35 @@ TEST(SchedulerSteps, NeverGiveNanAtOneOrTwoSteps) {
             {{"use_karras_sigmas", true}, {"solver_type", "bh1"}},
             {{"use_flow_sigmas", true}, {"predict_x0", false}, {"shift_terminal", 0.1}},
             {{"final_sigmas_type", "sigma_min"}, {"algorithm_type", "dpmsolver"}}});
-  size_t ran = 0;
+  size_t total = 0;
   for (const SchedulerInfo& info : all_schedulers()) {
+    size_t ran = 0;
     for (const Json& config : variants) {
       for (int64_t steps : {1, 2}) ran += finite_run(info, config, steps) ? 1 : 0;
     }
+    // Each refuses some of the options; PNDM most, which needs four steps to warm up.
+    EXPECT_GE(ran, 12U) << info.class_name;
+    total += ran;
   }
-  EXPECT_GT(ran, 800U);
+  EXPECT_GT(total, 800U);
 }
 
 TEST(SchedulerSteps, NeverGiveNanAtAsManyStepsAsThereAreTrainingSteps) {
   for (const SchedulerInfo& info : all_schedulers()) {
+    size_t ran = 0;
     for (const char* spacing : {"linspace", "trailing"}) {
       for (const char* solver : {"midpoint", "heun"}) {
         Json config = {{"timestep_spacing", spacing},
                        {"solver_type", solver},
                        {"solver_order", 3},
                        {"num_train_timesteps", 100},
+                       // LCM walks through these instead.
+                       {"original_inference_steps", 100},
                        {"skip_prk_steps", true}};
-        finite_run(info, config, 100);
+        ran += finite_run(info, config, 100) ? 1 : 0;
       }
     }
+    EXPECT_GT(ran, 0U) << info.class_name;
   }
 }
 
