@@ -40,7 +40,7 @@ std::map<std::string, std::string> aliases_of(const Json& entries) {
   return aliases;
 }
 
-void print_table(const Json& entries) {
+void print_entries(const Json& entries) {
   fmt::print("{:<24} {:<12} {:<12} {}\n", "model", "task", "maturity", "summary");
   for (const Json& entry : entries) {
     if (is_alias(entry)) continue;
@@ -147,7 +147,7 @@ int models(const ModelsFlags& flags, const Session& session) {
     if (flags.format == "markdown")
       print_markdown(document);
     else
-      print_table(document);
+      print_entries(document);
   } else if (flags.format == "markdown") {
     print_markdown(document["tasks"]);
   } else {

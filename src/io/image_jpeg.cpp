@@ -7,6 +7,7 @@
 #include <jerror.h>
 
 #include "base/ensure.hpp"
+#include "io/image_arithmetic.hpp"
 #include "io/image_codec.hpp"
 #include "io/image_xmp.hpp"
 
@@ -72,11 +73,6 @@ struct Decompressor {
   Decompressor(const Decompressor&) = delete;
   ~Decompressor() { jpeg_destroy_decompress(&codec); }
 };
-
-uint8_t multiply_255(unsigned a, unsigned b) {
-  const unsigned product = a * b + 128;
-  return static_cast<uint8_t>(((product >> 8) + product) >> 8);
-}
 
 // Adobe writes CMYK inverted (255 is no ink), and so does Pillow take every CMYK JPEG; then the
 // plain formula of its convert("RGB") (Convert.c, cmyk2rgb) on the inks that are left.

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "io/image_arithmetic.hpp"
 
 // Reference: Pillow, src/libImaging/Resample.c and, for the nearest pixel, Geometry.c.
 namespace omnirt::io {
@@ -129,11 +130,6 @@ Image resample_down(const Image& image, int64_t height, const Filter& filter) {
     std::transform(sums.begin(), sums.end(), result.row(y), clip);
   }
   return result;
-}
-
-uint8_t multiply_255(unsigned a, unsigned b) {
-  const unsigned product = a * b + 128;
-  return static_cast<uint8_t>(((product >> 8) + product) >> 8);
 }
 
 // So that the colour of transparent pixels does not bleed into others.

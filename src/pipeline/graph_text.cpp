@@ -6,7 +6,7 @@
 namespace omnirt {
 namespace {
 
-std::string escaped(const std::string& text) {
+std::string for_graphviz(const std::string& text) {
   std::string out;
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -63,7 +63,7 @@ std::string to_dot(const Graph& graph) {
       "digraph pipeline {{\n  label=\"{}\"; labelloc=t; rankdir=TB;\n"
       "  node [shape=box, fontname=\"Helvetica\", fontsize=11];\n"
       "  edge [fontname=\"Helvetica\", fontsize=9];\n  request [shape=oval];\n",
-      escaped(graph.title));
+      for_graphviz(graph.title));
   by_stage(
       graph,
       [&](size_t i, const char* stage) {
@@ -71,13 +71,13 @@ std::string to_dot(const Graph& graph) {
       },
       [&](size_t i, const Graph::Node& node) {
         out += fmt::format("    {} [label=\"{}\"{}];\n", id_of(i),
-                           escaped(fmt::format("{}", fmt::join(label(node), "\n"))),
+                           for_graphviz(fmt::format("{}", fmt::join(label(node), "\n"))),
                            node.used ? "" : ", style=dashed");
       },
       [&] { out += "  }\n"; });
   for (const Graph::Edge& edge : graph.edges) {
     out += fmt::format("  {} -> {} [label=\"{}\"];\n", id_of(edge.from), id_of(edge.to),
-                       escaped(edge.value));
+                       for_graphviz(edge.value));
   }
   return out + "}\n";
 }

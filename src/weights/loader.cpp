@@ -1,19 +1,15 @@
 #include "weights/loader.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/ensure.hpp"
+#include "weights/tensor_shapes.hpp"
 
 namespace omnirt {
 namespace {
-
-std::string shape_text(const std::vector<int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
 
 // Collects what does not fit between files and topology, so that all of it is told at once.
 class Matcher {

@@ -1,23 +1,19 @@
 #include "weights/original_weights.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "base/ensure.hpp"
+#include "weights/tensor_shapes.hpp"
 
 namespace omnirt {
 namespace {
 
 using nn::Form;
 using nn::OriginalPlace;
-
-std::string shape_text(const std::vector<int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
 
 // The transpose of a matrix {rows, columns} of elements of `width` bytes.
 std::vector<std::byte> transposed(std::span<const std::byte> from, size_t rows, size_t columns,

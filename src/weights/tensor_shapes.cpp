@@ -12,6 +12,10 @@ constexpr int64_t widest = int64_t{1} << 24;  // of a vocabulary; everything els
 
 }  // namespace
 
+std::string shape_text(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
 TensorShapes::TensorShapes(const io::TensorFiles& files) {
   for (const std::string& name : files.names()) add(name, files.find(name)->entry->shape);
 }

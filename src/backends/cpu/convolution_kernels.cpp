@@ -164,7 +164,7 @@ constexpr int64_t least_pixels_to_split = 12, least_channels_to_split = 24;
 constexpr int64_t most_pixels_to_pack_split = 256;
 constexpr size_t most_bytes_to_pack_split = size_t{5} << 20;
 
-bool accepts_split(const ops::Conv2d& args) {
+bool accepts_split_conv(const ops::Conv2d& args) {
   if (!takes(args) || is_quantised(args)) return false;
   const int64_t kernel = args.weight.size(2), around = kernel / 2;
   auto [up_height, up_width] = args.upsample_to;
@@ -177,7 +177,7 @@ bool accepts_split(const ops::Conv2d& args) {
           args.norm->activation == ops::Activation::silu);
 }
 
-Tensor run_split(const ops::Conv2d& args) {
+Tensor run_split_conv(const ops::Conv2d& args) {
   Call call(args);
   const int64_t kernel = args.weight.size(2), taps = kernel * kernel;
   const ConvWeights weights{args.weight.const_data_ptr(), weight_type(args.weight)};
@@ -278,7 +278,7 @@ Tensor run_int8(const ops::Conv2d& args) {
 }  // namespace
 
 void add_split_convolution_kernels(ops::OpTable& table) {
-  table.conv2d.add({"cpu split convolution", accepts_split, run_split});
+  table.conv2d.add({"cpu split convolution", accepts_split_conv, run_split_conv});
 }
 
 void add_convolution_kernels(ops::OpTable& table) {

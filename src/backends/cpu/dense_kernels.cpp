@@ -14,11 +14,11 @@ namespace {
 // smaller. A weight that is large, or stored in a narrower type, is better widened and packed in
 // the cache at each call than read packed from memory, where it takes more room.
 constexpr int64_t least_rows_worth_packing = 8, most_rows_worth_packing = 64;
-constexpr size_t most_bytes_worth_packing = size_t{8} << 20;
+constexpr size_t most_matrix_bytes_worth_packing = size_t{8} << 20;
 
 bool worth_packing(int64_t rows, const WeightView& weight, size_t bytes) {
   return weight.type == WeightType::f32 && rows >= least_rows_worth_packing &&
-         rows <= most_rows_worth_packing && bytes <= most_bytes_worth_packing;
+         rows <= most_rows_worth_packing && bytes <= most_matrix_bytes_worth_packing;
 }
 
 bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
@@ -110,16 +110,16 @@ Tensor run_gated(const ops::GatedLinear& args) {
 
 // A small product is done before a split one has begun.
 constexpr int64_t least_work_to_split = 3'000'000;
-constexpr int64_t least_rows_to_split = 12, least_channels_to_split = 24;
+constexpr int64_t least_rows_to_split = 12, least_width_to_split = 24;
 // Splitting a weight at each call costs as much as some hundred rows of its product.
 constexpr int64_t most_rows_to_pack_split = 256;
-constexpr size_t most_bytes_to_pack_split = size_t{3} << 20;
+constexpr size_t most_matrix_bytes_to_pack_split = size_t{3} << 20;
 
 bool worth_splitting(const Tensor& x, const Tensor& weight, const ops::PackSlot* slot) {
   int64_t rows = rows_of_sample(x), out = weight.size(0), in = weight.size(1);
   return !is_quantised(slot, weight) && rows >= least_rows_to_split &&
-         rows * out * in >= least_work_to_split && out >= least_channels_to_split &&
-         in >= least_channels_to_split;
+         rows * out * in >= least_work_to_split && out >= least_width_to_split &&
+         in >= least_width_to_split;
 }
 
 void split_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
@@ -128,8 +128,9 @@ void split_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
   bool gated = args.epilogue.geglu;
   size_t bytes = packed_split_bytes(view.rows, view.columns, 1, gated);
   bool wanted =
-      slot && (slot->policy() == ops::PackPolicy::always ||
-               (rows_of_sample(x) <= most_rows_to_pack_split && bytes <= most_bytes_to_pack_split));
+      slot &&
+      (slot->policy() == ops::PackPolicy::always ||
+       (rows_of_sample(x) <= most_rows_to_pack_split && bytes <= most_matrix_bytes_to_pack_split));
   const PackedSplit* packed =
       wanted ? slot->find_or_make<PackedSplit>(bytes, [&] { return PackedSplit(view, 1, gated); })
              : nullptr;

@@ -46,7 +46,7 @@ constexpr auto scaled(int64_t factor) {
 constexpr auto bins_512 = scaled(2);
 constexpr auto bins_1024 = scaled(4);
 
-int64_t number(const Json& config, const char* key, int64_t fallback) {
+int64_t integer_of(const Json& config, const char* key, int64_t fallback) {
   return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
                                                                  : fallback;
 }
@@ -74,7 +74,7 @@ PictureSize::PictureSize()
 void PictureSize::check(Proposal& proposal) const {
   const Json& config = proposal.component_config("transformer");
   constexpr int64_t most = 1024;
-  int64_t sample_size = std::clamp<int64_t>(number(config, "sample_size", 128), 1, most);
+  int64_t sample_size = std::clamp<int64_t>(integer_of(config, "sample_size", 128), 1, most);
   int64_t pixels = blocks::pixels_per_latent(proposal);
   for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
     if (!proposal.config.maybe(*key))
@@ -92,7 +92,7 @@ void PictureSize::check(Proposal& proposal) const {
     return;
   }
   if (bins) made = binned(wanted, bins_of(sample_size));
-  int64_t grid = pixels * std::clamp<int64_t>(number(config, "patch_size", 2), 1, most);
+  int64_t grid = pixels * std::clamp<int64_t>(integer_of(config, "patch_size", 2), 1, most);
   for (auto [name, side] : {std::pair{"width", made.width}, {"height", made.height}}) {
     if (side % grid == 0) continue;
     std::string way = bins ? "set use_resolution_binning to false, and a size that fits"

@@ -3,7 +3,7 @@
 namespace omnirt {
 namespace {
 
-constexpr int64_t norm_groups = 32;
+constexpr int64_t norm_groups = AutoencoderKLTemporalDecoderConfig::norm_groups;
 
 nn::SpatioTemporalOptions resnet(int64_t in, int64_t out) {
   return {.resnet = {.in = in, .out = out, .groups = norm_groups, .eps = nn::autoencoder_norm_eps},

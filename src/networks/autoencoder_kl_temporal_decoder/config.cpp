@@ -5,11 +5,6 @@
 #include "nn/config_check.hpp"
 
 namespace omnirt {
-namespace {
-
-constexpr int64_t norm_groups = 32;  // of every norm, whatever a config says
-
-}  // namespace
 
 AutoencoderKLTemporalDecoderConfig read_autoencoder_kl_temporal_decoder_config(
     const Json& json, const std::string& where) {
@@ -29,7 +24,8 @@ AutoencoderKLTemporalDecoderConfig read_autoencoder_kl_temporal_decoder_config(
     check.one_of("down_block_types", type, {"DownEncoderBlock2D"});
   for (int64_t channels : config.block_out_channels) {
     check.range("block_out_channels", channels, 1, 1 << 16);
-    check.divisible("block_out_channels", channels, "the 32 groups of its norms", norm_groups);
+    check.divisible("block_out_channels", channels, "the 32 groups of its norms",
+                    config.norm_groups);
   }
   check.finish();
   return config;

@@ -8,6 +8,7 @@ namespace omnirt {
 
 // config.json of AutoencoderKLTemporalDecoder; defaults are those of the class in diffusers.
 struct AutoencoderKLTemporalDecoderConfig {
+  static constexpr int64_t norm_groups = 32;  // of every norm, whatever a config says
   int64_t in_channels = 3;
   int64_t out_channels = 3;
   std::vector<std::string> down_block_types{"DownEncoderBlock2D"};

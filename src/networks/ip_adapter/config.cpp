@@ -10,7 +10,6 @@ namespace omnirt {
 namespace {
 
 constexpr int64_t most_layers = 1024;
-constexpr int64_t head_dim = 64;  // of the resampler, in all that were published
 
 class FileReader {
  public:
@@ -120,8 +119,8 @@ IPAdapterConfig read_ip_adapter_config(const Json& json, const std::string& wher
   for (int64_t width : config.layers) check.range("layers", width, 1, 1 << 16);
   if (plus) {
     check.range("depth", config.depth, 1, 64);
-    check.range("inner_dim", config.inner_dim, head_dim, 1 << 16);
-    check.divisible("inner_dim", config.inner_dim, "the width of a head", head_dim);
+    check.range("inner_dim", config.inner_dim, config.head_dim, 1 << 16);
+    check.divisible("inner_dim", config.inner_dim, "the width of a head", config.head_dim);
     check.range("feed_forward_dim", config.feed_forward_dim, 1, 1 << 18);
   }
   check.finish();

@@ -10,6 +10,7 @@ namespace omnirt {
 // What an IP-Adapter is made of. Published files bring no config: it is told from the names and
 // shapes of their tensors.
 struct IPAdapterConfig {
+  static constexpr int64_t head_dim = 64;  // of the resampler, in all that were published
   // base: tokens of the picture's embedding; plus: a resampler over its patches (Alayrac et al.
   // 2022, arXiv 2204.14198); full: a perceptron for each patch.
   std::string projection = "base";

@@ -9,7 +9,7 @@ namespace omnirt {
 namespace {
 
 constexpr double norm_eps = 1e-5;
-constexpr int64_t head_dim = 64;
+constexpr int64_t head_dim = IPAdapterConfig::head_dim;
 constexpr bool no_bias = false;
 
 }  // namespace

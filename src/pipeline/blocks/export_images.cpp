@@ -8,8 +8,8 @@ namespace omnirt::blocks {
 namespace fs = std::filesystem;
 namespace {
 
-io::ImageFormat format_of(const std::optional<std::string>& format,
-                          const std::optional<std::string>& output) {
+io::ImageFormat image_format_of(const std::optional<std::string>& format,
+                                const std::optional<std::string>& output) {
   if (format) return io::image_format_from_name(*format);
   return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
 }
@@ -27,7 +27,7 @@ Json record_of(const Json& record, uint64_t seed, const std::string& prompt) {
 
 void ExportImages::run(Frame& frame) const {
   const auto& pictures = frame[images];
-  io::ImageFormat format = format_of(frame.maybe(output_format), frame.maybe(output));
+  io::ImageFormat format = image_format_of(frame.maybe(output_format), frame.maybe(output));
   Target target = target_of(frame.maybe(output), frame[output_dir],
                             fmt::format("{}-{}", frame.model(), frame.run_id()));
   if (target.extension.empty()) target.extension = io::image_extension(format);

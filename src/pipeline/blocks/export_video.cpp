@@ -9,8 +9,8 @@ namespace omnirt::blocks {
 namespace fs = std::filesystem;
 namespace {
 
-io::VideoFormat format_of(const std::optional<std::string>& format,
-                          const std::optional<std::string>& output) {
+io::VideoFormat video_format_of(const std::optional<std::string>& format,
+                                const std::optional<std::string>& output) {
   if (format) return io::video_format_from_name(*format);
   return output ? io::video_format_from_path(*output) : io::VideoFormat::mp4;
 }
@@ -40,7 +40,7 @@ void ExportVideo::check(Proposal& proposal) const {
   auto output_of_request = proposal.config.maybe(keys::output);
   auto format = proposal.config.maybe(keys::video_format);
   if (output_of_request) check_names(proposal, *output_of_request, format);
-  io::VideoFormat chosen = format_of(format, output_of_request);
+  io::VideoFormat chosen = video_format_of(format, output_of_request);
   if (auto missing = io::video_format_missing(chosen))
     proposal.error({"config.output_format", io::to_string(chosen), *missing,
                     "or give output_format gif, webp or frames"});
@@ -52,7 +52,7 @@ void ExportVideo::check(Proposal& proposal) const {
 
 void ExportVideo::run(Frame& frame) const {
   const auto& all = frame[frames];
-  io::VideoFormat format = format_of(frame.maybe(output_format), frame.maybe(output));
+  io::VideoFormat format = video_format_of(frame.maybe(output_format), frame.maybe(output));
   Target target = target_of(frame.maybe(output), frame[output_dir],
                             fmt::format("{}-{}", frame.model(), frame.run_id()));
   if (target.extension.empty()) target.extension = io::video_extension(format);
