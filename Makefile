@@ -1,10 +1,10 @@
-# make demo | test | build | lint | bench | install. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
+# make demo | test | check | build | lint | bench | install. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
 # BENCH=full the whole bench.
 PRESET ?= release
 BUILD := build/$(PRESET)
 TORCH_FLAG := $(if $(OMNIRT_TORCH),-DOMNIRT_TORCH=$(OMNIRT_TORCH))
 
-.PHONY: build demo test lint bench install setup clean
+.PHONY: build demo test check lint cuda bench install setup clean
 build: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build $(BUILD) --target omnirt
@@ -16,9 +16,19 @@ test: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure -j 2
+# STEP=... for some of the steps that scripts/check lists.
+check:
+	@scripts/check $(STEP)
 lint:
 	@scripts/setup lint
 	@scripts/lint
+# The cuda backend, against a libtorch that has CUDA; building it needs no device.
+cuda:
+	@scripts/setup cuda
+	@cmake --preset release -B build/cuda -DOMNIRT_TORCH="$$(echo "$$PWD"/build/cuda-venv/lib/python3*/site-packages/torch)" \
+	  > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	cmake --build build/cuda
+	build/cuda/omnirt backends
 bench: build
 	@scripts/setup bench
 	@bench/run $(BUILD)/omnirt $(if $(filter full,$(BENCH)),--full)
