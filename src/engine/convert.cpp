@@ -323,7 +323,7 @@ Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
     throw InvalidRequest(
         {"to", layout,
          fmt::format("{} is {} already", request.from.string(), is_file ? "one file" : "a folder"),
-         "leave --to away, or name the other layout"});
+         "omit --to, or name the other layout"});
   }
   Json told = is_file ? ToFolder(catalogue, request).run() : ToFile(catalogue, request).run();
   told["from"] = request.from.string();

@@ -69,7 +69,7 @@ std::vector<Finding> findings_of(const Error& error) {
 
 OutOfMemory out_of_memory(const std::string& what) {
   return OutOfMemory("the machine has no more memory for this request (" + what +
-                     "); make fewer or smaller pictures");
+                     "); make fewer or smaller images");
 }
 
 void check_block(const Block& block, Proposal& proposal, const LoadedPipeline& pipeline) {
@@ -96,33 +96,17 @@ Backend& Engine::backend(const std::string& name) {
   throw InternalError("backend '" + name + "' was settled on, but is not in the catalogue");
 }
 
-namespace {
-
-// Tells components apart that share a file, or that have the same file and other configs.
-std::string part_of_file(const ComponentFolder& folder) {
-  if (!folder.original) return "";
-  return fmt::format("{}#{}#{}", folder.name, folder.original->prefix, folder.config.dump());
-}
-
-}  // namespace
-
 std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
                                                         const ComponentFolder& folder) {
-  PlanFacts facts = plan_facts(proposal);
-  bool upcasts = proposal.family->upcasts_autoencoder;
-  std::string key = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{}|{}", folder.folder.string(), part_of_file(folder), folder.class_name,
-      proposal.config.get(keys::dtype), proposal.backend, proposal.config.get(keys::pack),
-      proposal.config.get(keys::quantize), proposal.config.get(keys::matmul_precision), upcasts);
-  {
-    std::scoped_lock lock(mutex_);
-    auto it = components_.find(key);
-    if (it != components_.end()) return it->second;
-  }
-  auto made = omnirt::load_component(catalogue_, folder, backend(proposal.backend), facts, upcasts);
-  std::scoped_lock lock(mutex_);
-  // Another thread may have been first; then its copy serves both.
-  return components_.try_emplace(key, std::move(made)).first->second;
+  ComponentKey key{folder, proposal.backend, plan_facts(proposal),
+                   proposal.family->upcasts_autoencoder};
+  if (auto known = components_.find(key)) return known;
+  Backend& device = backend(proposal.backend);
+  auto made = omnirt::load_component(catalogue_, device, key);
+  components_.make_room(made->store ? made->store->bytes() : 0, [&] {
+    return static_cast<uint64_t>(device.available_memory_gb() * (1 << 30));
+  });
+  return components_.keep(key, std::move(made));
 }
 
 std::shared_ptr<LoadedPipeline> Engine::load(const Proposal& proposal) {
@@ -205,6 +189,8 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
 void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& options,
                          const RunHooks& hooks, RunReport& report) {
   double start = now_ms();
+  MemoryAccount account;
+  MemoryAccount::Scope charged(account);
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
   report.task = proposal.task;
@@ -230,12 +216,25 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   LevelRuns levels(*pipeline, proposal.levels(), &fallbacks_, proposal.config.get(keys::profile));
   LevelsTold told(levels, report);
   levels.check();
-  device.reset_memory_stats();
-  levels.apply_overlays();
+  RunsInFlight::Turn turn(in_flight_);
+  if (turn.alone()) device.reset_memory_stats();
+  if (!proposal.adapters.empty()) {
+    double merging = now_ms();
+    levels.apply_overlays();
+    report.adapters_ms = now_ms() - merging;
+  }
   execute(proposal, *pipeline, levels, device, hooks, report);
+  report_memory(device, turn.alone(), report);
+}
+
+void Engine::report_memory(Backend& device, bool alone, RunReport& report) const {
   MemoryStats memory = device.memory_stats();
-  report.memory.tensor_peak_bytes = memory.peak_bytes;
-  report.memory.tensor_current_bytes = memory.allocated_bytes;
+  if (memory.per_run || alone) {
+    report.memory.tensor_peak_bytes = memory.peak_bytes;
+    report.memory.tensor_current_bytes = memory.allocated_bytes;
+  } else {
+    report.memory.process_tensor_peak_bytes = memory.peak_bytes;
+  }
   report.memory.kernel_scratch_bytes = memory.scratch_bytes;
   report.memory.peak_rss_bytes = peak_rss_bytes();
 }

@@ -4,14 +4,16 @@
 #include <mutex>
 #include <string>
 
+#include "engine/component_cache.hpp"
+#include "engine/runs_in_flight.hpp"
 #include "pipeline/executor.hpp"
 #include "pipeline/validate.hpp"
 
 namespace omnirt {
 
-// Validates, loads, runs and reports; keeps what it loaded for the next request. Components are
-// shared: by path, type and backend, so a change of steps, size, seed or scheduler loads nothing.
-// Safe to use from several threads.
+// Validates, loads, runs and reports; keeps what it loaded for the next request, within bounds
+// (ComponentCache). Components are shared by all that they depend on (ComponentKey), so a change of
+// steps, size, seed or scheduler loads nothing. Safe to use from several threads.
 class Engine {
  public:
   explicit Engine(Catalogue catalogue);
@@ -29,6 +31,8 @@ class Engine {
 
   // How often, in all runs so far, a level or kernel was not what computed.
   std::vector<FallbackCount> fallbacks() const { return fallbacks_.all(); }
+  // How many components are in memory, in use or kept for later requests.
+  size_t components_kept() const { return components_.size(); }
 
  private:
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
@@ -39,12 +43,14 @@ class Engine {
   std::shared_ptr<LoadedPipeline> load(const Proposal& proposal);
   std::shared_ptr<LoadedComponent> load_component(const Proposal& proposal,
                                                   const ComponentFolder& folder);
+  void report_memory(Backend& device, bool alone, RunReport& report) const;
 
   Catalogue catalogue_;
   std::mutex mutex_;
   FallbackCounter fallbacks_;
   std::map<std::string, std::unique_ptr<Backend>> backends_;
-  std::map<std::string, std::shared_ptr<LoadedComponent>> components_;
+  ComponentCache components_;
+  RunsInFlight in_flight_;
 };
 
 }  // namespace omnirt

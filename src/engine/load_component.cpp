@@ -43,8 +43,9 @@ bool wants_fp32(const nn::Network& network) {
   return autoencoder && autoencoder->force_upcast();
 }
 
-void load_network(const Catalogue& catalogue, const ComponentFolder& folder, Backend& backend,
-                  PlanFacts facts, bool upcasts, LoadedComponent& component) {
+void load_network(const Catalogue& catalogue, Backend& backend, const ComponentKey& key,
+                  LoadedComponent& component) {
+  const ComponentFolder& folder = key.folder;
   const nn::NetworkInfo* info = catalogue.find_network(folder.class_name);
   if (!info) {
     std::vector<std::string> known;
@@ -62,7 +63,8 @@ void load_network(const Catalogue& catalogue, const ComponentFolder& folder, Bac
   component.network = info->make(folder.config, folder.config_file.string());
   component.store = weights_of(folder, *info, *component.network);
   component.stored_dtype = stored_dtype(*component.store);
-  if (upcasts && wants_fp32(*component.network)) facts.dtype = at::kFloat;
+  PlanFacts facts = key.facts;
+  if (key.upcasts && wants_fp32(*component.network)) facts.dtype = at::kFloat;
   component.wrapped = backend.wrap_module(folder.name, folder.class_name, facts);
 }
 
@@ -75,9 +77,9 @@ at::ScalarType compute_dtype(const std::string& name) {
   throw Unsupported({"config.dtype", name, "not a type to compute in", "give fp32, fp16 or bf16"});
 }
 
-std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
-                                                const ComponentFolder& folder, Backend& backend,
-                                                const PlanFacts& facts, bool upcasts) {
+std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Backend& backend,
+                                                const ComponentKey& key) {
+  const ComponentFolder& folder = key.folder;
   auto component = std::make_shared<LoadedComponent>();
   component->name = folder.name;
   component->class_name = folder.class_name;
@@ -92,7 +94,7 @@ std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
     component->config =
         std::make_shared<FileConfig>(FileConfig{folder.config, folder.config_file.string()});
   } else {
-    load_network(catalogue, folder, backend, facts, upcasts, *component);
+    load_network(catalogue, backend, key, *component);
   }
   return component;
 }

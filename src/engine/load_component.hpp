@@ -6,12 +6,21 @@
 
 namespace omnirt {
 
+// All that a loaded component depends on. Loading is given nothing else, so what it reads tells
+// components apart.
+struct ComponentKey {
+  ComponentFolder folder;
+  std::string backend;
+  PlanFacts facts;
+  bool upcasts = false;  // an autoencoder whose config asks for it computes in fp32
+  bool operator==(const ComponentKey&) const = default;
+};
+
 // One component from its folder: topology from the config, headers checked against it; or a
-// tokenizer. Reads no weight. Throws Unsupported, InvalidFile, WeightMismatch. With `upcasts`, an
-// autoencoder whose config asks for it computes in fp32.
-std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue,
-                                                const ComponentFolder& folder, Backend& backend,
-                                                const PlanFacts& facts, bool upcasts);
+// tokenizer. Reads no weight. Throws Unsupported, InvalidFile, WeightMismatch. `backend` is the one
+// that the key names.
+std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Backend& backend,
+                                                const ComponentKey& key);
 
 // "fp32" and the like; throws Unsupported for others.
 at::ScalarType compute_dtype(const std::string& name);

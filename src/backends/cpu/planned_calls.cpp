@@ -4,6 +4,8 @@
 #include <ATen/ops/empty_strided.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "io/system_memory.hpp"
 #include "tensor/memory.hpp"
@@ -32,7 +34,7 @@ void check_room(size_t bytes) {
   if (needed <= available) return;
   throw OutOfMemory(
       fmt::format("a call needs {:.2f} GiB for its tensors and {:.2f} GiB are "
-                  "available; make fewer or smaller pictures",
+                  "available; make fewer or smaller images",
                   needed, available));
 }
 
@@ -57,11 +59,16 @@ size_t PlannedCalls::dry_forward(const ComponentCall& call, bool constants_kept)
 size_t PlannedCalls::planned_peak(const ComponentCall& call, bool constants_kept) {
   CallKey key = call_key(call.variant + (constants_kept ? ", again" : ""), call.inputs);
   std::scoped_lock lock(mutex_);
-  auto known = peaks_.find(key);
-  if (known != peaks_.end()) return known->second;
+  auto known = std::ranges::find(peaks_, key, &std::pair<CallKey, size_t>::first);
+  if (known != peaks_.end()) {
+    std::rotate(peaks_.begin(), known, known + 1);
+    return peaks_.front().second;
+  }
   size_t peak = dry_forward(call, constants_kept);
   check_room(peak);
-  return peaks_.emplace(std::move(key), peak).first->second;
+  peaks_.emplace_front(std::move(key), peak);
+  if (peaks_.size() > most_peaks) peaks_.pop_back();
+  return peak;
 }
 
 Tensor PlannedCalls::run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) {

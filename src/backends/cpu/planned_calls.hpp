@@ -1,6 +1,7 @@
 #pragma once
-#include <map>
+#include <deque>
 #include <mutex>
+#include <utility>
 
 #include "runtime/call_key.hpp"
 
@@ -19,12 +20,15 @@ class PlannedCalls final : public CallRunner {
   size_t planned_peak(const ComponentCall& call, bool constants_kept) override;
 
  private:
+  // Peaks kept at a time; the one that was not used for the longest time goes first.
+  static constexpr size_t most_peaks = 256;
+
   size_t dry_forward(const ComponentCall& call, bool constants_kept) const;
 
   std::shared_ptr<const ops::OpTable> ops_;
   ComputeForm form_;
   std::mutex mutex_;
-  std::map<CallKey, size_t> peaks_;
+  std::deque<std::pair<CallKey, size_t>> peaks_;  // the one that was used last in front
 };
 
 }  // namespace omnirt::cpu
