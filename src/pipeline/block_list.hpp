@@ -9,11 +9,17 @@ namespace omnirt {
 // the list as it then stands. A list is edited before an Engine is made with it:
 //
 //   Catalogue catalogue = builtin_catalogue();
-//   insert_after(catalogue.family("sd").blocks, "decode_latents",
-//   std::make_shared<MatchColours>()); Engine engine(std::move(catalogue));
+//   auto match = std::make_shared<MatchColours>();
+//   insert_after(catalogue.family("sd").blocks, "decode_latents", match);
+//   Engine engine(std::move(catalogue));
 //
-// All throw InvalidRequest: for a name that no block of the list has, with the nearest; for a
-// block whose own name another block of the list has.
+// Edits reach the loops that run blocks of the list themselves (Block::inner): what is replaced or
+// removed is so inside of them too, and a block that is inserted between two blocks which such a
+// loop runs is run by it as well.
+//
+// All throw InvalidRequest and leave the list as it was: for a name that no block of the list has,
+// with the nearest; for a block whose own name another block of the list has; for an edit that a
+// loop cannot take over.
 void insert_before(BlockList& list, const std::string& name, std::shared_ptr<const Block> block);
 void insert_after(BlockList& list, const std::string& name, std::shared_ptr<const Block> block);
 void append(BlockList& list, std::shared_ptr<const Block> block);

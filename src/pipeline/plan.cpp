@@ -33,6 +33,7 @@ class PlanMaker {
                                   to_string(plan_.blocks.back()->stage())));
     }
     plan_.blocks.push_back(block);
+    check_inner(*block);
     for (const PortInfo& port : block->ports()) read(*block, port, index);
     if (block->guidance() == Guidance::takes_over && block->stage() == Stage::denoise_loop)
       use_networks(index);
@@ -44,6 +45,15 @@ class PlanMaker {
   }
 
  private:
+  // What a block runs itself must be what the list has: lists are edited by name, which sees to it.
+  void check_inner(const Block& block) {
+    for (const auto& inner : block.inner()) {
+      if (std::ranges::find(list_, inner) != list_.end()) continue;
+      problem(block, fmt::format("it runs a block '{}' that the list no longer has", inner->name()),
+              "edit the list with replace, remove and insert_before or insert_after");
+    }
+  }
+
   void problem(const Block& block, std::string message, std::string way_out = "") {
     plan_.problems.push_back({"block " + block.name(), "", std::move(message), std::move(way_out)});
   }
@@ -138,6 +148,15 @@ class PlanMaker {
   std::map<std::string, std::type_index> made_;
 };
 
+// Whether another block of `part` runs this loop: then it does not run by itself as well.
+bool runs_within(const BlockList& part, const Block& block) {
+  if (!dynamic_cast<const LoopBlock*>(&block)) return false;
+  return std::ranges::any_of(part, [&](const auto& outer) {
+    return std::ranges::any_of(outer->inner(),
+                               [&](const auto& inner) { return inner.get() == &block; });
+  });
+}
+
 }  // namespace
 
 const RequestInput* Plan::find_input(const std::string& name) const {
@@ -156,8 +175,11 @@ Plan make_plan(const BlockList& blocks, const Facts& facts,
                const std::vector<Condition>& conditions, const Catalogue* catalogue) {
   Plan plan;
   PlanMaker maker(plan, blocks, facts, conditions, catalogue);
-  for (const auto& block : blocks) {
-    if (block->trigger()(facts)) maker.add(block);
+  BlockList part;
+  std::ranges::copy_if(blocks, std::back_inserter(part),
+                       [&](const auto& block) { return block->trigger()(facts); });
+  for (const auto& block : part) {
+    if (!runs_within(part, *block)) maker.add(block);
   }
   return plan;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "pipeline/proposal.hpp"
 
 namespace omnirt::families {
@@ -15,18 +17,43 @@ void run_within(Frame& frame, const Block& block) {
     frame.within(block, [&] { block.run(frame); });
 }
 
+[[noreturn]] void refuse_inner(const std::string& block, const std::string& reason) {
+  throw InvalidRequest(
+      {"block", block, "denoise_chunks " + reason, "remove(list, \"denoise_chunks\") first"});
+}
+
+bool makes(const BlockList& blocks, const std::string& value) {
+  return std::ranges::any_of(blocks, [&](const auto& block) {
+    return std::ranges::any_of(block->ports(), [&](const PortInfo& port) {
+      return port.kind == PortInfo::Kind::output && port.name == value;
+    });
+  });
+}
+
 }  // namespace
 
-DenoiseChunks::DenoiseChunks(std::shared_ptr<const LoopBlock> inner,
-                             std::shared_ptr<const DecodeFrames> decode, BlockList prepare,
-                             Trigger trigger)
+DenoiseChunks::DenoiseChunks(const BlockList& inner, Trigger trigger)
     : LoopBlock("denoise_chunks", Stage::denoise_loop, Guidance::takes_over, std::move(trigger)),
-      inner_(std::move(inner)),
-      decode_(std::move(decode)),
-      prepare_(std::move(prepare)) {
-  adopt_ports(*inner_);
-  adopt_ports(*decode_);
-  for (const auto& block : prepare_) adopt_ports(*block);
+      all_(inner) {
+  for (const auto& block : all_) {
+    if (auto loop = std::dynamic_pointer_cast<const LoopBlock>(block)) {
+      if (inner_) refuse_inner(block->name(), "runs one loop per chunk");
+      inner_ = loop;
+      adopt_ports(*block);
+    } else if (block->trigger().text().empty()) {
+      (inner_ ? decode_ : prepare_).push_back(block);
+      adopt_ports(*block);
+    }
+  }
+  if (!inner_) refuse_inner("", "needs a loop to run per chunk");
+  for (const Port* made : {static_cast<Port*>(&frames), static_cast<Port*>(&pictures)}) {
+    if (!makes(decode_, made->name()))
+      refuse_inner("", "needs a block after the loop that makes '" + made->name() + "'");
+  }
+}
+
+std::shared_ptr<const Block> DenoiseChunks::with_inner(const BlockList& inner) const {
+  return std::make_shared<DenoiseChunks>(inner, trigger());
 }
 
 void DenoiseChunks::start(Frame& frame) const {
@@ -51,15 +78,12 @@ bool DenoiseChunks::want(Frame& frame, std::vector<Row>& rows) const {
 }
 
 void DenoiseChunks::continue_from_last_frame(Frame& frame) const {
-  frame.within(*decode_, [&] { decode_->run(frame); });
-  auto made = frame.within(*decode_, [&] {
-    return std::pair{frame[decode_->pictures], frame[decode_->frames]};
-  });
-  frame[earlier_pictures] = made.first;
-  auto& pictures = frame[first_pictures];
-  size_t frames_so_far = made.second.size() / pictures.size();
-  for (size_t i = 0; i < pictures.size(); ++i)
-    pictures[i] = made.second[(i + 1) * frames_so_far - 1];
+  for (const auto& block : decode_) run_within(frame, *block);
+  frame[earlier_pictures] = frame[pictures];
+  const std::vector<io::Image>& made = frame[frames];
+  auto& first = frame[first_pictures];
+  size_t frames_so_far = made.size() / first.size();
+  for (size_t i = 0; i < first.size(); ++i) first[i] = made[(i + 1) * frames_so_far - 1];
   for (const auto& block : prepare_) run_within(frame, *block);
   ++frame[chunk_state].chunk;
   frame.within(*inner_, [&] { inner_->start(frame); });
@@ -96,6 +120,15 @@ const Tensor& DenoiseChunks::sample(Frame& frame) const {
 
 void DenoiseChunks::check(Proposal& proposal) const {
   inner_->check(proposal);
+  for (const auto& block : all_) {
+    if (block->trigger().text().empty() || block == inner_) continue;
+    if (std::ranges::find(proposal.plan.blocks, block) == proposal.plan.blocks.end()) continue;
+    proposal.error({"config.num_chunks", std::to_string(proposal.config.get(keys::num_chunks)),
+                    fmt::format("block {} takes part on a condition ({}), and is not run again "
+                                "between chunks",
+                                block->name(), block->trigger().text()),
+                    "remove num_chunks, or what switches the block on"});
+  }
 }
 
 void DenoiseChunks::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {

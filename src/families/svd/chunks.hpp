@@ -31,22 +31,26 @@ struct ValueCodec<families::ChunkState> {
 
 namespace omnirt::families {
 
-// The denoise loop again and again, each time continued from the last frame of the chunk before, as
-// an 8-bit picture (autoregressive video). The first chunk is prepared by the blocks before this
-// one, the last is decoded by the block behind it; between two chunks this one runs the same blocks
-// itself. Draws go on from the same generators.
+// Runs the denoise loop once per chunk, each chunk continued from the last frame of the chunk
+// before, as an 8-bit image (autoregressive video). The first chunk is prepared by the blocks
+// before this one, the last is decoded by the blocks after it; between two chunks this one runs the
+// same blocks itself. Draws go on from the same generators.
 class DenoiseChunks final : public LoopBlock {
  public:
   Config<int64_t> num_chunks{this, keys::num_chunks};
   InOut<std::vector<io::Image>> first_pictures{this, "first_pictures",
                                                "what each video begins with"};
+  Output<std::vector<io::Image>> frames{this, "frames", "of each video, one video after the other"};
+  Output<Tensor> pictures{
+      this, "pictures", "the frames as decoded, -1..1", {"n", "F'", "3", "H", "W"}};
   Output<Tensor> earlier_pictures{
       this, "earlier_pictures", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
   Output<ChunkState> chunk_state{this, "chunk_state", "the loop's state"};
 
-  // `between`: what makes the pictures of a chunk, and prepares the next one from its last.
-  DenoiseChunks(std::shared_ptr<const LoopBlock> inner, std::shared_ptr<const DecodeFrames> decode,
-                BlockList prepare, Trigger trigger);
+  // `inner`: blocks that prepare a chunk from first_pictures, the loop, and blocks that make frames
+  // and pictures of its latents. Throws InvalidRequest for other lists. Blocks with a trigger may
+  // be among them; they are refused in requests of several chunks that switch them on.
+  DenoiseChunks(const BlockList& inner, Trigger trigger);
   void start(Frame& frame) const override;
   bool want(Frame& frame, std::vector<Row>& rows) const override;
   void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
@@ -56,14 +60,16 @@ class DenoiseChunks final : public LoopBlock {
   const Tensor& sample(Frame& frame) const override;
   void check(Proposal& proposal) const override;
   void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  BlockList inner() const override { return all_; }
+  std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 
  private:
   void continue_from_last_frame(Frame& frame) const;
   LoopProgress of_all(Frame& frame, LoopProgress of_chunk) const;
 
+  BlockList all_;
   std::shared_ptr<const LoopBlock> inner_;
-  std::shared_ptr<const DecodeFrames> decode_;
-  BlockList prepare_;
+  BlockList prepare_, decode_;  // those without a trigger, before and after the loop
 };
 
 }  // namespace omnirt::families

@@ -21,6 +21,8 @@ std::shared_ptr<const LoopBlock> denoise_loop(Trigger trigger) {
 }
 
 BlockList svd_blocks() {
+  const Trigger chunks = has_config("num_chunks");
+  auto denoise = denoise_loop(!chunks);
   auto decode = std::make_shared<DecodeFrames>();
   // The order of these is the order of draws from the noise source, in every chunk.
   BlockList chunk{std::make_shared<EncodeFirstPictures>(), std::make_shared<EncodeFirstLatents>(),
@@ -32,9 +34,9 @@ BlockList svd_blocks() {
       std::make_shared<PictureSize>("size_of_video", PictureSize::Unset::model, Trigger{}),
       std::make_shared<StartVideos>()};
   list.insert(list.end(), chunk.begin(), chunk.end());
-  const Trigger chunks = has_config("num_chunks");
-  list.push_back(denoise_loop(!chunks));
-  list.push_back(std::make_shared<DenoiseChunks>(denoise_loop({}), decode, chunk, chunks));
+  list.push_back(denoise);
+  chunk.insert(chunk.end(), {denoise, decode});
+  list.push_back(std::make_shared<DenoiseChunks>(chunk, chunks));
   list.push_back(decode);
   list.push_back(std::make_shared<ExportVideo>());
   return list;

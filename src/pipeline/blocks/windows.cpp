@@ -42,6 +42,24 @@ void add_at(const Tensor& sum, const Window& window, const Tensor& part) {
     rows.narrow(3, 0, window.right - width).add_(part.narrow(3, inside, window.right - width));
 }
 
+[[noreturn]] void refuse_inner(const std::string& block, const std::string& reason) {
+  throw InvalidRequest({"block", block, "denoise_windows runs it in each window, and " + reason,
+                        "remove(list, \"denoise_windows\") first"});
+}
+
+// Each window has the loop's state for itself: the loop may make nothing else.
+void check_state(const LoopBlock& loop) {
+  bool state = false;
+  for (const PortInfo& port : loop.ports()) {
+    bool out = port.kind == PortInfo::Kind::output, both = port.kind == PortInfo::Kind::inout;
+    if (out && port.type == typeid(DenoiseState) && port.name == "denoise_state")
+      state = true;
+    else if (out || (both && port.name != "latents" && port.name != "noise_source"))
+      refuse_inner(loop.name(), "cannot keep its value '" + port.name + "' apart for each");
+  }
+  if (!state) refuse_inner(loop.name(), "needs its state as an output 'denoise_state'");
+}
+
 }  // namespace
 
 std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, int64_t stride,
@@ -64,10 +82,17 @@ Tensor window_of(const Tensor& x, const Window& window) {
       3);
 }
 
-DenoiseWindows::DenoiseWindows(std::shared_ptr<const DenoiseLoop> inner, Trigger trigger)
+DenoiseWindows::DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger trigger)
     : LoopBlock("denoise_windows", Stage::denoise_loop, Guidance::takes_over, std::move(trigger)),
       inner_(std::move(inner)) {
+  check_state(*inner_);
   adopt_ports(*inner_);
+}
+
+std::shared_ptr<const Block> DenoiseWindows::with_inner(const BlockList& inner) const {
+  auto loop = inner.empty() ? nullptr : std::dynamic_pointer_cast<const LoopBlock>(inner.front());
+  if (!loop) refuse_inner(inner.empty() ? "" : inner.front()->name(), "needs a loop to run");
+  return std::make_shared<DenoiseWindows>(loop, trigger());
 }
 
 void DenoiseWindows::start(Frame& frame) const {
@@ -180,7 +205,7 @@ void DenoiseWindows::check(Proposal& proposal) const {
     if (!dynamic_cast<const StepBlock*>(block.get())) continue;
     proposal.error(
         {"config.window_size", std::to_string(size),
-         fmt::format("block {} acts on the whole picture, and not in windows", block->name()),
+         fmt::format("block {} acts on the whole image, and not in windows", block->name()),
          "remove its inputs, or window_size"});
   }
 }

@@ -59,7 +59,9 @@ class DenoiseWindows final : public LoopBlock {
   Output<DenoiseState> state{this, "denoise_state", "the loop's state"};
   Output<WindowState> windows{this, "window_state", "each window's state"};
 
-  DenoiseWindows(std::shared_ptr<const DenoiseLoop> inner, Trigger trigger);
+  // `inner` must keep all its state in latents, noise_source and denoise_state, which each window
+  // has for itself; another loop is refused: InvalidRequest.
+  DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger trigger);
   void start(Frame& frame) const override;
   bool want(Frame& frame, std::vector<Row>& rows) const override;
   void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
@@ -69,11 +71,13 @@ class DenoiseWindows final : public LoopBlock {
   const Tensor& sample(Frame& frame) const override;
   void check(Proposal& proposal) const override;
   void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  BlockList inner() const override { return {inner_}; }
+  std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 
  private:
   void enter(Frame& frame, size_t window, const Tensor& whole) const;
 
-  std::shared_ptr<const DenoiseLoop> inner_;
+  std::shared_ptr<const LoopBlock> inner_;
 };
 
 // Adds a denoise loop, and the one over windows for where `windows` says.

@@ -1,0 +1,214 @@
+// Edits of a family's list reach the loops that run its blocks themselves.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/catalogue.hpp"
+#include "catalogue/support.hpp"
+#include "families/svd/blocks.hpp"
+#include "io/temp_folder.hpp"
+#include "pipeline/block_list.hpp"
+#include "pipeline/blocks/denoise.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// Passes all on to the loop in whose place it stands, and counts the calls of the network.
+class CountedLoop final : public LoopBlock {
+ public:
+  CountedLoop(std::shared_ptr<const LoopBlock> loop, std::shared_ptr<int> calls)
+      : LoopBlock("denoise", Stage::denoise_loop, Guidance::takes_over),
+        loop_(std::move(loop)),
+        calls_(std::move(calls)) {
+    adopt_ports(*loop_);
+  }
+  void start(Frame& frame) const override {
+    frame.within(*loop_, [&] { loop_->start(frame); });
+  }
+  bool want(Frame& frame, std::vector<Row>& rows) const override {
+    return frame.within(*loop_, [&] { return loop_->want(frame, rows); });
+  }
+  void accept(Frame& frame, const std::vector<Tensor>& predictions) const override {
+    ++*calls_;
+    frame.within(*loop_, [&] { loop_->accept(frame, predictions); });
+  }
+  Denoiser denoiser(Frame& frame) const override {
+    return frame.within(*loop_, [&] { return loop_->denoiser(frame); });
+  }
+  LoopProgress next(Frame& frame) const override {
+    return frame.within(*loop_, [&] { return loop_->next(frame); });
+  }
+  LoopProgress progress(Frame& frame) const override {
+    return frame.within(*loop_, [&] { return loop_->progress(frame); });
+  }
+  const Tensor& sample(Frame& frame) const override {
+    const Tensor* sample = nullptr;
+    frame.within(*loop_, [&] { sample = &loop_->sample(frame); });
+    return *sample;
+  }
+  void check(Proposal& proposal) const override { loop_->check(proposal); }
+
+ private:
+  std::shared_ptr<const LoopBlock> loop_;
+  std::shared_ptr<int> calls_;
+};
+
+// Counts its turns; does nothing.
+class Counted final : public Block {
+ public:
+  Counted(const std::string& name, Stage stage, std::shared_ptr<int> turns, Trigger trigger = {})
+      : Block(name, stage, Guidance::shared, std::move(trigger)), turns_(std::move(turns)) {}
+  void run(Frame&) const override { ++*turns_; }
+
+ private:
+  std::shared_ptr<int> turns_;
+};
+
+// A loop with a value of its own, which windows could not keep apart.
+class LoopWithMore final : public LoopBlock {
+ public:
+  Output<Tensor> momentum{this, "momentum", "of its own"};
+  Output<blocks::DenoiseState> state{this, "denoise_state", "where the loop stands"};
+  LoopWithMore() : LoopBlock("denoise", Stage::denoise_loop) {}
+  void start(Frame&) const override {}
+  bool want(Frame&, std::vector<Row>&) const override { return false; }
+  void accept(Frame&, const std::vector<Tensor>&) const override {}
+  Denoiser denoiser(Frame&) const override { throw InternalError("not asked"); }
+  LoopProgress next(Frame&) const override { return {}; }
+  LoopProgress progress(Frame&) const override { return {}; }
+  const Tensor& sample(Frame& frame) const override { return frame[momentum]; }
+};
+
+std::shared_ptr<const LoopBlock> loop_of(const BlockList& list) {
+  for (const auto& block : list) {
+    if (block->name() == "denoise") return std::dynamic_pointer_cast<const LoopBlock>(block);
+  }
+  return nullptr;
+}
+
+// Wider than 64 pixels: in windows, one for each 8 pixels more and the first.
+GenerateRequest picture(int64_t width) {
+  GenerateRequest request;
+  request.model = source_path("tests/goldens/pipelines/sd15/model").string();
+  request.inputs["prompt"] = "a sea";
+  request.config = {{"seed", 4},
+                    {"num_inference_steps", 3},
+                    {"scheduler", "ddim"},
+                    {"width", width},
+                    {"height", 64}};
+  if (width > 64) request.config["window_size"] = 64;
+  return request;
+}
+
+GenerateRequest video(int64_t chunks) {
+  GenerateRequest request;
+  fs::path videos = source_path("tests/goldens/videos");
+  request.model = (videos / "svd_flat" / "model").string();
+  request.inputs["image"] = (videos / "in.png").string();
+  request.config = {
+      {"width", 16}, {"height", 16}, {"num_inference_steps", 2}, {"num_frames", 2}, {"seed", 5}};
+  if (chunks) request.config["num_chunks"] = chunks;
+  return request;
+}
+
+RunReport run_with(Catalogue catalogue, GenerateRequest request) {
+  TempFolder folder;
+  request.config["output_dir"] = folder.path().string();
+  if (request.inputs.contains("image")) request.config["output_format"] = "frames";
+  Engine engine(std::move(catalogue));
+  RunReport report;
+  engine.run(request, {}, {}, report);
+  return report;
+}
+
+std::string refusal(auto&& edit) {
+  try {
+    edit();
+  } catch (const InvalidRequest& thrown) {
+    return thrown.what();
+  }
+  return "";
+}
+
+TEST(InnerBlocks, AReplacedLoopRunsInEveryWindow) {
+  Catalogue catalogue = builtin_catalogue();
+  BlockList& list = catalogue.family("sd").blocks;
+  auto calls = std::make_shared<int>(0);
+  replace(list, "denoise", std::make_shared<CountedLoop>(loop_of(list), calls));
+  run_with(catalogue, picture(64));
+  EXPECT_EQ(*calls, 3);
+  *calls = 0;
+  RunReport report = run_with(catalogue, picture(80));
+  EXPECT_EQ(*calls, 3 * 3);
+  // The loop over windows runs it; it does not run by itself as well.
+  EXPECT_THAT(report.workflow, HasSubstr("denoise_windows"));
+  EXPECT_THAT(report.workflow, ::testing::Not(HasSubstr("denoise >")));
+}
+
+TEST(InnerBlocks, AReplacedOrInsertedBlockPreparesEveryChunk) {
+  Catalogue catalogue = builtin_catalogue();
+  BlockList& list = catalogue.family("svd").blocks;
+  auto calls = std::make_shared<int>(0), turns = std::make_shared<int>(0),
+       outside = std::make_shared<int>(0);
+  replace(list, "denoise", std::make_shared<CountedLoop>(loop_of(list), calls));
+  insert_before(list, "prepare_video_latents",
+                std::make_shared<Counted>("counted", Stage::prepare_latents, turns));
+  insert_before(list, "encode_first_pictures",
+                std::make_shared<Counted>("outside", Stage::prepare_conditions, outside));
+  run_with(catalogue, video(3));
+  EXPECT_EQ(*calls, 3 * 2);
+  EXPECT_EQ(*turns, 3);
+  EXPECT_EQ(*outside, 1);
+  remove(list, "counted");
+  run_with(catalogue, video(2));
+  EXPECT_EQ(*turns, 3);
+}
+
+TEST(InnerBlocks, ABlockWithATriggerIsRefusedByNameWhereItWouldRunBetweenChunks) {
+  Catalogue catalogue = builtin_catalogue();
+  BlockList& list = catalogue.family("svd").blocks;
+  auto turns = std::make_shared<int>(0);
+  insert_before(list, "prepare_video_latents",
+                std::make_shared<Counted>("sometimes", Stage::prepare_latents, turns,
+                                          has_config("num_chunks") || has("image")));
+  EXPECT_THAT(refusal([&] { run_with(catalogue, video(2)); }),
+              AllOf(HasSubstr("num_chunks"), HasSubstr("sometimes")));
+  run_with(catalogue, video(0));
+  EXPECT_EQ(*turns, 1);
+}
+
+TEST(InnerBlocks, EditsThatALoopCannotTakeOverAreRefusedAndChangeNothing) {
+  Catalogue catalogue = builtin_catalogue();
+  BlockList& sd = catalogue.family("sd").blocks;
+  BlockList& svd = catalogue.family("svd").blocks;
+  const std::vector<std::string> names = block_names(sd);
+  auto turns = std::make_shared<int>(0);
+  auto plain = std::make_shared<Counted>("denoise", Stage::denoise_loop, turns);
+  for (const std::string& refused :
+       {refusal([&] { remove(sd, "denoise"); }), refusal([&] { replace(sd, "denoise", plain); }),
+        refusal([&] { replace(sd, "denoise", std::make_shared<LoopWithMore>()); })})
+    EXPECT_THAT(refused, HasSubstr("remove(list, \"denoise_windows\") first"));
+  for (const std::string& refused :
+       {refusal([&] { remove(svd, "decode_frames"); }), refusal([&] { remove(svd, "denoise"); })})
+    EXPECT_THAT(refused, HasSubstr("remove(list, \"denoise_chunks\") first"));
+  EXPECT_EQ(block_names(sd), names);
+  remove(sd, "denoise_windows");
+  EXPECT_EQ(remove(sd, "denoise")->name(), "denoise");
+}
+
+TEST(InnerBlocks, AListThatWasChangedPastTheEditsIsRefused) {
+  Catalogue catalogue = builtin_catalogue();
+  BlockList& list = catalogue.family("sd").blocks;
+  auto calls = std::make_shared<int>(0);
+  for (auto& block : list) {
+    if (block->name() == "denoise") block = std::make_shared<CountedLoop>(loop_of(list), calls);
+  }
+  EXPECT_THAT(refusal([&] { run_with(catalogue, picture(80)); }),
+              AllOf(HasSubstr("denoise_windows"), HasSubstr("replace")));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
