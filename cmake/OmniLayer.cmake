@@ -7,7 +7,6 @@ foreach(line IN LISTS OMNIRT_LAYER_LINES)
   string(REPLACE "/" "_" layer "${layer}")
   list(APPEND OMNIRT_LAYERS ${layer})
 endforeach()
-list(JOIN OMNIRT_LAYERS "," OMNIRT_LAYERS)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/layers.txt)
 
 # The files of a folder as few, where the build asks for it (OMNIRT_UNITY). Folders stay apart: siblings (two families)

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.hpp"
 #include "weights/pipeline_folder.hpp"
+
+// Where the installed package has its data: its CMake package defines this in programs that link
+// the package (cmake/omnirt-config.cmake.in); null elsewhere.
+extern "C" __attribute__((weak)) const char* omnirt_data_folder();
 
 namespace omnirt {
 namespace fs = std::filesystem;
@@ -46,6 +51,9 @@ std::vector<fs::path> model_folders() {
     }
     if (at == at.root_path()) break;
   }
+  fs::path installed = omnirt_data_folder ? fs::path(omnirt_data_folder()) / "models" : "";
+  if (fs::is_directory(installed, error) && std::ranges::find(folders, installed) == folders.end())
+    folders.push_back(installed);
   return folders;
 }
 

@@ -6,7 +6,8 @@
 namespace omnirt {
 
 // Where models are looked for by id, in order: the folders of OMNIRT_MODELS (separated by ':'),
-// `models` beside or above the program, `share/omnirt/models` above it.
+// `models` beside or above the program, `share/omnirt/models` above it, and the data folder of the
+// omnirt that the program was linked with.
 std::vector<std::filesystem::path> model_folders();
 
 // The pipeline folder of `id` in one of those or in the Hugging Face cache (by `hub_ids` or by `id`
