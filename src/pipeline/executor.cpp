@@ -82,7 +82,7 @@ class Execution {
     for (const ExtraCondition& extra : proposal_.extra_conditions) {
       for (const auto& [name, values] : extra.texts) frame_.put(name, values);
     }
-    // What a condition names in place of an input, and the request leaves away, is empty.
+    // What a condition names in place of an input, and the request omits, is empty.
     for (const Condition& condition : proposal_.guider->conditions()) {
       for (const auto& [input, stand_in] : condition.renames) {
         if (!proposal_.texts.contains(stand_in)) frame_.put(stand_in, std::vector<std::string>{});

@@ -77,7 +77,7 @@ size_t cut_after(const Plan& plan, const std::string& name) {
   if (found == plan.blocks.size()) {
     throw InvalidRequest({"config.stop_after", name,
                           "it is the last: nothing is left to do after it",
-                          "leave stop_after and state away"});
+                          "omit stop_after and state"});
   }
   return found;
 }

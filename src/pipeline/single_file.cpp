@@ -85,9 +85,9 @@ class Opener {
     if (seen.empty() && !shapes_.all().empty())
       seen = fmt::format("nothing that is known here: its first tensor is '{}'",
                          shapes_.all().begin()->first);
-    throw Unsupported({"model", path_.string(),
-                       "no whole model: the file holds " + (seen.empty() ? "no tensors" : seen),
-                       read});
+    throw Unsupported(
+        {"model", path_.string(),
+         "not a complete model: the file holds " + (seen.empty() ? "no tensors" : seen), read});
   }
 
   // What this program wrote beside the tensors: the configs count; returns the index.

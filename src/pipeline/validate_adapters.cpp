@@ -147,7 +147,7 @@ class Reader {
     bool fits = std::ranges::any_of(found, [&](const auto& kind) { return wanted.contains(kind); });
     if (!fits) {
       error(".kind", kind_, fmt::format("{} holds {}", file.path.string(), fmt::join(found, ", ")),
-            "leave kind away: it is told from the file");
+            "omit kind: it is inferred from the file");
     }
   }
 

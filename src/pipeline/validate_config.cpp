@@ -61,7 +61,7 @@ void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const J
       std::vector<std::string> names;
       for (const KeyInfo* k : known) names.emplace_back(k->name);
       proposal.warn(
-          {where + name, shown(given), "unknown config key, left aside", suggest(name, names)});
+          {where + name, shown(given), "unknown config key, ignored", suggest(name, names)});
     }
   }
 }
@@ -98,7 +98,7 @@ void check_levels(Proposal& proposal) {
   if (!policy.only || !policy.required || at_least(*policy.only, *policy.required)) return;
   proposal.error({"config.require_level", to_string(*policy.required),
                   fmt::format("level {} is asked for, which is below it", to_string(*policy.only)),
-                  "leave one of the two away"});
+                  "omit one of the two"});
 }
 
 // What a run takes at most for each byte of its weights: with fp16 weights widened by a level that
@@ -300,7 +300,7 @@ void settle_scheduler(Proposal& proposal) {
   for (const auto& [key, value] : over.items()) {
     if (std::ranges::find(info->config_keys, key) == info->config_keys.end()) {
       proposal.warn({"config.scheduler_config." + key, shown(value),
-                     fmt::format("{} has no such setting; left aside", info->class_name),
+                     fmt::format("{} has no such setting; ignored", info->class_name),
                      suggest(key, info->config_keys)});
     }
     config[key] = value;

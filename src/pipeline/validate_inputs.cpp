@@ -35,7 +35,7 @@ void take_texts(Proposal& proposal, const std::string& name, const Json& value) 
 std::optional<ImageInput> probed(Proposal& proposal, const std::string& field, const Json& value) {
   if (!value.is_string() || value.get<std::string>().empty()) {
     proposal.error(
-        {field, shown(value), "the path of a picture is expected", "png, jpeg and webp are read"});
+        {field, shown(value), "the path of an image is expected", "png, jpeg and webp are read"});
     return std::nullopt;
   }
   std::string path = value.get<std::string>();
@@ -59,7 +59,7 @@ void take_images(Proposal& proposal, const std::string& name, const Json& value)
   std::string field = "inputs." + name;
   Json list = value.is_array() ? value : Json::array({value});
   if (list.empty() || list.size() > max_images) {
-    proposal.error({field, fmt::format("{} pictures", list.size()),
+    proposal.error({field, fmt::format("{} images", list.size()),
                     fmt::format("1 to {} are taken", max_images), ""});
     return;
   }

@@ -104,7 +104,7 @@ bool settle_model(Proposal& proposal) {
     throw InvalidRequest({"model", model,
                           fmt::format("the folder {} holds a {}, another family", path.string(),
                                       proposal.folder.class_name),
-                          "name the folder's own model, or leave model_path away"});
+                          "name the folder's own model, or omit model_path"});
   }
   proposal.spec = entry;
   proposal.facts.index = proposal.folder.index;

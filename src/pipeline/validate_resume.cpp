@@ -15,7 +15,7 @@ namespace omnirt::validation {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* another_request = "leave it away, or make the state again with this request";
+constexpr const char* another_request = "omit it, or make the state again with this request";
 
 std::string text_of(const Json& config, const char* key) {
   auto it = config.find(key);
@@ -52,7 +52,7 @@ void take_model(Proposal& proposal, const SavedRun& run) {
   } else if (request.model != id && proposal.catalogue->find_entry(request.model, "") !=
                                         proposal.catalogue->find_entry(id, "")) {
     proposal.error({"model", request.model, fmt::format("the state is of model '{}'", id),
-                    "name that model, or leave it away"});
+                    "name that model, or omit it"});
   }
   request.model = id;
 }

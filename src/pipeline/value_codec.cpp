@@ -31,7 +31,7 @@ Tensor image_bytes(const io::Image& image) {
 io::Image image_of(const Tensor& bytes) {
   if (!bytes.defined() || bytes.scalar_type() != at::kByte || bytes.dim() != 3 ||
       bytes.numel() == 0 || (bytes.size(2) != 1 && bytes.size(2) != 3 && bytes.size(2) != 4)) {
-    SavedValue::refuse("a picture is {height, width, 1 or 3 or 4} bytes");
+    SavedValue::refuse("an image is {height, width, 1 or 3 or 4} bytes");
   }
   io::Image image = io::Image::zeros(bytes.size(1), bytes.size(0), bytes.size(2));
   Tensor packed = bytes.contiguous();

@@ -59,8 +59,8 @@ void ComponentRun::check() const {
     if (!attempt.ok) reasons += fmt::format("; {}: {}", attempt.level, attempt.reason);
   }
   throw RunFailed(
-      fmt::format("{}, and backend {} cannot{}; leave level and require_level away to "
-                  "take what works",
+      fmt::format("{}, and backend {} cannot{}; omit level and require_level to use "
+                  "whichever works",
                   refusal(), wrapped_->backend().name(), reasons));
 }
 

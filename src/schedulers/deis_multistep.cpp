@@ -116,7 +116,7 @@ class DeisMultistep final : public LambdaScheduler {
 SchedulerInfo deis_multistep() {
   return describe_scheduler<DeisMultistep, DeisConfig>(
       "DEISMultistepScheduler", {"deis-multistep", "deis"},
-      "exponential integrator, multistep; good pictures from 15 to 25 steps");
+      "exponential integrator, multistep; good images from 15 to 25 steps");
 }
 
 }  // namespace omnirt

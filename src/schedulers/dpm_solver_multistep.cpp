@@ -129,7 +129,7 @@ SchedulerInfo dpm_solver_multistep() {
   return describe_scheduler<DpmSolverMultistep, MultistepConfig>(
       "DPMSolverMultistepScheduler",
       {"dpm-solver-multistep", "dpm-solver", "dpm-solver++", "dpmpp-2m"},
-      "DPM-Solver(++), multistep; good pictures from 15 to 25 steps, also stochastic (sde-)");
+      "DPM-Solver(++), multistep; good images from 15 to 25 steps, also stochastic (sde-)");
 }
 
 }  // namespace omnirt

@@ -48,10 +48,10 @@ Tensor DpmSolver::convert(const Tensor& model_output, size_t index, const Tensor
   Tensor output = model_output;
   if (config_.learned_variance()) {
     if (sample.size(1) != 3 || model_output.size(1) < 3) {
-      throw Unsupported(Finding{
-          "scheduler.variance_type", *config_.variance_type,
-          fmt::format("is for pictures of 3 channels; these samples have {}", sample.size(1)),
-          "set variance_type to null"});
+      throw Unsupported(
+          Finding{"scheduler.variance_type", *config_.variance_type,
+                  fmt::format("is for images of 3 channels; these samples have {}", sample.size(1)),
+                  "set variance_type to null"});
     }
     output = model_output.narrow(1, 0, 3);
   }

@@ -57,7 +57,7 @@ class EulerAncestralDiscrete final : public SigmaScheduler {
 SchedulerInfo euler_ancestral_discrete() {
   return describe_scheduler<EulerAncestralDiscrete, EulerAncestralConfig>(
       "EulerAncestralDiscreteScheduler", {"euler-ancestral-discrete", "euler-ancestral", "euler-a"},
-      "Euler's method with fresh noise at every step; varied pictures that do not converge");
+      "Euler's method with fresh noise at every step; varied images that do not converge");
 }
 
 }  // namespace omnirt

@@ -234,7 +234,7 @@ class UniPcMultistep final : public LambdaScheduler {
 SchedulerInfo unipc_multistep() {
   return describe_scheduler<UniPcMultistep, UniPcConfig>(
       "UniPCMultistepScheduler", {"unipc-multistep", "unipc", "uni-pc"},
-      "predictor and corrector; good pictures from 10 to 20 steps");
+      "predictor and corrector; good images from 10 to 20 steps");
 }
 
 }  // namespace omnirt

@@ -104,7 +104,7 @@ TEST(Control, WantsAMaskForEachPictureOrNone) {
   GenerateRequest request = control("ip_masks");
   request.inputs["ip_adapter_masks"].erase(1);
   request.config["ip_adapter_scale"] = 1.0;
-  EXPECT_THAT(errors_of(request), finding("inputs.ip_adapter_masks", "2 pictures"));
+  EXPECT_THAT(errors_of(request), finding("inputs.ip_adapter_masks", "2 images"));
 }
 
 TEST(Control, ChecksScalesAndTheirNumber) {

@@ -85,7 +85,7 @@ TEST_F(Entities, APromptWithoutItsMaskIsRefusedAndSoAreEntitiesInWindows) {
               HasSubstr("entity_masks: 2 entity_prompts were given"));
   GenerateRequest windows = with(request("sd15", "a sea"), {"a ball"}, {0.5});
   windows.config["window_size"] = 64;
-  EXPECT_THAT(refusal(windows), HasSubstr("window_size: entities lie in the whole picture"));
+  EXPECT_THAT(refusal(windows), HasSubstr("window_size: entities lie in the whole image"));
   GenerateRequest alone = request("sd15", "a sea");
   alone.inputs["entity_masks"] = mask(0.5);
   EXPECT_THAT(refusal(alone), HasSubstr("inputs.entity_prompts"));

@@ -82,7 +82,7 @@ TEST(Sdxl, RefusesFilesThatHoldNoLatents) {
   };
   expect(at::zeros({4, 8, 8}), "{pictures, channels, height, width}");
   expect(at::zeros({1, 16, 8, 8}), "4 latent channels");
-  expect(at::zeros({3, 4, 8, 8}), "makes 1 pictures");
+  expect(at::zeros({3, 4, 8, 8}), "makes 1 images");
   refiner.inputs["latents"] = source_path("README.md").string();
   EXPECT_FALSE(checked(refiner).ok());
   refiner.inputs["latents"] = "/nowhere/latents.safetensors";

@@ -91,7 +91,7 @@ TEST(Generate, WarnsOfTheEndOfAPromptThatIsCut) {
   Ended ended = run_program({"validate", "--prompt", words + "zebra"});
   EXPECT_EQ(ended.exit_code, 0);
   EXPECT_THAT(ended.err, HasSubstr("warning: inputs.prompt"));
-  EXPECT_THAT(ended.err, HasSubstr("window of 32"));
+  EXPECT_THAT(ended.err, HasSubstr("32 tokens"));
 }
 
 TEST(Generate, ControlCEndsWithinAStepAndLeavesNoFile) {

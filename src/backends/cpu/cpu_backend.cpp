@@ -24,7 +24,7 @@ CpuBackend::CpuBackend() {
 }
 
 Availability CpuBackend::is_available() const noexcept {
-  return {true, "a processor is always there"};
+  return {true, "built in"};
 }
 
 Capabilities CpuBackend::capabilities() const {
@@ -51,7 +51,7 @@ LevelPlan CpuBackend::plan(Level level, const std::string& component, const std:
                            const PlanFacts& facts) {
   if (level == Level::eager && facts.quantization != ops::Quantization::none) {
     throw Unsupported({"config.quantize", "int8", "the references do not round weights",
-                       "leave level away, or quantize"});
+                       "omit level, or quantize"});
   }
   if (level != Level::eager && facts.dtype != at::kFloat) {
     throw Unsupported({"config.dtype", c10::toString(facts.dtype), "the kernels compute in fp32",

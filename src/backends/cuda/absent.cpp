@@ -6,7 +6,7 @@ namespace omnirt {
 BackendInfo cuda_backend_info() {
   return {"cuda",
           {},
-          {false, "this build has no CUDA: the libtorch that it was built with is for processors",
+          {false, "built with a CPU-only libtorch",
            "build with a libtorch that has CUDA (OMNIRT_TORCH=<its prefix>)"}};
 }
 

@@ -50,7 +50,7 @@ void CheckParts::check(Proposal& proposal) const {
   if (proposal.folder.class_name == "PixArtAlphaPipeline" &&
       proposal.config.maybe(keys::num_inference_steps) == 1) {
     proposal.warn({"config.num_inference_steps", "1",
-                   "in one step the reference's pipeline takes the predicted picture itself, here "
+                   "in one step the reference's pipeline takes the predicted image itself, here "
                    "the scheduler takes its step; with LCMScheduler they are the same",
                    "use more steps, or that scheduler"});
   }

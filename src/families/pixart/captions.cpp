@@ -63,7 +63,7 @@ void EncodeCaption::check(Proposal& proposal) const {
       negative->second.size() != prompts) {
     proposal.error({"inputs.negative_prompt", fmt::format("{} texts", negative->second.size()),
                     fmt::format("{} prompts were given", prompts),
-                    "give one for all, or one a prompt"});
+                    "give one for all, or one per prompt"});
   }
   if (proposal.config.get(clean_caption)) {
     proposal.error({"config.clean_caption", "true", "cleaning captions is not implemented",
@@ -86,8 +86,8 @@ void EncodeCaption::check_loaded(Proposal& proposal, const LoadedPipeline& pipel
       text::TokenizedPrompt tokenized = t5.encode(as_caption(given), "inputs." + name, most);
       if (tokenized.cut.empty()) continue;
       proposal.warn({"inputs." + name, tokenized.cut,
-                     fmt::format("this end of the prompt lies beyond max_sequence_length, {} "
-                                 "tokens, and was cut",
+                     fmt::format("the prompt is longer than max_sequence_length, {} tokens; this "
+                                 "end was cut off",
                                  most),
                      "shorten the prompt, or raise max_sequence_length"});
     }

@@ -59,7 +59,7 @@ void take_index(Proposal& proposal) {
     proposal.config.set(key.name, index[key.name], Origin::model);
   if (index.value("add_watermarker", Json()) == true) {
     proposal.warn({"model.add_watermarker", "true", "this build writes no invisible watermark",
-                   "add one to the pictures afterwards where it is wanted"});
+                   "add one to the images afterwards where it is wanted"});
   }
 }
 
@@ -82,7 +82,7 @@ void settle_side(Proposal& proposal, const Key<int64_t>& key, int64_t side) {
   auto given = proposal.config.maybe(key);
   if (given && *given != side) {
     proposal.error({fmt::format("config.{}", key.name), std::to_string(*given),
-                    fmt::format("the latents make a picture of {}", side),
+                    fmt::format("the latents make an image of {}", side),
                     "remove it: latents are not resized"});
   } else if (side > static_cast<int64_t>(key.max)) {
     proposal.error({"inputs.latents", std::to_string(side),
@@ -99,7 +99,7 @@ void CheckXL::check(Proposal& proposal) const {
   check_numbers(proposal);
   check_prompts(proposal);
   if (proposal.task == "text2image" && wants_score(proposal)) {
-    proposal.error({"task", proposal.task, "a refiner changes pictures, and makes none from noise",
+    proposal.error({"task", proposal.task, "a refiner changes images, and makes none from noise",
                     "give inputs.image, or inputs.latents of a base model"});
   }
 }
@@ -121,7 +121,7 @@ void SizeOfLatents::check(Proposal& proposal) const {
                   proposal.config.get(keys::num_images_per_prompt);
   if (pictures % shape[0] != 0) {
     proposal.error({"inputs.latents", fmt::format("{} of them", shape[0]),
-                    fmt::format("the request makes {} pictures", pictures),
+                    fmt::format("the request makes {} images", pictures),
                     "give one for all, or one per image"});
   }
   check_hand_over(proposal, given->second);

@@ -21,7 +21,7 @@ struct Encoded {
   Tensor pooled;
 };
 
-// A row a picture: a prompt's pictures stand together; one text serves all.
+// One row per image: a prompt's images are adjacent; one text serves all.
 Tensor by_picture(const Tensor& rows, size_t pictures) {
   return rows.repeat_interleave(static_cast<int64_t>(pictures) / rows.size(0), 0);
 }

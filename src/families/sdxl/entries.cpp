@@ -73,7 +73,7 @@ std::vector<Stock> stocks() {
        {"sdxl-base", "stable-diffusion-xl-base-1.0", "stable-diffusion-xl"},
        two_encoders(4)},
       {"sdxl-refiner",
-       "the refiner of Stable Diffusion XL 1.0: the last steps of a picture, or another look at "
+       "the refiner of Stable Diffusion XL 1.0: the last steps of an image, or another look at "
        "one",
        {10, 10, "fp32"},
        {image2image(), inpaint()},

@@ -31,7 +31,7 @@ void NoiseImageLatentsXL::check(Proposal& proposal) const {
   if (!inpaints_ || !proposal.config.maybe(denoising_start.key) ||
       proposal.config.get(strength.key) < 1.0 || !blocks::has_mask_channels()(proposal.facts))
     return;
-  proposal.error({"config.strength", "1", "denoising_start goes on from the picture given",
+  proposal.error({"config.strength", "1", "denoising_start goes on from the image given",
                   "give a strength below 1"});
 }
 

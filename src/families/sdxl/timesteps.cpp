@@ -73,12 +73,12 @@ void check_walk(Proposal& proposal, const WalkOptions& options) {
     const char* name = options.end ? keys::denoising_end.name : keys::denoising_start.name;
     proposal.error({fmt::format("config.{}", name),
                     fmt::format("{}", options.end ? *options.end : *options.start),
-                    fmt::format("leaves none of the {} steps to walk", options.steps),
+                    fmt::format("leaves none of the {} steps", options.steps),
                     "give another share, or more steps"});
     return;
   }
   proposal.error({"config.strength", fmt::format("{}", options.strength.value_or(0)),
-                  fmt::format("leaves none of the {} steps to walk", options.steps),
+                  fmt::format("leaves none of the {} steps", options.steps),
                   fmt::format("give at least {:.3g}, or more steps",
                               1.0 / static_cast<double>(options.steps))});
 }

@@ -28,7 +28,7 @@ void check_parts(Proposal& proposal) {
   int64_t latent = number(proposal.component_config("vae"), "latent_channels", 4);
   expect(proposal, "unet.in_channels", number(unet, "in_channels", 8), 2 * latent,
          fmt::format("the autoencoder has {} latent channels, and the UNet takes the first "
-                     "picture's beside them",
+                     "image's beside them",
                      latent));
   expect(proposal, "unet.out_channels", number(unet, "out_channels", 4), latent,
          fmt::format("the autoencoder has {} latent channels", latent));
@@ -38,7 +38,7 @@ void check_parts(Proposal& proposal) {
          "fps, motion bucket and noise are told");
   // The defaults of transformers' CLIPVisionConfig.
   expect(proposal, "image_encoder.image_size", number(encoder, "image_size", 224), encoder_side,
-         fmt::format("first pictures are resized to {0}x{0}", encoder_side));
+         fmt::format("first images are resized to {0}x{0}", encoder_side));
   if (!unet.contains("cross_attention_dim") || unet["cross_attention_dim"].is_number_integer())
     expect(proposal, "image_encoder.projection_dim", number(encoder, "projection_dim", 512),
            number(unet, "cross_attention_dim", 1024), "the UNet attends to what it makes");
@@ -65,7 +65,7 @@ void EncodeFirstPictures::check(Proposal& proposal) const {
       blocks::read_clip_image_processor(component->config, component->config_file.string());
   if (!processor.do_normalize)
     proposal.error({"feature_extractor.do_normalize", "false",
-                    "the image encoder is given normalised pictures in any case",
+                    "the image encoder is given normalised images in any case",
                     "use the feature extractor that the model came with"});
 }
 

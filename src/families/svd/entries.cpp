@@ -12,8 +12,7 @@ ModelSpec entry_of(const std::string& id, int64_t frames, const std::string& hub
   entry.resource_hint = {16, 8, "fp32"};
   entry.default_config = {{"num_inference_steps", 25}, {"width", 1024}, {"height", 576}};
   entry.artifact_kind = "video";
-  entry.summary =
-      fmt::format("Stable Video Diffusion, {} frames from a picture (1024x576)", frames);
+  entry.summary = fmt::format("Stable Video Diffusion, {} frames from an image (1024x576)", frames);
   entry.example = fmt::format("omnirt generate --model {} --image in.png -o clip.mp4", id);
   entry.hub_ids = {hub_id};
   return entry;

@@ -53,9 +53,8 @@ class FileReader {
     bool faces = has("image_proj.perceiver_resampler.proj_in.weight") ||
                  (has("image_proj.norm.weight") && has("image_proj.proj.2.weight"));
     if (!lora && !faces) return;
-    refuse(
-        "this is an IP-Adapter FaceID: it reads a face's features (of InsightFace), not pictures",
-        "give an IP-Adapter of the kinds base, plus or full");
+    refuse("this is an IP-Adapter FaceID: it reads a face's features (of InsightFace), not images",
+           "give an IP-Adapter of the kinds base, plus or full");
   }
 
   // Layers are numbered as the reference numbers the UNet's attentions: 1, 3, 5, ...

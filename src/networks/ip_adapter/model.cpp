@@ -153,7 +153,7 @@ const nn::NetworkInfo& ip_adapter_info() {
       .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
         return std::make_unique<IPAdapter>(read_ip_adapter_config(json, where), json);
       },
-      .summary = "a picture's way into Stable Diffusion's attention, as a prompt",
+      .summary = "an image's way into Stable Diffusion's attention, as a prompt",
       .weights_base = "ip_adapter",
       .role = "ip_adapter",
   };

@@ -54,7 +54,7 @@ CombinedTimestepSizeEmbeddings::CombinedTimestepSizeEmbeddings(Module* parent,
 // {B, D}: a third each for height, width and their ratio.
 Tensor CombinedTimestepSizeEmbeddings::size_embedded(Context& cx,
                                                      const PictureConditions& conditions) const {
-  ensure(conditions.resolution && conditions.aspect_ratio, "{} needs the picture's size", path());
+  ensure(conditions.resolution && conditions.aspect_ratio, "{} needs the image's size", path());
   int64_t rows = conditions.timestep.size(0);
   auto embedded = [&](const nn::TimestepEmbedding& embedder, const Tensor& numbers) {
     Tensor each = waves(cx, numbers.to(at::kFloat).reshape({-1}));

@@ -104,8 +104,7 @@ nn::Metadata T2IAdapter::metadata() const {
 std::vector<Tensor> T2IAdapter::forward(Context& cx, const Tensor& image) const {
   int64_t factor = config_.downscale_factor;
   ensure(image.size(2) % factor == 0 && image.size(3) % factor == 0,
-         "an adapter's picture of {}x{} is no multiple of {}", image.size(3), image.size(2),
-         factor);
+         "an adapter's image of {}x{} is no multiple of {}", image.size(3), image.size(2), factor);
   Tensor x = nn::in_form(cx, unshuffled(image, factor));
   if (adapter.conv_in) x = adapter.conv_in->forward(cx, x);
   std::vector<Tensor> features;

@@ -26,7 +26,7 @@ CheckControl::CheckControl(const ControlKind& kind)
     : Block("check_" + kind.component, Stage::prepare_conditions, Guidance::shared, unread(kind)),
       kind_(kind) {
   for (const auto& [input, component] : kind.reads)
-    inputs_.emplace_back(this, input, "a picture for " + kind.what);
+    inputs_.emplace_back(this, input, "an image for " + kind.what);
 }
 
 void CheckControl::check(Proposal& proposal) const {

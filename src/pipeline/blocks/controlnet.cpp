@@ -51,7 +51,7 @@ ControlNet::ControlNet(size_t place)
                 has_component(numbered("controlnet", place))),
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),
-                    "the picture that components." + numbered("controlnet", place) + " reads"),
+                    "the image that components." + numbered("controlnet", place) + " reads"),
       pixels(this, numbered("control_pixels", place), "the control image", {"1", "C", "H", "W"}),
       place_(place) {}
 
@@ -157,7 +157,7 @@ void ControlNet::check(Proposal& proposal) const {
     proposal.error(
         {field, folder,
          fmt::format("it takes control images of {} channels (conditioning_channels)", channels),
-         "give one that takes pictures, of 3 channels or 1"});
+         "give one that takes images, of 3 channels or 1"});
   }
   size_t parts = count_components(proposal, "controlnet");
   if (place_ + 1 < parts) return;  // The last one looks at what all share.

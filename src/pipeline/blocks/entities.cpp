@@ -64,7 +64,7 @@ void PlaceEntities::check(Proposal& proposal) const {
                     fmt::format("more than {}", most_entities), "give fewer"});
   }
   if (proposal.facts.config.contains(keys::window_size.name)) {
-    proposal.error({"config.window_size", "", "entities lie in the whole picture, not in windows",
+    proposal.error({"config.window_size", "", "entities lie in the whole image, not in windows",
                     "remove it, or entity_prompts"});
   }
   for (size_t i = 0; i < prompts.size(); ++i) {

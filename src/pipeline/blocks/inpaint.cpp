@@ -16,8 +16,8 @@ void PrepareMask::check(Proposal& proposal) const {
   const io::ImageInfo &a = image_given->second.info, &b = mask_given->second.info;
   if (a.width == b.width && a.height == b.height) return;
   proposal.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
-                  fmt::format("another size than the picture's {}x{}", a.width, a.height),
-                  "give a mask of the picture's size"});
+                  fmt::format("another size than the image's {}x{}", a.width, a.height),
+                  "give a mask of the image's size"});
 }
 
 void PrepareMask::run(Frame& frame) const {

@@ -71,14 +71,14 @@ ImagePrompt::ImagePrompt(size_t place)
                 has_component(numbered("ip_adapter", place))),
       ip_adapter(this, numbered("ip_adapter", place)),
       image(this, numbered("ip_adapter", place) + "_image",
-            "the picture that components." + numbered("ip_adapter", place) + " reads"),
-      values(this, numbered("ip_adapter", place) + "_prompts", "keys and values of the pictures"),
+            "the image that components." + numbered("ip_adapter", place) + " reads"),
+      values(this, numbered("ip_adapter", place) + "_prompts", "keys and values of the images"),
       place_(place) {
   for (size_t i = 1; i < most_controls; ++i)
-    further_images_.emplace_back(this, numbered(name("image"), i), "a further picture beside it");
+    further_images_.emplace_back(this, numbered(name("image"), i), "a further image beside it");
   for (size_t i = 0; i < most_controls; ++i)
     mask_ports_.emplace_back(this, numbered(name("masks"), i),
-                             "white where the picture is the prompt");
+                             "white where the image is the prompt");
 }
 
 std::vector<const io::Image*> ImagePrompt::images_of(Frame& frame) const {
@@ -211,8 +211,8 @@ void ImagePrompt::check(Proposal& proposal) const {
   }
   if (given_masks != 0 && given_masks != pictures) {
     proposal.error({"inputs." + name("masks"), fmt::format("{} masks", given_masks),
-                    fmt::format("there are {} pictures in inputs.{}", pictures, name("image")),
-                    "give one mask for each picture, or none"});
+                    fmt::format("there are {} images in inputs.{}", pictures, name("image")),
+                    "give one mask for each image, or none"});
   }
   settle_image_processor(proposal);
 }
@@ -264,7 +264,7 @@ void ImagePrompt::check_loaded(Proposal& proposal, const LoadedPipeline& pipelin
   if (told != network.image_embed_dim() || (network.reads_embeds() && !projects)) {
     proposal.error(
         {"components.image_encoder", proposal.folder.find("image_encoder")->folder.string(),
-         fmt::format("it tells {} values of a picture{}, and {} reads {}", told,
+         fmt::format("it tells {} values of an image{}, and {} reads {}", told,
                      projects ? "" : " and has no projection", field, network.image_embed_dim()),
          "give the image encoder that the IP-Adapter was made with"});
   }

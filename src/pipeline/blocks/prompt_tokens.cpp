@@ -26,7 +26,7 @@ void check_text_count(Proposal& proposal, const std::string& input) {
     return;
   proposal.error({"inputs." + input, fmt::format("{} texts", texts->second.size()),
                   fmt::format("{} prompts were given", prompts),
-                  "give one for all, or one a prompt"});
+                  "give one for all, or one per prompt"});
 }
 
 void check_clip_skip(Proposal& proposal, const std::string& text_encoder) {
@@ -62,8 +62,8 @@ void warn_of_cuts(Proposal& proposal, const text::Tokenizer& tokenizer,
       text::TokenizedPrompt tokenized = tokenizer.encode(text, "inputs." + input);
       if (tokenized.cut.empty()) continue;
       proposal.warn({"inputs." + input, tokenized.cut,
-                     fmt::format("this end of the prompt lies beyond the text encoder's window of "
-                                 "{} tokens, and was cut",
+                     fmt::format("the prompt is longer than the text encoder's {} tokens; this end "
+                                 "was cut off",
                                  tokenizer.window()),
                      "shorten the prompt"});
     }

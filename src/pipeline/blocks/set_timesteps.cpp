@@ -27,7 +27,7 @@ void SetPartialTimesteps::check(Proposal& proposal) const {
   if (first_step(steps, strength) < steps) return;
   proposal.error(
       {"config.strength", fmt::format("{}", strength),
-       fmt::format("leaves none of the {} steps to walk", steps),
+       fmt::format("leaves none of the {} steps", steps),
        fmt::format("give at least {:.3g}, or more steps", 1.0 / static_cast<double>(steps))});
 }
 

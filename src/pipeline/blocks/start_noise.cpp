@@ -15,7 +15,7 @@ void StartNoise::check(Proposal& proposal) const {
   auto prompts = static_cast<int64_t>(proposal.texts["prompt"].size());
   int64_t pictures = prompts * proposal.config.get(keys::num_images_per_prompt);
   if (pictures <= max_pictures) return;
-  proposal.error({"config.num_images_per_prompt", fmt::format("{} pictures in all", pictures),
+  proposal.error({"config.num_images_per_prompt", fmt::format("{} images in all", pictures),
                   fmt::format("more than {} in one request", max_pictures),
                   "send several requests"});
 }

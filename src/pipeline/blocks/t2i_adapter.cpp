@@ -14,7 +14,7 @@ T2IControl::T2IControl(size_t place)
                 has_component(numbered("t2i_adapter", place))),
       adapter(this, numbered("t2i_adapter", place)),
       adapter_image(this, numbered("adapter_image", place),
-                    "the picture that components." + numbered("t2i_adapter", place) + " reads"),
+                    "the image that components." + numbered("t2i_adapter", place) + " reads"),
       features(this, numbered("adapter_features", place), "the control image's features"),
       place_(place) {}
 
@@ -56,7 +56,7 @@ void T2IControl::check(Proposal& proposal) const {
   if (channels != 3 && channels != 1) {
     proposal.error({field, folder,
                     fmt::format("it takes control images of {} channels (in_channels)", channels),
-                    "give one that takes pictures, of 3 channels or 1"});
+                    "give one that takes images, of 3 channels or 1"});
   }
   int64_t grid = config_number(config, "downscale_factor", 8);
   for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
