@@ -101,8 +101,8 @@ std::string draw_blocks(const Catalogue& catalogue, const std::string& id, const
   const ModelSpec& entry = entry_of(catalogue, id, task);
   const Family& family = *catalogue.family_of(entry);
   std::string title = task.empty() ? entry.id : fmt::format("{}: {}", entry.id, task);
-  Graph graph = make_graph(title, family.blocks, facts_of(family, entry, task),
-                           ClassifierFreeGuidance({}).conditions(), task.empty());
+  BlockGraph graph = make_graph(title, family.blocks, facts_of(family, entry, task),
+                                ClassifierFreeGuidance({}).conditions(), task.empty());
   if (format == "dot") return to_dot(graph);
   if (format == "mermaid") return to_mermaid(graph);
   if (format == "svg") return to_svg(graph);

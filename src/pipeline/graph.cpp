@@ -13,13 +13,13 @@ namespace {
 
 using Kind = PortInfo::Kind;
 
-Graph::Value value_of(const PortInfo& port) {
+BlockGraph::Value value_of(const PortInfo& port) {
   return {port.name, port.codec ? port.codec->type : "?", port.kind != Kind::output,
           port.kind == Kind::output || port.kind == Kind::inout, port.kind == Kind::optional_input};
 }
 
-Graph::Node node_of(const Block& block) {
-  Graph::Node node;
+BlockGraph::Node node_of(const Block& block) {
+  BlockGraph::Node node;
   node.name = block.name();
   node.stage = block.stage();
   node.trigger = block.trigger().text();
@@ -85,7 +85,7 @@ std::vector<Facts> facts_to_try(const BlockList& blocks, const Facts& facts) {
 // The edges of one workflow.
 class Workflow {
  public:
-  Workflow(Graph& graph, const BlockList& blocks, const std::vector<Condition>& conditions,
+  Workflow(BlockGraph& graph, const BlockList& blocks, const std::vector<Condition>& conditions,
            std::set<std::tuple<size_t, size_t, std::string>>& edges)
       : graph_(graph), blocks_(blocks), conditions_(conditions), edges_(edges) {}
 
@@ -119,16 +119,16 @@ class Workflow {
   }
 
   void bring(size_t index, const PortInfo& port, const std::string& name) {
-    edges_.emplace(Graph::request, index, name);
+    edges_.emplace(BlockGraph::request, index, name);
     auto& inputs = graph_.request_inputs;
-    if (std::ranges::find(inputs, name, &Graph::Value::name) == inputs.end())
+    if (std::ranges::find(inputs, name, &BlockGraph::Value::name) == inputs.end())
       inputs.push_back({name, port.codec ? port.codec->type : "?", false, true, false});
     auto& values = graph_.nodes[index].values;
-    if (std::ranges::find(values, name, &Graph::Value::name) == values.end())
+    if (std::ranges::find(values, name, &BlockGraph::Value::name) == values.end())
       values.push_back({name, port.codec ? port.codec->type : "?", true, false, true});
   }
 
-  Graph& graph_;
+  BlockGraph& graph_;
   const BlockList& blocks_;
   const std::vector<Condition>& conditions_;
   std::set<std::tuple<size_t, size_t, std::string>>& edges_;
@@ -145,9 +145,9 @@ BlockList taking_part(const BlockList& blocks, const Facts& facts) {
 
 }  // namespace
 
-Graph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
-                 const std::vector<Condition>& conditions, bool all_workflows) {
-  Graph graph;
+BlockGraph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
+                      const std::vector<Condition>& conditions, bool all_workflows) {
+  BlockGraph graph;
   graph.title = title;
   BlockList shown = all_workflows ? blocks : taking_part(blocks, facts);
   for (const auto& block : shown) {

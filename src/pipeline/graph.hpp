@@ -8,7 +8,7 @@
 namespace omnirt {
 
 // A pipeline as a picture shows it: blocks in order, and who hands what on to whom.
-struct Graph {
+struct BlockGraph {
   struct Value {
     std::string name;
     std::string type;  // as its codec calls it; "?" without one
@@ -40,12 +40,12 @@ struct Graph {
 // `facts`: the components' configs; its inputs are those of one workflow, or, with `all_workflows`,
 // left aside: every set of the inputs that triggers look at is tried, and what any of them does is
 // in the graph.
-Graph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
-                 const std::vector<Condition>& conditions, bool all_workflows);
+BlockGraph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
+                      const std::vector<Condition>& conditions, bool all_workflows);
 
 // Texts of the graph in the languages of Graphviz and Mermaid, and a drawing of its own.
-std::string to_dot(const Graph& graph);
-std::string to_mermaid(const Graph& graph);
-std::string to_svg(const Graph& graph);
+std::string to_dot(const BlockGraph& graph);
+std::string to_mermaid(const BlockGraph& graph);
+std::string to_svg(const BlockGraph& graph);
 
 }  // namespace omnirt

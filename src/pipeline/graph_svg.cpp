@@ -63,7 +63,7 @@ struct TextLine {
 // One block as drawn: its text on the left, its values on the right edge.
 struct Box {
   std::vector<TextLine> lines;
-  std::vector<Graph::Value> values;
+  std::vector<BlockGraph::Value> values;
   double y = 0, height = 0;
   bool used = true;
 
@@ -81,7 +81,7 @@ void add_lines(Box& box, const std::string& text, const char* style) {
   for (std::string& line : wrapped(text)) box.lines.push_back({std::move(line), style});
 }
 
-Box box_of(const Graph::Node& node) {
+Box box_of(const BlockGraph::Node& node) {
   Box box;
   box.used = node.used;
   box.lines.push_back({node.name, name_style});
@@ -107,12 +107,12 @@ struct Net {
 
 class Drawing {
  public:
-  explicit Drawing(const Graph& graph) : graph_(graph) {
+  explicit Drawing(const BlockGraph& graph) : graph_(graph) {
     Box request;
     request.lines.push_back({"request", name_style});
     request.values = graph.request_inputs;
     boxes_.push_back(std::move(request));
-    for (const Graph::Node& node : graph.nodes) boxes_.push_back(box_of(node));
+    for (const BlockGraph::Node& node : graph.nodes) boxes_.push_back(box_of(node));
     place();
     connect();
     choose_lanes();
@@ -134,7 +134,7 @@ class Drawing {
 
  private:
   // Box 0 is the request; node i is box i + 1.
-  static size_t box_index(size_t node) { return node == Graph::request ? 0 : node + 1; }
+  static size_t box_index(size_t node) { return node == BlockGraph::request ? 0 : node + 1; }
 
   void place() {
     double left = 0, ports = 0, y = 40;
@@ -148,7 +148,7 @@ class Drawing {
       y += box.height + gap;
       for (const TextLine& line : box.lines)
         left = std::max(left, width_of(line.text, line.style == name_style ? 13.5 : 11));
-      for (const Graph::Value& value : box.values)
+      for (const BlockGraph::Value& value : box.values)
         ports = std::max(ports, width_of(value.name + value.type, 11) + 10);
     }
     right_ = band + left + ports + 4 * padding;
@@ -158,7 +158,7 @@ class Drawing {
   // One net for edges of one value that share a place.
   void connect() {
     std::map<std::pair<std::string, size_t>, size_t> net_of;  // value and box -> net
-    for (const Graph::Edge& edge : graph_.edges) {
+    for (const BlockGraph::Edge& edge : graph_.edges) {
       size_t from = box_index(edge.from), to = box_index(edge.to);
       auto a = net_of.find({edge.value, from}), b = net_of.find({edge.value, to});
       size_t net = a != net_of.end() ? a->second : b != net_of.end() ? b->second : nets_.size();
@@ -185,7 +185,7 @@ class Drawing {
 
   void add(std::vector<std::pair<size_t, size_t>>& places, size_t box, const std::string& value) {
     const auto& values = boxes_[box].values;
-    auto it = std::ranges::find(values, value, &Graph::Value::name);
+    auto it = std::ranges::find(values, value, &BlockGraph::Value::name);
     std::pair<size_t, size_t> place{box, static_cast<size_t>(it - values.begin())};
     if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
@@ -245,7 +245,7 @@ class Drawing {
                          box.lines[i].style, escaped(box.lines[i].text));
     }
     for (size_t i = 0; i < box.values.size(); ++i) {
-      const Graph::Value& value = box.values[i];
+      const BlockGraph::Value& value = box.values[i];
       out += fmt::format(
           "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\" text-anchor=\"end\"><tspan "
           "fill=\"#999\">{}{}</tspan> {}</text>\n",
@@ -281,7 +281,7 @@ class Drawing {
     return out + "</g>\n";
   }
 
-  const Graph& graph_;
+  const BlockGraph& graph_;
   std::vector<Box> boxes_;
   std::vector<Net> nets_;
   double right_ = 0, bottom_ = 0;
@@ -290,7 +290,7 @@ class Drawing {
 
 }  // namespace
 
-std::string to_svg(const Graph& graph) {
+std::string to_svg(const BlockGraph& graph) {
   return Drawing(graph).svg();
 }
 

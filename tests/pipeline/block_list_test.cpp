@@ -99,9 +99,9 @@ TEST(Plan, NamesWhoCouldMakeAMissingInput) {
 TEST(Graph, HasAnEdgeFromEachBlockThatCanMakeAValueToTheOneThatTakesIt) {
   BlockList list = two();
   insert_after(list, "maker", std::make_shared<Maker>("better", has("image")));
-  Graph whole = make_graph("all", list, {}, {}, true);
+  BlockGraph whole = make_graph("all", list, {}, {}, true);
   ASSERT_EQ(whole.edges.size(), 4u);  // the prompt to both makers, and each of these to the taker
-  Graph plain = make_graph("plain", list, {}, {}, false);
+  BlockGraph plain = make_graph("plain", list, {}, {}, false);
   EXPECT_EQ(plain.nodes.size(), 2u);
   EXPECT_EQ(plain.edges.size(), 2u);
 }
@@ -109,7 +109,7 @@ TEST(Graph, HasAnEdgeFromEachBlockThatCanMakeAValueToTheOneThatTakesIt) {
 TEST(Graph, IsDrawnInThreeLanguages) {
   BlockList list = two();
   insert_after(list, "maker", std::make_shared<Maker>("better", has("image")));
-  Graph graph = make_graph("a <model>", list, {}, {}, true);
+  BlockGraph graph = make_graph("a <model>", list, {}, {}, true);
   for (const std::string& text : {to_dot(graph), to_mermaid(graph), to_svg(graph)}) {
     for (const char* part : {"maker", "taker", "number", "has(image)", "decode", "request"})
       EXPECT_THAT(text, HasSubstr(part));
