@@ -31,7 +31,7 @@ void add_sheet(CLI::App& app, Run& run) {
   auto flags = std::make_shared<SheetFlags>();
   CLI::App* command = app.add_subcommand("sheet", "put pictures side by side into one");
   command->add_option("-o,--output", flags->output, "file to write")->required();
-  command->add_option("--columns", flags->columns, "pictures a row");
+  command->add_option("--columns", flags->columns, "images per row");
   command->add_option("--gap", flags->gap, "pixels between them");
   command->add_option("pictures", flags->pictures, "png, jpeg or webp files")->required();
   command->callback([flags, &run] { run = [flags] { return sheet(*flags); }; });

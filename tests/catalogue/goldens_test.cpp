@@ -47,7 +47,7 @@ void expect_embeds(const std::map<std::string, Tensor>& made,
   auto expected = golden.find(name);
   auto got = made.find(condition);
   if (expected == golden.end() || got == made.end()) return;
-  // The golden has a row a prompt, ours a row a picture.
+  // The golden has one row per prompt, ours one per image.
   Tensor rows =
       expected->second.repeat_interleave(got->second.size(0) / expected->second.size(0), 0);
   // Zeros stand for a negative prompt that was not given.
