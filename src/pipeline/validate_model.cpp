@@ -32,6 +32,9 @@ fs::path folder_of(const Proposal& proposal, const std::string& model) {
   }
   std::vector<std::string> places;
   for (const fs::path& folder : model_folders()) places.push_back((folder / entry->id).string());
+  if (places.empty())
+    places.emplace_back(
+        "no folder of models, since OMNIRT_MODELS names none and none is beside the program,");
   throw UnknownModel(
       {"model", model,
        fmt::format("its weights are not on this machine (looked in {} and the Hugging Face "
