@@ -8,15 +8,6 @@
 namespace omnirt::nn {
 namespace {
 
-std::vector<std::string> present(const std::vector<std::string>& wanted,
-                                 const std::vector<std::string>& classes) {
-  std::vector<std::string> found;
-  std::ranges::copy_if(wanted, std::back_inserter(found), [&](const std::string& name) {
-    return std::ranges::binary_search(classes, name);
-  });
-  return found;
-}
-
 std::vector<std::string> layout_names(const Network& network) {
   std::vector<std::string> names;
   for (const OriginalLayout& layout : network.original_layouts()) names.push_back(layout.name);
@@ -59,7 +50,6 @@ std::vector<std::string> module_classes(const Module& root) {
 }
 
 Metadata feature_metadata(const Network& network, const NetworkFeatures& features) {
-  std::vector<std::string> classes = module_classes(network);
   return Metadata({
       {"_supports_gradient_checkpointing", false,
        "Recomputing activations in training. This runtime runs inference only: there is nothing to "
@@ -67,12 +57,12 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
       {"_supports_group_offloading", false,
        "Moving groups of modules to the device as they are needed. Off until a plan can do so; "
        "components are released whole (config.release_components)."},
-      {"_no_split_modules", present(features.no_split_modules, classes),
+      {"_no_split_modules", features.no_split_modules,
        "Modules that stay on one device as a whole. Set NetworkFeatures::no_split_modules."},
       {"_skip_layerwise_casting_patterns", features.skip_layerwise_casting_patterns,
        "Parts of names whose weights keep the compute dtype when others are stored in a narrower "
        "one. Set NetworkFeatures::skip_layerwise_casting_patterns."},
-      {"_repeated_blocks", present(features.repeated_blocks, classes),
+      {"_repeated_blocks", features.repeated_blocks,
        "Blocks that repeat, each run through Context::segment. Set "
        "NetworkFeatures::repeated_blocks."},
       {"_cp_plan", false,

@@ -15,8 +15,8 @@ struct NetworkFeatures {
   std::vector<std::string> repeated_blocks{};
 };
 
-// Class names that no module of `network`'s tree has are left out: which blocks there are depends
-// on the config.
+// The names are the class's own, whatever the config: a block that a config leaves out is still
+// named. Each must be in the tree that some config makes.
 Metadata feature_metadata(const Network& network, const NetworkFeatures& features);
 
 // A row's value for people: True, a list, or "none".

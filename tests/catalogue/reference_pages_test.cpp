@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include "engine/describe_networks.hpp"
 #include "engine/reference_pages.hpp"
 #include "io/file.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "nn/feature_metadata.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -41,6 +44,51 @@ Json config_of(const std::string& class_name) {
   return read_json_file(source_path("tests/data/configs/pixart-sigma/transformer/config.json"));
 }
 
+// Configs that leave in what the class's own leaves out: blocks depend on the config.
+std::vector<Json> configs_of(const nn::NetworkInfo& info) {
+  std::vector<Json> configs{config_of(info.class_name)};
+  if (info.class_name == "IPAdapter") configs.push_back({{"projection", "plus"}});
+  for (const auto& entry :
+       std::filesystem::directory_iterator(source_path("tests/goldens/networks"))) {
+    if (!std::filesystem::exists(entry.path() / "config.json")) continue;
+    Json config = read_json_file(entry.path() / "config.json");
+    if (config.value("_class_name", "") == info.class_name) configs.push_back(config);
+  }
+  return configs;
+}
+
+// What the names of a class's metadata are looked up in: the trees that its configs make.
+struct Trees {
+  std::set<std::string> classes, params;
+};
+
+Trees trees_of(const nn::NetworkInfo& info) {
+  Trees trees;
+  for (const Json& config : configs_of(info)) {
+    auto network = info.make(config, info.class_name);
+    for (std::string& name : nn::module_classes(*network)) trees.classes.insert(std::move(name));
+    for (const Param* param : network->params()) trees.params.insert(param->name);
+  }
+  return trees;
+}
+
+// The names that no tree has.
+std::vector<std::string> unresolved(const nn::Metadata& metadata, const Trees& trees) {
+  std::vector<std::string> missing;
+  for (const char* row : {"_no_split_modules", "_repeated_blocks"}) {
+    for (const Json& name : metadata[row]) {
+      if (!trees.classes.contains(name.get<std::string>())) missing.push_back(name);
+    }
+  }
+  for (const Json& pattern : metadata["_skip_layerwise_casting_patterns"]) {
+    auto matches = [&](const std::string& name) {
+      return name.find(pattern.get<std::string>()) != std::string::npos;
+    };
+    if (std::ranges::none_of(trees.params, matches)) missing.push_back(pattern);
+  }
+  return missing;
+}
+
 // Every name that a class gives is one that its tree, its parameters or its layouts have.
 TEST(NetworkMetadata, ResolvesEveryNameOverTheCatalogue) {
   for (const nn::NetworkInfo& info : builtin_catalogue().networks) {
@@ -53,23 +101,24 @@ TEST(NetworkMetadata, ResolvesEveryNameOverTheCatalogue) {
       EXPECT_TRUE(metadata.contains(row.key));
       EXPECT_FALSE(row.what.empty()) << row.key;
     }
-    std::set<std::string> classes;
-    network->visit([&](const nn::Module& module) { classes.insert(module.class_name()); });
-    for (const char* row : {"_no_split_modules", "_repeated_blocks"}) {
-      for (const Json& name : metadata[row])
-        EXPECT_TRUE(classes.contains(name.get<std::string>())) << row << " " << name;
-    }
-    for (const Json& pattern : metadata["_skip_layerwise_casting_patterns"]) {
-      EXPECT_TRUE(std::ranges::any_of(network->params(), [&](const Param* param) {
-        return param->name.find(pattern.get<std::string>()) != std::string::npos;
-      })) << pattern;
-    }
+    EXPECT_THAT(unresolved(metadata, trees_of(info)), ::testing::IsEmpty());
     EXPECT_EQ(metadata["_weight_mapping"].size(), network->original_layouts().size());
     for (const nn::OriginalLayout& layout : network->original_layouts()) {
       for (const Param* param : network->params())
         EXPECT_TRUE(nn::original_place(layout, *param)) << layout.name << " " << param->name;
     }
   }
+}
+
+TEST(NetworkMetadata, KeepsANameThatNoTreeHasSoThatItIsFoundOut) {
+  const nn::NetworkInfo& info = unet_2d_condition_model_info();
+  auto network = info.make(Json::object(), info.class_name);
+  nn::Metadata metadata =
+      nn::feature_metadata(*network, {.no_split_modules = {"ResnetBlock2D", "ResnetBlock3D"},
+                                      .skip_layerwise_casting_patterns = {"norm", "nrom"},
+                                      .repeated_blocks = {"TransformerBlok"}});
+  EXPECT_THAT(unresolved(metadata, trees_of(info)),
+              ::testing::ElementsAre("ResnetBlock3D", "TransformerBlok", "nrom"));
 }
 
 TEST(NetworkMetadata, IsDescribedForAClassAFolderAndAComponent) {

@@ -11,7 +11,6 @@
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/support.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
-#include "nn/feature_metadata.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -202,33 +201,6 @@ TEST(NetworkMetadata, HasTheRowsOfTheReference) {
                                       "_supports_ip_adapter"};
   for (const std::string& name : classes) {
     EXPECT_EQ(make_network({{"_class_name", name}})->metadata().keys(), rows) << name;
-  }
-}
-
-TEST(NetworkMetadata, NamesOnlyModulesThatAreInTheTree) {
-  for (const std::string& name : classes) {
-    auto network = make_network({{"_class_name", name}});
-    std::vector<std::string> known = nn::module_classes(*network);
-    nn::Metadata metadata = network->metadata();
-    for (const char* row : {"_no_split_modules", "_repeated_blocks"}) {
-      for (const Json& module : metadata[row]) {
-        EXPECT_THAT(known, ::testing::Contains(module.get<std::string>())) << name << " " << row;
-      }
-    }
-  }
-  nn::Metadata unet = make_network({{"_class_name", "UNet2DConditionModel"}})->metadata();
-  EXPECT_EQ(unet["_no_split_modules"].size(), 4u);
-}
-
-TEST(NetworkMetadata, CastingPatternsMatchParameters) {
-  for (const std::string& name : classes) {
-    auto network = make_network({{"_class_name", name}});
-    nn::Metadata metadata = network->metadata();
-    for (const Json& pattern : metadata["_skip_layerwise_casting_patterns"]) {
-      EXPECT_TRUE(std::ranges::any_of(network->params(), [&](const Param* param) {
-        return param->name.find(pattern.get<std::string>()) != std::string::npos;
-      })) << pattern;
-    }
   }
 }
 

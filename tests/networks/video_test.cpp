@@ -155,13 +155,5 @@ TEST(VideoNetworks, RefuseConfigsThatTheyCannotBe) {
   expect_refused("vae", "latent_channels", 0, "latent_channels");
 }
 
-TEST(VideoNetworks, NameOnlyModulesThatAreInTheirTrees) {
-  for (const char* name : {"UNetSpatioTemporalConditionModel", "AutoencoderKLTemporalDecoder"}) {
-    auto network = make_network({{"_class_name", name}});
-    nn::Metadata metadata = network->metadata();
-    EXPECT_FALSE(metadata["_no_split_modules"].empty()) << name;
-  }
-}
-
 }  // namespace
 }  // namespace omnirt::testing

@@ -18,8 +18,7 @@ AutoencoderKL::AutoencoderKL(const AutoencoderKLConfig& config, Json json)
 }
 
 nn::Metadata AutoencoderKL::metadata() const {
-  return nn::feature_metadata(*this,
-                              {.no_split_modules = {"BasicTransformerBlock", "ResnetBlock2D"}});
+  return nn::feature_metadata(*this, {.no_split_modules = {"ResnetBlock2D"}});
 }
 
 std::vector<nn::OriginalLayout> AutoencoderKL::original_layouts() const {
