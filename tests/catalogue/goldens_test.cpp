@@ -45,8 +45,9 @@ void expect_embeds(const std::map<std::string, Tensor>& made,
                    const std::map<std::string, Tensor>& golden, const char* name,
                    const char* condition) {
   auto expected = golden.find(name);
+  if (expected == golden.end()) return;
   auto got = made.find(condition);
-  if (expected == golden.end() || got == made.end()) return;
+  ASSERT_NE(got, made.end()) << "the run gave no " << name;
   // The golden has one row per prompt, ours one per image.
   Tensor rows =
       expected->second.repeat_interleave(got->second.size(0) / expected->second.size(0), 0);
@@ -57,14 +58,20 @@ void expect_embeds(const std::map<std::string, Tensor>& made,
     EXPECT_LT(relative_error(got->second, rows), embeds_tolerance) << name;
 }
 
-void expect_latents(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
+// The number of steps that the golden holds.
+size_t expect_latents(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
+  size_t steps = 0;
   for (const auto& [name, expected] : golden) {
     constexpr std::string_view prefix = "latents_after_step_";
     if (!name.starts_with(prefix)) continue;
+    ++steps;
     size_t step = std::stoul(name.substr(prefix.size()));
-    ASSERT_LT(step, outcome.latents_after.size()) << name;
-    EXPECT_LT(relative_error(outcome.latents_after[step], expected), latents_tolerance) << name;
+    if (step < outcome.latents_after.size())
+      EXPECT_LT(relative_error(outcome.latents_after[step], expected), latents_tolerance) << name;
+    else
+      ADD_FAILURE() << name << " of a run of " << outcome.latents_after.size();
   }
+  return steps;
 }
 
 void expect_equal(const Outcome& outcome, const std::map<std::string, Tensor>& golden) {
@@ -82,7 +89,8 @@ void expect_equal(const Outcome& outcome, const std::map<std::string, Tensor>& g
           << "call " << i;
     }
   }
-  expect_latents(outcome, golden);
+  size_t steps = expect_latents(outcome, golden);
+  EXPECT_TRUE(steps > 0 || golden.contains("image")) << "a golden of neither latents nor image";
   if (golden.contains("image")) {
     EXPECT_GT(psnr(outcome.image, golden.at("image"), 1.0), picture_floor_db);
   }
@@ -122,13 +130,21 @@ std::vector<Case> cases() {
   }
   for (const char* model : {"sd15", "sdxl"}) {
     fs::path runs = source_path("tests/goldens/control") / model;
-    if (!fs::is_directory(runs)) continue;
     for (const auto& entry : fs::directory_iterator(runs))
       all.push_back({"control_" + std::string(model) + "_" + entry.path().filename().string(),
                      entry.path(), false});
   }
   std::ranges::sort(all, {}, &Case::name);
   return all;
+}
+
+TEST(Goldens, AreThereOfEveryKind) {
+  std::vector<Case> all = cases();
+  for (const char* kind : {"emoji_", "sd15_", "sd2_", "sdxl_", "sdxl_refiner_", "step_cache_",
+                           "guiders_", "control_sd15_", "control_sdxl_"}) {
+    auto of_kind = [&](const Case& golden) { return golden.name.starts_with(kind); };
+    EXPECT_TRUE(std::ranges::any_of(all, of_kind)) << kind;
+  }
 }
 
 class GoldenPipeline : public ::testing::TestWithParam<Case> {};
