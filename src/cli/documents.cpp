@@ -86,7 +86,8 @@ void print_man(const CLI::App& app) {
   fmt::print(".SH EXIT STATUS\n0 done; 2 a bad request; 3 a run that failed; 130 interrupted.\n");
   fmt::print(
       ".SH ENVIRONMENT\n.TP\n.B OMNIRT_MODELS\nFolders, separated by ':', in which models are "
-      "found by id.\n");
+      "found by id.\n.TP\n.B OMNIRT_CPU_TARGET\nThe instruction set that the cpu's kernels use at "
+      "most; omnirt backends lists those of this machine.\n");
 }
 
 }  // namespace

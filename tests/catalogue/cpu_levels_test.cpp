@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "backends/cpu/simd/target.hpp"
 #include "base/error.hpp"
 #include "catalogue/catalogue.hpp"
 #include "catalogue/support.hpp"
@@ -13,6 +14,7 @@ namespace omnirt::testing {
 namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 GenerateRequest emoji(const Json& config = Json::object()) {
   GenerateRequest request;
@@ -38,6 +40,11 @@ TEST(CpuLevels, CompileIsWhatARunTakes) {
   for (const char* component : {"text_encoder", "unet", "vae"})
     EXPECT_EQ(selected(outcome.report, component).level, "compile");
   EXPECT_TRUE(outcome.report.fallbacks.empty());
+}
+
+TEST(CpuLevels, TheTimelineNamesTheTargetThatServes) {
+  EXPECT_THAT(selected(run(emoji()).report, "unet").reason,
+              StartsWith(cpu::targets().used + " kernels"));
 }
 
 TEST(CpuLevels, GiveTheSamePictureButForTheOrderOfAdditions) {
@@ -79,7 +86,7 @@ TEST(CpuLevels, Int8RoundsTheWeightsAndSaysSo) {
   EXPECT_THAT(selected(rounded.report, "unet").reason, HasSubstr("int8"));
   EXPECT_GT(rounded.report.memory.weights_packed_bytes, 0u);
   double db = psnr(rounded.image, exact.image, 1.0);
-  EXPECT_GT(db, 15);
+  EXPECT_GT(db, 38);  // 43.5 to 44.5 by each target from sse4 to avx512_vnni, and a margin of 5
   EXPECT_LT(db, 60);
 }
 
@@ -96,11 +103,15 @@ TEST(CpuLevels, Bf16GoesByTheReferencesAndTheTimelineSaysWhy) {
   Outcome outcome = run(emoji({{"dtype", "bf16"}}));
   EXPECT_EQ(selected(outcome.report, "unet").level, "eager");
   EXPECT_THAT(outcome.report.backend_timeline[0].attempts[0].reason, HasSubstr("fp32"));
-  EXPECT_GT(psnr(outcome.image, run(emoji()).image, 1.0), 20);
+  // 50.3 to 51.6 by oneDNN's kernels for SSE4.1, AVX2 and AVX-512, and a margin of 5.
+  EXPECT_GT(psnr(outcome.image, run(emoji()).image, 1.0), 45);
 }
 
-// The dry forward takes each tensor's place and gives it back as the run does, so it is near to the
-// byte; what it does not see is a few small tensors that the pipeline itself holds.
+// The dry forward takes each tensor's place and gives it back as the run does. What it does not see
+// is the small tensors that kernels and the pipeline make for themselves (a norm's terms for each
+// channel, guidance between two calls): 8 bytes of the embedded model's 14 MB, 25 KB at most here.
+constexpr double unseen_bytes = 32 * 1024;
+
 void expect_predicted(const GenerateRequest& request, const std::string& name) {
   Engine fresh(builtin_catalogue());
   fs::path folder = fs::temp_directory_path() / "omnirt-predicted";
@@ -111,18 +122,22 @@ void expect_predicted(const GenerateRequest& request, const std::string& name) {
   fs::remove_all(folder);
   auto predicted = static_cast<double>(report.memory.predicted_tensor_peak_bytes);
   auto measured = static_cast<double>(report.memory.tensor_peak_bytes.value());
-  EXPECT_NEAR(predicted / measured, 1.0, 0.1) << name << ": " << predicted << " of " << measured;
+  EXPECT_GT(predicted, 0) << name;
+  EXPECT_NEAR(predicted, measured, unseen_bytes) << name;
 }
 
-// Below `folder`, each folder that holds a request.
+// Below `folder`, each folder that holds a request; there must be some.
 void expect_all_predicted(const fs::path& folder) {
+  size_t requests = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().filename() == "request.json")
-      expect_predicted(folder_request(entry.path().parent_path()), entry.path().string());
+    if (entry.path().filename() != "request.json") continue;
+    ++requests;
+    expect_predicted(folder_request(entry.path().parent_path()), entry.path().string());
   }
+  EXPECT_GT(requests, 0u) << folder;
 }
 
-TEST(CpuLevels, TheMemoryPeakIsPredictedWithinATenth) {
+TEST(CpuLevels, TheMemoryPeakIsPredictedButForSmallTensors) {
   expect_predicted(emoji(), "emoji");
   expect_predicted(emoji({{"num_images_per_prompt", 4}}), "emoji, four pictures");
   for (const char* folder : {"pipelines", "control", "videos"})

@@ -114,13 +114,21 @@ TEST(Generate, WritesEveryFormatReadable) {
   }
 }
 
-// The program's cpu-stub follows `script` while this lives.
-class StubScriptGuard {
+// A variable of the program's environment while this lives.
+class Variable {
  public:
-  explicit StubScriptGuard(const char* script) { setenv("OMNIRT_STUB", script, 1); }
-  ~StubScriptGuard() { unsetenv("OMNIRT_STUB"); }
-  StubScriptGuard(const StubScriptGuard&) = delete;
-  StubScriptGuard& operator=(const StubScriptGuard&) = delete;
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+// The program's cpu-stub follows `script` while this lives.
+struct StubScriptGuard : Variable {
+  explicit StubScriptGuard(const char* script) : Variable("OMNIRT_STUB", script) {}
 };
 
 TEST(Generate, ALevelThatIsRequiredAndRefusedEndsTheRunWithThree) {
@@ -169,6 +177,32 @@ TEST(Backends, ListsEachWithItsReasonAndMarksTheOneThatAutoTakes) {
     automatic += backend["automatic"].get<bool>();
   }
   EXPECT_EQ(automatic, 1);
+}
+
+TEST(Backends, TellWhichTargetTheCpusKernelsRunBy) {
+  EXPECT_THAT(run_program({"backends"}).out, HasSubstr("; this machine has baseline"));
+  Variable target("OMNIRT_CPU_TARGET", "baseline");
+  EXPECT_THAT(run_program({"backends"}).out,
+              HasSubstr("kernels run by baseline, as OMNIRT_CPU_TARGET says"));
+  Scratch scratch;
+  Ended ended = run_program(
+      {"generate", "--prompt", "x", "--steps", "1", "--json", "-o", scratch.file("out.png")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json report = parse_json(ended.out, "stdout");
+  EXPECT_THAT(report["backend_timeline"].dump(), HasSubstr("baseline kernels on"));
+}
+
+TEST(Backends, AnUnknownTargetIsRefusedWithThoseThatThereAre) {
+  Variable target("OMNIRT_CPU_TARGET", "avx7");
+  for (const char* backend : {"auto", "cpu"}) {
+    Ended ended = run_program({"generate", "--prompt", "x", "--backend", backend});
+    EXPECT_EQ(ended.exit_code, 2) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("OMNIRT_CPU_TARGET avx7: "));
+    EXPECT_THAT(ended.err, HasSubstr("this machine has baseline"));
+  }
+  Ended listed = run_program({"backends"});
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("no such target"));
 }
 
 TEST(Backends, AScriptThatCannotBeReadMakesTheStubUnavailable) {

@@ -1,10 +1,12 @@
 #include "backends/cpu/cpu_backend.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/planned_calls.hpp"
 #include "backends/cpu/simd/split_product.hpp"
+#include "backends/cpu/simd/target.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "base/error.hpp"
 #include "io/system_memory.hpp"
@@ -24,7 +26,18 @@ CpuBackend::CpuBackend() {
 }
 
 Availability CpuBackend::is_available() const noexcept {
-  return {true, "built in"};
+  try {
+    const cpu::Targets& targets = cpu::targets();
+    return {true, fmt::format("built in; kernels run by {}{}; this machine has {}", targets.used,
+                              targets.limited ? ", as OMNIRT_CPU_TARGET says" : "",
+                              fmt::join(targets.available, ", "))};
+  } catch (const InvalidRequest& error) {
+    const Finding& finding = error.findings().front();
+    return {false, fmt::format("{} {}: {}", finding.field, finding.value, finding.message),
+            finding.way_out};
+  } catch (const std::exception& error) {
+    return {false, error.what(), ""};
+  }
 }
 
 Capabilities CpuBackend::capabilities() const {
@@ -42,8 +55,9 @@ LevelPlan CpuBackend::compile(const std::string&, const std::string&, const Plan
   cpu::add_kernels(*table);
   ComputeForm form = compute_form(Level::compile, facts);
   return {table, form, std::make_shared<cpu::PlannedCalls>(table, form),
-          fmt::format("kernels on {} threads, weights as stored{}{}, dry forward before each shape",
-                      cpu::team_size(), rounding(form),
+          fmt::format("{} kernels on {} threads, weights as stored{}{}, dry forward before each "
+                      "shape",
+                      cpu::targets().used, cpu::team_size(), rounding(form),
                       split ? ", products of numbers split into two bf16 (AMX)" : "")};
 }
 

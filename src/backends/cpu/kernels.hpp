@@ -1,4 +1,5 @@
 #pragma once
+#include "backends/cpu/simd/target.hpp"
 #include "ops/op_table.hpp"
 
 namespace omnirt::cpu {
@@ -25,6 +26,7 @@ inline void add_split_kernels(ops::OpTable& table) {
 }
 
 inline void add_kernels(ops::OpTable& table) {
+  targets();
   add_dense_kernels(table);
   add_convolution_kernels(table);
   add_attention_kernels(table);

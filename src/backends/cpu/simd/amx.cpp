@@ -1,5 +1,7 @@
 #include "backends/cpu/simd/amx.hpp"
 
+#include "backends/cpu/simd/target.hpp"
+
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -40,7 +42,7 @@ AmxFeatures find_features() {
 
 }  // namespace
 
-AmxFeatures amx_features() {
+AmxFeatures machine_amx() {
   static const AmxFeatures features = find_features();
   return features;
 }
@@ -54,11 +56,16 @@ void amx_end() {
 
 #else
 
-AmxFeatures amx_features() {
+AmxFeatures machine_amx() {
   return {};
 }
 void amx_begin() {}
 void amx_end() {}
 
 #endif
+
+AmxFeatures amx_features() {
+  return targets().used == "amx" ? machine_amx() : AmxFeatures{};
+}
+
 }  // namespace omnirt::cpu

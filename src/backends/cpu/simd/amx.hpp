@@ -10,6 +10,8 @@ struct AmxFeatures {
 };
 
 // Asks the system for the unit once; nothing where processor, system or build do not have it.
+AmxFeatures machine_amx();
+// What of it kernels may use: nothing where OMNIRT_CPU_TARGET (target.hpp) says so.
 AmxFeatures amx_features();
 
 // Tiles belong to a thread: configured before its products, released after (a released unit costs
