@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
-#include <unordered_set>
+#include <vector>
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
@@ -148,11 +148,13 @@ class HeaderReader {
   }
 
   void refuse_duplicates() const {
-    std::unordered_set<std::string_view> names;
-    names.reserve(header_.entries.size());
-    for (const TensorEntry& entry : header_.entries) {
-      if (!names.insert(entry.name).second) refuse(entry, "the name is there twice");
-    }
+    // Sorted: names can be made that all fall into one place of a hash table.
+    std::vector<const TensorEntry*> by_name;
+    by_name.reserve(header_.entries.size());
+    for (const TensorEntry& entry : header_.entries) by_name.push_back(&entry);
+    std::ranges::sort(by_name, {}, &TensorEntry::name);
+    auto twice = std::ranges::adjacent_find(by_name, {}, &TensorEntry::name);
+    if (twice != by_name.end()) refuse(**twice, "the name is there twice");
   }
 
   // The tensors must follow each other from the first byte of data to the last (`validate` in the
