@@ -129,7 +129,11 @@ class JpegReader {
   // Huffman coding spends at least one bit on each 8x8 block, so a header that declares more than
   // the file could ever hold is refused before memory is taken for it.
   void check_plausible() const {
-    if (handle_.codec.arith_code) return;
+    if (handle_.codec.arith_code) {
+      refuse_image(source_, "JPEG with arithmetic coding",
+                   "is not read: what is missing of it cannot be told from grey",
+                   "convert it to PNG");
+    }
     const jpeg_component_info& first = handle_.codec.comp_info[0];
     const uint64_t blocks = uint64_t{first.width_in_blocks} * first.height_in_blocks;
     if (blocks / 8 <= source_.bytes.size()) return;

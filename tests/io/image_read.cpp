@@ -168,6 +168,13 @@ TEST(ImageReader, RefusesAJpegWhoseScanEndsEarly) {
   EXPECT_THAT(refusal(whole.substr(0, whole.size() - 300) + "\xff\xd9"), HasSubstr("premature"));
 }
 
+// Of such a file nobody can tell what is missing: its decoder takes zeros for it.
+TEST(ImageReader, RefusesArithmeticCoding) {
+  std::string jpeg = sample_bytes("progressive.jpg");
+  jpeg[jpeg.find("\xff\xc2") + 1] = '\xca';
+  EXPECT_THAT(refusal(jpeg), HasSubstr("arithmetic coding"));
+}
+
 TEST(ImageReader, RefusesAPngWhosePixelsAreDamaged) {
   std::string png = sample_bytes("rgb8.png");
   png[png.find("IDAT") + 100] ^= 1;
