@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/json_text.hpp"
 
 namespace omnirt {
 namespace {
 
-// An object is searched from its front, so that many keys in one cost the square of their number.
-constexpr size_t max_json_keys = 4096;
+// Of comparisons of keys in all objects together: some eight of the widest.
+constexpr size_t max_key_work = size_t{1} << 26;
+// No number has as many digits.
+constexpr size_t longest_scalar = 128;
 
 // Builds the value itself through nlohmann's DOM parser, but refuses depth and duplicate keys as
 // they appear.
@@ -32,6 +35,10 @@ class Guard {
         throw InvalidFile(
             {where_, "", fmt::format("more than {} keys in one object", max_json_keys), ""});
       }
+      key_work_ += keys_.back().size();
+      if (key_work_ > max_key_work) {
+        throw InvalidFile({where_, "", "too many objects of too many keys", "give it fewer keys"});
+      }
       if (!keys_.back().insert(key).second) {
         throw InvalidFile({where_, key, "the key is there twice", "keep one of them"});
       }
@@ -42,20 +49,49 @@ class Guard {
  private:
   const std::string& where_;
   std::vector<std::set<std::string>> keys_;
+  size_t key_work_ = 0;
 };
 
-}  // namespace
+// The library quotes what it last read, of any length and not always UTF-8.
+std::string brief(std::string_view message) {
+  std::string text(message.substr(0, 200));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+  }
+  return message.size() > text.size() ? text + "..." : text;
+}
 
-Json parse_json(std::string_view text, const std::string& where, size_t max_bytes) {
+// Throws nlohmann's exceptions where it is malformed.
+Json parse_guarded(std::string_view text, const std::string& where, size_t max_bytes) {
   if (text.size() > max_bytes) {
     throw InvalidFile({where, fmt::format("{} bytes", text.size()),
                        fmt::format("larger than the limit of {} bytes", max_bytes), ""});
   }
+  return Json::parse(text, Guard(where));
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& where, size_t max_bytes) {
   try {
-    return Json::parse(text, Guard(where));
+    return parse_guarded(text, where, max_bytes);
   } catch (const Json::exception& error) {
-    throw InvalidFile({where, "", fmt::format("not valid JSON: {}", error.what()), ""});
+    throw InvalidFile({where, "", fmt::format("not valid JSON: {}", brief(error.what())), ""});
   }
+}
+
+Json parse_json_or_text(std::string_view text, const std::string& where) {
+  try {
+    return parse_guarded(text, where, max_json_bytes);
+  } catch (const Json::exception&) {
+    return text;
+  }
+}
+
+Json parse_scalar(std::string_view text) {
+  if (text.empty() || text.size() > longest_scalar) return text;
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_primitive() && !value.is_string() && !value.is_discarded() ? value : Json(text);
 }
 
 std::string shown(const Json& value) {

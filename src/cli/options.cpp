@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/json_text.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::cli {
@@ -30,7 +31,7 @@ Json json_flag(const std::string& field, const std::string& text) {
 Json adapter_flag(const std::string& text) {
   if (text.starts_with("{")) return json_flag("adapter", text);
   size_t colon = checked_text("adapter", text).rfind(':');
-  Json scale = colon == text.npos ? Json() : Json::parse(text.substr(colon + 1), nullptr, false);
+  Json scale = colon == text.npos ? Json() : parse_scalar(text.substr(colon + 1));
   if (!scale.is_number()) return {{"path", text}};
   return {{"path", text.substr(0, colon)}, {"scale", scale}};
 }
@@ -42,11 +43,6 @@ std::pair<std::string, std::string> pair_flag(const std::string& field, const st
     throw InvalidRequest({"--" + field, text, "name=value is expected", ""});
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-Json json_or_text(const std::string& value) {
-  Json parsed = Json::parse(value, nullptr, false);
-  return parsed.is_discarded() ? Json(value) : parsed;
 }
 
 }  // namespace
@@ -125,7 +121,7 @@ Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) cons
   if (key.type == KeyInfo::Type::object) return json_flag(key.flag_name(), text);
   if (key.type == KeyInfo::Type::list)
     return json_flag(key.flag_name(), text.starts_with('[') ? text : "[" + text + "]");
-  Json value = Json::parse(text, nullptr, false);
+  Json value = parse_scalar(text);
   return value.is_number() ? value : Json(text);
 }
 
@@ -138,7 +134,7 @@ void RequestOptions::take_guider(GenerateRequest& request) const {
     throw InvalidRequest({"guider", guider_, "an object is expected", ""});
   for (const std::string& text : guider_settings_) {
     auto [name, value] = pair_flag("guider-set", text);
-    request.guider[name] = json_or_text(value);
+    request.guider[name] = parse_json_or_text(value, "--guider-set");
   }
 }
 
@@ -174,7 +170,7 @@ GenerateRequest RequestOptions::request(GenerateRequest base) const {
   }
   for (const std::string& text : settings_) {
     auto [name, value] = pair_flag("set", text);
-    request.config[name] = json_or_text(value);
+    request.config[name] = parse_json_or_text(value, "--set");
   }
   for (const KeyInfo* key : keys_) {
     auto value = values_.find(key->name);
