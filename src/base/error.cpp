@@ -1,5 +1,7 @@
 #include "base/error.hpp"
 
+#include "base/printable.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -16,25 +18,22 @@ std::string join(const std::vector<Finding>& findings) {
 // printable.
 std::string shown(const std::string& value) {
   constexpr size_t limit = 120;
-  std::string text;
-  for (unsigned char byte : value.substr(0, limit)) {
-    text += byte < 0x20 || byte == 0x7f ? '?' : static_cast<char>(byte);
-  }
-  if (value.size() <= limit) return text;
+  if (value.size() <= limit) return printable(value);
+  size_t end = limit;
   // Never end inside a UTF-8 sequence.
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
-  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0) text.pop_back();
-  return text + "...";
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0) == 0x80) --end;
+  return printable(std::string_view(value).substr(0, end)) + "...";
 }
 
 }  // namespace
 
+// Fields and messages hold names from files as well: nothing of them may steer a terminal.
 std::string Finding::text() const {
-  std::string text = field;
+  std::string text = printable(field);
   if (!value.empty()) text += (text.empty() ? "" : " = ") + shown(value);
   if (!text.empty()) text += ": ";
-  text += message;
-  if (!way_out.empty()) text += "; " + way_out;
+  text += printable(message);
+  if (!way_out.empty()) text += "; " + printable(way_out);
   return text;
 }
 

@@ -4,29 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/printable.hpp"
+
 namespace omnirt::io {
 namespace {
-
-unsigned char at(std::string_view text, size_t i) {
-  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-}
-
-// The length of the well-formed sequence that starts at `i`, or 0: table 3-7 of the Unicode
-// standard, where only the second byte's range depends on the first.
-size_t sequence_length(std::string_view text, size_t i) {
-  unsigned char first = at(text, i);
-  if (first < 0x80) return 1;
-  size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-  unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  for (size_t k = 1; k < length; ++k) {
-    unsigned char byte = at(text, i + k);
-    if (byte < low || byte > high) return 0;
-    low = 0x80;
-    high = 0xBF;
-  }
-  return length;
-}
 
 bool eight_ascii(const char* bytes) {
   uint64_t word;
@@ -43,7 +24,7 @@ size_t find_invalid_utf8(std::string_view text) {
       i += 8;
       continue;
     }
-    size_t length = sequence_length(text, i);
+    size_t length = utf8_length(text, i);
     if (length == 0) return i;
     i += length;
   }
@@ -74,11 +55,9 @@ std::string shown_name(std::string_view name) {
   std::string text = "'";
   size_t i = 0;
   while (i < name.size()) {
-    size_t length = std::max<size_t>(1, sequence_length(name, i));
+    size_t length = std::max<size_t>(1, utf8_length(name, i));
     if (i + length > limit) return text + "...'";
-    std::string_view character = name.substr(i, length);
-    bool printable = length > 1 || (at(name, i) >= 0x20 && at(name, i) < 0x7F);
-    text += printable ? character : "?";
+    text += printable(name.substr(i, length));
     i += length;
   }
   return text + "'";

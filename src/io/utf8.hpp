@@ -11,8 +11,8 @@ size_t find_invalid_utf8(std::string_view text);
 // Appends a code point. It must be at most U+10FFFF and no surrogate.
 void append_utf8(std::string& text, char32_t code_point);
 
-// A name from a file as an error message may show it: in single quotes, control characters and
-// bytes that are not UTF-8 as '?', at most 100 bytes.
+// A name from a file as an error message may show it: in single quotes, printable
+// (base/printable.hpp), at most 100 bytes.
 std::string shown_name(std::string_view name);
 
 }  // namespace omnirt::io

@@ -1,0 +1,25 @@
+#pragma once
+#include "base/cancel.hpp"
+
+namespace omnirt {
+
+// Tells the code below, however deep, for which run this thread works: loops inside of one long
+// operation look at the run's token without being handed it. Scopes nest; null: for none.
+class CancelScope {
+ public:
+  explicit CancelScope(const CancelToken* token);
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+  ~CancelScope();
+
+ private:
+  const CancelToken* before_;
+};
+
+// The token of this thread's innermost scope, or null.
+const CancelToken* current_cancel();
+
+// Throws Cancelled once the run that this thread works for was cancelled.
+void check_cancelled();
+
+}  // namespace omnirt
