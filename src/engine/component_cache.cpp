@@ -16,6 +16,11 @@ bool idle(const std::shared_ptr<LoadedComponent>& component) {
 
 std::shared_ptr<LoadedComponent> ComponentCache::find(const ComponentKey& key) {
   std::scoped_lock lock(mutex_);
+  // Pages of a mapped file were lost, perhaps of one of these.
+  if (files_.any()) {
+    files_ = {};
+    entries_.clear();
+  }
   return used(key);
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/load_component.hpp"
+#include "io/lost_pages.hpp"
 
 namespace omnirt {
 
@@ -36,6 +37,7 @@ class ComponentCache {
 
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;  // the one that was used last in front
+  io::LostPages files_;        // since there were no entries
 };
 
 }  // namespace omnirt

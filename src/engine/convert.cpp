@@ -1,13 +1,15 @@
 #include "engine/convert.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/error.hpp"
 #include "io/file.hpp"
+#include "io/new_folder.hpp"
+#include "pipeline/model_search.hpp"
+#include "text/clip_tokenizer.hpp"
 #include "weights/loader.hpp"
 #include "weights/original_weights.hpp"
 
@@ -18,38 +20,6 @@ namespace {
 constexpr const char* rest_file = "original_rest.safetensors";
 // Readers of the reference take the key for the framework that wrote the tensors.
 const io::SafetensorsMetadata framework{{"format", "pt"}};
-
-// A folder that is there whole or not at all.
-class NewFolder {
- public:
-  explicit NewFolder(fs::path target)
-      : target_(std::move(target)),
-        temporary_(target_.string() + fmt::format(".partial-{}", ::getpid())) {
-    std::error_code error;
-    fs::remove_all(temporary_, error);
-    if (!fs::create_directory(temporary_, error)) {
-      throw InvalidRequest({"to", target_.string(), "the folder cannot be made: " + error.message(),
-                            "name one whose parent folder is there"});
-    }
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-  ~NewFolder() {
-    std::error_code error;
-    if (!temporary_.empty()) fs::remove_all(temporary_, error);
-  }
-  const fs::path& path() const { return temporary_; }
-  void commit() {
-    std::error_code error;
-    fs::rename(temporary_, target_, error);
-    if (error) throw RunFailed("renaming to " + target_.string() + ": " + error.message());
-    temporary_.clear();
-  }
-
- private:
-  fs::path target_;
-  fs::path temporary_;
-};
 
 void write_json(const fs::path& path, const Json& json) {
   io::write_file(path, json.dump(2) + "\n");
@@ -116,7 +86,7 @@ class ToFolder {
   Json run() {
     settle_prediction();
     check();
-    NewFolder folder(request_.to);
+    io::NewFolder folder("to", request_.to);
     write_json(folder.path() / "model_index.json", opened_.folder.index);
     for (const auto& [name, component] : opened_.folder.components)
       write_component(component, folder.path() / name);
@@ -231,7 +201,7 @@ class ToFile {
     io::SafetensorsMetadata metadata = add_rest();
     metadata[single_file_configs] = configs().dump();
     io::stream_safetensors(request_.to, tensors_, metadata);
-    return {{"kind", kind_}, {"tensors", tensors_.size()}};
+    return {{"kind", kind_}, {"tensors", tensors_.size()}, {"warnings", tokenizers_left()}};
   }
 
  private:
@@ -292,6 +262,30 @@ class ToFile {
     return rest_->metadata();
   }
 
+  // A file has no place for a vocabulary: what reads it takes CLIP's own.
+  Json tokenizers_left() const {
+    Json left = Json::array();
+    for (const auto& [name, component] : folder_.components) {
+      if (!component.class_name.starts_with("CLIPTokenizer") || is_stock(component)) continue;
+      left.push_back(
+          fmt::format("{0}: it is not CLIP's own, and no part of the file; run the file "
+                      "with --component {0}={1}",
+                      name, component.folder.string()));
+    }
+    return left;
+  }
+
+  static bool is_stock(const ComponentFolder& component) {
+    fs::path stock = single_file_tokenizer();
+    if (stock.empty()) return false;
+    auto own = text::CLIPTokenizer::from_folder(component.folder);
+    auto clip = text::CLIPTokenizer::from_folder(stock, component.config);
+    constexpr const char* sample =
+        "A photo of 3 quick brown foxes, jumping over lazy dogs' naïve 🦊!";
+    return own.vocab_size() == clip.vocab_size() &&
+           own.encode_words(sample) == clip.encode_words(sample);
+  }
+
   Json configs() const {
     Json all = Json::object();
     for (const auto& [name, component] : folder_.components) all[name] = component.config;
@@ -324,6 +318,10 @@ Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
         {"to", layout,
          fmt::format("{} is {} already", request.from.string(), is_file ? "one file" : "a folder"),
          "omit --to, or name the other layout"});
+  }
+  if (!is_file && request.to.extension() != ".safetensors") {
+    throw InvalidRequest({"to", request.to.string(), "a single file is written as .safetensors",
+                          "name a file that ends with .safetensors"});
   }
   Json told = is_file ? ToFolder(catalogue, request).run() : ToFile(catalogue, request).run();
   told["from"] = request.from.string();

@@ -114,6 +114,16 @@ std::vector<const KeyInfo*> all_keys(const Catalogue& catalogue) {
   return all;
 }
 
+std::set<std::string> model_defaults(const Catalogue& catalogue) {
+  std::set<std::string> keys;
+  for (const Family& family : catalogue.families) {
+    for (const ModelSpec& spec : family.entries) {
+      for (const auto& [key, value] : spec.default_config.items()) keys.insert(key);
+    }
+  }
+  return keys;
+}
+
 Json describe_models(const Catalogue& catalogue) {
   Json entries = Json::array();
   for (const Family& family : catalogue.families) {

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "engine/load_component.hpp"
+#include "io/lost_pages.hpp"
 #include "pipeline/attach_adapters.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
@@ -173,7 +174,7 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
     return error;
   };
   try {
-    run_checked(request, options, hooks, report);
+    run_whole(request, options, hooks, report);
   } catch (const Error& error) {
     told(error);
     throw;
@@ -186,11 +187,26 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
   report.total_ms = now_ms() - start;
 }
 
+// Whatever goes wrong with zeros in the place of lost pages, the loss is the reason.
+void Engine::run_whole(const GenerateRequest& request, const ValidateOptions& options,
+                       const RunHooks& hooks, RunReport& report) {
+  io::LostPages files;
+  try {
+    run_checked(request, options, hooks, report);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const std::exception&) {
+    files.check();
+    throw;
+  }
+}
+
 void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& options,
                          const RunHooks& hooks, RunReport& report) {
   double start = now_ms();
   MemoryAccount account;
   MemoryAccount::Scope charged(account);
+  io::LostPages files;
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
   report.task = proposal.task;
@@ -223,6 +239,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
     levels.apply_overlays();
     report.adapters_ms = now_ms() - merging;
   }
+  files.check();
   execute(proposal, *pipeline, levels, device, hooks, report);
   report_memory(device, turn.alone(), report);
 }

@@ -37,6 +37,8 @@ class Engine {
  private:
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
                   std::shared_ptr<LoadedPipeline>& into);
+  void run_whole(const GenerateRequest& request, const ValidateOptions& options,
+                 const RunHooks& hooks, RunReport& report);
   void run_checked(const GenerateRequest& request, const ValidateOptions& options,
                    const RunHooks& hooks, RunReport& report);
   Backend& backend(const std::string& name);

@@ -36,6 +36,9 @@ void Session::run(const GenerateRequest& request, bool strict, const CancelToken
 std::vector<const KeyInfo*> Session::keys() const {
   return all_keys(engine_->catalogue());
 }
+std::set<std::string> Session::model_defaults() const {
+  return omnirt::model_defaults(engine_->catalogue());
+}
 Json Session::models() const {
   return describe_models(engine_->catalogue());
 }

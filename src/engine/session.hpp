@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Session {
 
   // Every config key of this build, each once.
   std::vector<const KeyInfo*> keys() const;
+  // Of those, the ones that some model of the registry has a default of its own for, by name.
+  std::set<std::string> model_defaults() const;
   // All registry entries, with what is derived from their blocks.
   Json models() const;
   // All backends: {name, available, automatic, reason, way_out, ...}.

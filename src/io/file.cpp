@@ -12,6 +12,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "io/temporaries.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::io {
@@ -72,6 +73,11 @@ bool is_path(const fs::path& path) {
     case EDQUOT:
       throw RunFailed(fmt::format("{}: the disk is full; free some space, or write elsewhere",
                                   target.string()));
+    case EFBIG:
+      throw RunFailed(
+          fmt::format("{}: the file grew past the largest size that this process may "
+                      "write; raise the limit (ulimit -f)",
+                      target.string()));
     default:
       throw RunFailed(fmt::format("{}: writing failed: {}", target.string(), reason(code)));
   }
@@ -86,19 +92,21 @@ fs::path resolved(const fs::path& target) {
   return real;
 }
 
-void require_replaceable(const fs::path& target) {
+}  // namespace
+
+std::optional<AtomicFile::Replaced> AtomicFile::find_replaced(const fs::path& target) {
   struct stat info {};
   if (::stat(target.c_str(), &info) != 0) {
     if (errno != ENOENT) cannot_write(target, errno);
-    return;
+    return std::nullopt;
   }
   if (S_ISDIR(info.st_mode)) refuse_target(target, "this is a folder, and a file is to be written");
   // Renaming over a device would remove the device.
   if (!S_ISREG(info.st_mode)) refuse_target(target, "this is a pipe, socket or device");
   if (::access(target.c_str(), W_OK) != 0) cannot_write(target, errno);
+  constexpr unsigned permissions = 0777;
+  return Replaced{info.st_mode & permissions, info.st_uid, info.st_gid};
 }
-
-}  // namespace
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {
@@ -157,34 +165,36 @@ Json read_json(const fs::path& path, size_t max_bytes) {
   return parse_json(read_file(path, max_bytes), path.string(), max_bytes);
 }
 
-AtomicFile::AtomicFile(const fs::path& target) {
+AtomicFile::AtomicFile(const fs::path& target, Readers readers) {
   if (!is_path(target) || !target.has_filename()) {
     refuse_target(shown_name(target.native()), "this is not a file's path");
   }
   target_ = resolved(target);
-  require_replaceable(target_);
-  open_temporary();
+  replaced_ = find_replaced(target_);
+  constexpr unsigned anyone = 0666, owner = 0600;
+  open_temporary(replaced_ || readers == Readers::owner ? owner : anyone);
 }
 
-void AtomicFile::open_temporary() {
+void AtomicFile::open_temporary(unsigned mode) {
   static std::atomic<unsigned> count{0};
   // The target's own name is not part of it: with a suffix it could exceed the limit of a name.
   constexpr int attempts = 100;
-  for (int i = 0; i < attempts; ++i) {
-    fs::path name = target_.parent_path() /
-                    fmt::format(".omnirt-{}-{}.tmp", static_cast<long>(::getpid()), count++);
-    fd_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (fd_.get() >= 0) {
-      temporary_ = std::move(name);
-      return;
+  temporary_ = keep_temporary([&] {
+    for (int i = 0; i < attempts; ++i) {
+      fs::path name = target_.parent_path() /
+                      fmt::format(".omnirt-{}-{}.tmp", static_cast<long>(::getpid()), count++);
+      fd_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+      if (fd_.get() >= 0) return name;
+      if (errno != EEXIST) break;
     }
-    if (errno != EEXIST) cannot_write(target_, errno);
-  }
-  cannot_write(target_, EEXIST);
+    cannot_write(target_, errno);
+  });
 }
 
 AtomicFile::~AtomicFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  forget_temporary(temporary_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -192,17 +202,34 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EFAULT) {
+      refuse_file(mapped_file_at(bytes.data()), "the file became shorter while it was in use",
+                  "let nothing write to it during a run");
+    }
     if (count < 0) cannot_write(target_, errno);
     bytes = bytes.subspan(static_cast<size_t>(count));
   }
 }
 
+// Before the name changes, so that at no time somebody may read what he may not. A group that
+// cannot be given on has no say in the new file either.
+void AtomicFile::hand_on() const {
+  if (!replaced_) return;
+  constexpr unsigned of_group = 0070;
+  const bool group_kept = ::fchown(fd_.get(), static_cast<uid_t>(-1), replaced_->group) == 0;
+  if (::fchown(fd_.get(), replaced_->user, static_cast<gid_t>(-1)) != 0) errno = 0;
+  ::fchmod(fd_.get(), group_kept ? replaced_->mode : replaced_->mode & ~of_group);
+}
+
 void AtomicFile::commit() {
   ensure(fd_.get() >= 0, "{}: committed twice", target_.string());
+  inputs_.check();
+  hand_on();
   // Some file systems report a full disk only here; a few cannot flush at all and say EINVAL.
   if (::fsync(fd_.get()) != 0 && errno != EINVAL) cannot_write(target_, errno);
   if (::close(fd_.release()) != 0) cannot_write(target_, errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) cannot_write(target_, errno);
+  forget_temporary(temporary_);
   temporary_.clear();
 }
 

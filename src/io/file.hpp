@@ -1,11 +1,13 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/json.hpp"
+#include "io/lost_pages.hpp"
 
 namespace omnirt::io {
 
@@ -40,15 +42,21 @@ std::string read_file(const std::filesystem::path& path, size_t max_bytes);
 // A JSON file, as `parse_json` reads it.
 Json read_json(const std::filesystem::path& path, size_t max_bytes = max_json_bytes);
 
+// Who may read a file that is new: whom the user's umask lets, or the user alone.
+enum class Readers { umask, owner };
+
 // A file that is there whole or not at all: what is written goes to a temporary name beside the
 // target, and `commit` renames it over the target. Destroyed without a commit, it leaves nothing
-// and the target as it was. Makes no folders. A target that is a symbolic link stays one: the file
-// that it points to is replaced.
+// and the target as it was. Makes no folders. A file that is replaced hands on its permissions and,
+// where this user may give them, its owner and group. A target that is a symbolic link stays one:
+// the file that it points to is replaced; a link to nothing is replaced itself.
 // Throws InvalidRequest for what another path would mend (no such folder, no permission, the target
-// is a folder or a device), RunFailed when the disk is full or fails.
+// is a folder or a device), RunFailed when the disk is full or fails, and InvalidFile when pages of
+// a mapped file were lost between the constructor and `commit`: what was written may have come from
+// there.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& target);
+  explicit AtomicFile(const std::filesystem::path& target, Readers readers = Readers::umask);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -59,9 +67,17 @@ class AtomicFile {
   void commit();
 
  private:
-  void open_temporary();
+  // Whose the target is that is there already.
+  struct Replaced {
+    unsigned mode, user, group;
+  };
+  static std::optional<Replaced> find_replaced(const std::filesystem::path& target);
+  void open_temporary(unsigned mode);
+  void hand_on() const;
 
   std::filesystem::path target_;
+  std::optional<Replaced> replaced_;
+  LostPages inputs_;
   std::filesystem::path temporary_;  // empty when there is none to remove
   Descriptor fd_;
 };

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "io/file.hpp"
+#include "io/lost_pages.hpp"
 
 namespace omnirt::io {
 
@@ -32,7 +33,10 @@ MappedFile::MappedFile(std::filesystem::path path, Source source)
   }
   data_ = static_cast<std::byte*>(address);
   size_ = file.bytes;
-  if (mapped) return;
+  if (mapped) {
+    watch_mapping(bytes(), path_);
+    return;
+  }
   try {
     read_all(file.fd.get());
   } catch (...) {
@@ -64,7 +68,9 @@ void MappedFile::read_all(int fd) {
 }
 
 MappedFile::~MappedFile() {
-  if (data_) ::munmap(data_, size_);
+  if (!data_) return;
+  if (source_ == Source::mapped) forget_mapping(bytes());
+  ::munmap(data_, size_);
 }
 
 void MappedFile::release(size_t offset, size_t size) const {

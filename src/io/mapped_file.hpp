@@ -8,9 +8,9 @@ namespace omnirt::io {
 
 // How a file's bytes come into memory.
 //   mapped: the file is mapped read-only; pages come when touched, and the system may drop them
-//     again. If somebody makes the file shorter while it is mapped, touching a page that is gone
-//     raises SIGBUS, which ends the process. A file that is replaced by renaming another over it
-//     (as AtomicFile does) is safe: the mapping keeps the old file.
+//     again. Touching a page that is gone because somebody made the file shorter raises SIGBUS (see
+//     io/lost_pages.hpp). A file that is replaced by renaming another over it (as AtomicFile does)
+//     is safe: the mapping keeps the old file.
 //   read: the file is read once into memory of our own, and nothing done to it later matters. For
 //     servers and for folders that others write to; it costs the file's size in memory.
 enum class Source { mapped, read };

@@ -122,12 +122,12 @@ void write_bytes(AtomicFile& file, const TensorSource& tensor) {
 }  // namespace
 
 void stream_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
-                        const SafetensorsMetadata& metadata) {
+                        const SafetensorsMetadata& metadata, Readers readers) {
   HeaderWriter writer(path);
   require_legal_names(tensors, writer);
   Order order = in_file_order(tensors);
   std::string header = writer.write(order, metadata);
-  AtomicFile file(path);
+  AtomicFile file(path, readers);
   file.write(little_endian(header.size()));
   file.write(header);
   for (const TensorSource* tensor : order) write_bytes(file, *tensor);
@@ -135,13 +135,13 @@ void stream_safetensors(const std::filesystem::path& path, std::span<const Tenso
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata) {
+                       const SafetensorsMetadata& metadata, Readers readers) {
   std::vector<TensorSource> sources;
   for (const TensorView& tensor : tensors) {
     sources.push_back({tensor.name, tensor.dtype, tensor.shape,
                        [&tensor](const TensorSource::Emit& emit) { emit(tensor.bytes); }});
   }
-  stream_safetensors(path, sources, metadata);
+  stream_safetensors(path, sources, metadata, readers);
 }
 
 }  // namespace omnirt::io

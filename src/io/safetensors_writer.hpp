@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/dtype.hpp"
+#include "io/file.hpp"
 #include "io/safetensors.hpp"
 
 namespace omnirt::io {
@@ -40,8 +41,8 @@ struct TensorSource {
 // UTF-8 and for more than the format's limits; what AtomicFile throws; InternalError when bytes and
 // shape disagree.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata = {});
+                       const SafetensorsMetadata& metadata = {}, Readers readers = Readers::umask);
 void stream_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
-                        const SafetensorsMetadata& metadata = {});
+                        const SafetensorsMetadata& metadata = {}, Readers readers = Readers::umask);
 
 }  // namespace omnirt::io

@@ -17,8 +17,9 @@ struct Signature {
 };
 
 constexpr std::string_view pickle_conversion =
-    "convert it in Python: safetensors.torch.save_file(torch.load(PATH, weights_only=True), "
-    "NEW_PATH)";
+    "convert it in Python: d = torch.load(PATH, weights_only=True); d = d.get('state_dict', d); "
+    "safetensors.torch.save_file({k: v.clone().contiguous() for k, v in d.items() if "
+    "torch.is_tensor(v)}, NEW_PATH)";
 constexpr std::string_view download_again = "download the file again";
 
 constexpr auto signatures = std::to_array<Signature>({
@@ -32,7 +33,7 @@ constexpr auto signatures = std::to_array<Signature>({
     {"<!doctype"sv, "an HTML page: the download did not bring the file", download_again},
     {"<html"sv, "an HTML page: the download did not bring the file", download_again},
     {"<?xml"sv, "an XML page: the download did not bring the file", download_again},
-    {"gguf"sv, "a GGUF file", "give it a name that ends in .gguf"},
+    {"gguf"sv, "a GGUF file", "GGUF is not read; give the model's .safetensors"},
     {"\x89hdf"sv, "an HDF5 file (Keras)", ""},
     {"\x89png"sv, "a PNG picture", ""},
     {"\xff\xd8\xff"sv, "a JPEG picture", ""},

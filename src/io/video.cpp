@@ -1,7 +1,6 @@
 #include "io/video.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "base/nearest.hpp"
 #include "io/av_libraries.hpp"
 #include "io/file.hpp"
+#include "io/new_folder.hpp"
 #include "io/video_codec.hpp"
 
 namespace omnirt::io {
@@ -68,47 +68,15 @@ void check_frames(std::span<const Image> frames, VideoFormat format, const Video
     refuse("fps", fmt::format("{}", options.fps), "out of range", "give more than 0, to 240");
 }
 
-// A folder under another name beside its target; taken back unless it is kept.
-class NewFolder {
- public:
-  explicit NewFolder(const fs::path& target)
-      : target_(target),
-        path_(target.parent_path() / fmt::format(".{}.{}", target.filename().string(), getpid())) {
-    std::error_code error;
-    fs::remove_all(path_, error);
-    if (!fs::create_directory(path_, error))
-      throw InvalidRequest(Finding{"path", target.string(),
-                                   "cannot make a folder there: " + error.message(),
-                                   "name another place"});
-  }
-  NewFolder(const NewFolder&) = delete;
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-  void keep() {
-    std::error_code error;
-    fs::rename(path_, target_, error);
-    if (error)
-      throw RunFailed(
-          fmt::format("could not rename a folder to {}: {}", target_.string(), error.message()));
-    path_.clear();
-  }
-
- private:
-  fs::path target_, path_;
-};
-
 void write_frames(const fs::path& path, std::span<const Image> frames,
                   const ImageMetadata& metadata) {
   if (!may_hold_frames(path))
     throw InvalidRequest(Finding{"path", path.string(), "is there already, and not an empty folder",
                                  "name another folder"});
-  NewFolder folder(fs::absolute(path).lexically_normal());
+  NewFolder folder("path", path);
   for (size_t i = 0; i < frames.size(); ++i)
     write_image(folder.path() / fmt::format("{:06}.png", i), frames[i], ImageFormat::png, metadata);
-  folder.keep();
+  folder.commit();
 }
 
 }  // namespace

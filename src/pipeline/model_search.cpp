@@ -37,24 +37,46 @@ std::vector<fs::path> from_environment() {
   return folders;
 }
 
+// The models that belong to the program in `folder`: PREFIX/share/omnirt/models of an installed
+// PREFIX/bin, and models/ of the checkout whose build tree is build/<name>. Nowhere else: a folder
+// further up may be shared, and anyone may put a model there.
+std::vector<fs::path> beside_program(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> candidates;
+  if (folder.filename() == "bin")
+    candidates.push_back(folder.parent_path() / "share" / "omnirt" / "models");
+  constexpr int deepest = 2;  // build/<name>/omnirt, and build/<name>/tests/test_<layer>
+  fs::path tree = folder;
+  for (int up = 0; up < deepest; ++up, tree = tree.parent_path()) {
+    if (!fs::is_regular_file(tree / "CMakeCache.txt", error)) continue;
+    candidates.push_back(tree.parent_path().parent_path() / "models");
+    break;
+  }
+  std::erase_if(candidates, [&](const fs::path& each) { return !fs::is_directory(each, error); });
+  return candidates;
+}
+
 }  // namespace
 
 std::vector<fs::path> model_folders() {
   std::vector<fs::path> folders = from_environment();
   std::error_code error;
-  fs::path at = fs::read_symlink("/proc/self/exe", error).parent_path();
-  // build/release/omnirt stands two folders below the project's models; an installed bin/omnirt one
-  // below share.
-  for (int up = 0; up < 4 && !at.empty(); ++up, at = at.parent_path()) {
-    for (const fs::path& candidate : {at / "models", at / "share" / "omnirt" / "models"}) {
-      if (fs::is_directory(candidate, error)) folders.push_back(candidate);
-    }
-    if (at == at.root_path()) break;
-  }
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  for (fs::path& each : beside_program(program.parent_path())) folders.push_back(std::move(each));
   fs::path installed = omnirt_data_folder ? fs::path(omnirt_data_folder()) / "models" : "";
   if (fs::is_directory(installed, error) && std::ranges::find(folders, installed) == folders.end())
     folders.push_back(installed);
   return folders;
+}
+
+fs::path single_file_tokenizer() {
+  constexpr const char* tokenizer_data = "tokenizers/clip-l";
+  std::error_code error;
+  for (const fs::path& folder : model_folders()) {
+    if (fs::is_regular_file(folder / tokenizer_data / "vocab.json", error))
+      return folder / tokenizer_data;
+  }
+  return {};
 }
 
 fs::path find_model(const std::string& id, const std::vector<std::string>& hub_ids) {

@@ -6,9 +6,14 @@
 namespace omnirt {
 
 // Where models are looked for by id, in order: the folders of OMNIRT_MODELS (separated by ':'),
-// `models` beside or above the program, `share/omnirt/models` above it, and the data folder of the
-// omnirt that the program was linked with.
+// then share/omnirt/models of the prefix that the program is installed in, or models/ of the
+// checkout that it was built in, and the data folder of the omnirt that the program was linked
+// with.
 std::vector<std::filesystem::path> model_folders();
+
+// Where the vocabulary lies that checkpoints of one file are read with, which hold none: CLIP's, in
+// one of those folders; empty where it is in none.
+std::filesystem::path single_file_tokenizer();
 
 // The pipeline folder of `id` in one of those or in the Hugging Face cache (by `hub_ids` or by `id`
 // itself); empty when there is none.

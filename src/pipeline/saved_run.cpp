@@ -195,7 +195,9 @@ void write_saved_run(const fs::path& file, const SavedRun& run) {
          stored.tensor.sizes().vec(),
          {static_cast<const std::byte*>(stored.tensor.const_data_ptr()), stored.tensor.nbytes()}});
   }
-  io::write_safetensors(file, views, {{state_key, text}, {digest_key, digest_of(text, views)}});
+  // It holds prompts.
+  io::write_safetensors(file, views, {{state_key, text}, {digest_key, digest_of(text, views)}},
+                        io::Readers::owner);
 }
 
 SavedRun read_saved_run(const fs::path& file) {

@@ -14,17 +14,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t max_embedded_configs = size_t{1} << 20;  // bytes; real ones take 10 KB
-constexpr const char* tokenizer_data = "tokenizers/clip-l";
-
-// Where this program's tokenizer data lie; empty where they are not beside it.
-fs::path tokenizer_folder() {
-  std::error_code error;
-  for (const fs::path& folder : model_folders()) {
-    if (fs::is_regular_file(folder / tokenizer_data / "vocab.json", error))
-      return folder / tokenizer_data;
-  }
-  return {};
-}
 
 std::string class_in(const Json& index, const std::string& component) {
   if (!index.contains(component)) return "";
@@ -132,7 +121,7 @@ class Opener {
                               folder.path,
                               part.config};
     if (is_tokenizer(component.class_name)) {
-      component.folder = tokenizer_folder();
+      component.folder = single_file_tokenizer();
       if (component.folder.empty()) return;  // told as a component that is missing
     }
     component.original = OriginalPart{folder.path, part.prefix, part.layout};

@@ -87,6 +87,9 @@ void take_latents(Proposal& proposal, const std::string& name, const Json& value
   }
 }
 
+// Less than any picture takes; a disk that fills up during the run is told then.
+constexpr uintmax_t least_free = 4096;
+
 void check_folder(Proposal& proposal, const std::string& field, const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -95,6 +98,9 @@ void check_folder(Proposal& proposal, const std::string& field, const fs::path& 
   } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
     proposal.error(
         {field, folder.string(), "this user may not write there", "name another folder"});
+  } else if (fs::space(folder, error).available < least_free && !error) {
+    proposal.error(
+        {field, folder.string(), "its disk is full", "free some space, or name another"});
   }
 }
 
@@ -106,6 +112,12 @@ void check_latents_file(Proposal& proposal, const fs::path& output) {
 
 void check_output_file(Proposal& proposal, const fs::path& output) {
   std::error_code error;
+  if (fs::exists(output, error) && !fs::is_regular_file(output, error) &&
+      !fs::is_directory(output, error)) {
+    proposal.error({"config.output", output.string(), "this is a pipe, socket or device",
+                    "name a file, or use output_dir"});
+    return;
+  }
   // Videos: their export block knows their formats, and that frames go to a folder.
   if (proposal.spec->artifact_kind == "video" && !output.filename().empty())
     return check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());

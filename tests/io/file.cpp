@@ -206,6 +206,52 @@ TEST(AtomicFile, SaysThatPermissionIsMissing) {
   ::chmod(folder.path().c_str(), 0700);
 }
 
+unsigned mode_of(const fs::path& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+}
+
+TEST(AtomicFile, HandsOnThePermissionsOfWhatItReplaces) {
+  TempFolder folder;
+  for (unsigned mode : {0600U, 0640U, 0644U, 0666U, 0755U}) {
+    write_file(folder / "a", std::string_view("old"));
+    ::chmod((folder / "a").c_str(), mode);
+    write_file(folder / "a", std::string_view("new"));
+    EXPECT_EQ(mode_of(folder / "a"), mode);
+  }
+}
+
+TEST(AtomicFile, HandsOnTheOwnerWhereItMay) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only the superuser may give a file away";
+  TempFolder folder;
+  constexpr uid_t someone = 4242;
+  write_file(folder / "a", std::string_view("old"));
+  ASSERT_EQ(::chown((folder / "a").c_str(), someone, someone), 0);
+  ::chmod((folder / "a").c_str(), 0640);
+  write_file(folder / "a", std::string_view("new"));
+  struct stat info {};
+  ASSERT_EQ(::stat((folder / "a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, someone);
+  EXPECT_EQ(info.st_gid, someone);
+  EXPECT_EQ(mode_of(folder / "a"), 0640U);
+}
+
+TEST(AtomicFile, ThatIsItsOwnersAloneIsSoFromTheStart) {
+  TempFolder folder;
+  AtomicFile file(folder / "a", Readers::owner);
+  EXPECT_EQ(mode_of(folder / folder.names().front()), 0600U);
+  file.commit();
+  EXPECT_EQ(mode_of(folder / "a"), 0600U);
+}
+
+TEST(AtomicFile, ReplacesALinkToNothing) {
+  TempFolder folder;
+  fs::create_symlink(folder / "nowhere", folder / "link");
+  write_file(folder / "link", std::string_view("new"));
+  EXPECT_FALSE(fs::is_symlink(folder / "link"));
+  EXPECT_THAT(folder.names(), ElementsAre("link"));
+}
+
 TEST(AtomicFile, LeavesNothingWhenAWriteFails) {
   TempFolder folder;
   rlimit before{};
@@ -217,7 +263,7 @@ TEST(AtomicFile, LeavesNothingWhenAWriteFails) {
       message_of<RunFailed>([&] { write_file(folder / "a", std::string(1000, 'x')); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  EXPECT_THAT(message, HasSubstr("writing failed"));
+  EXPECT_THAT(message, HasSubstr("ulimit -f"));
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 

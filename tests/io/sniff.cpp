@@ -1,0 +1,33 @@
+#include "io/sniff.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+namespace omnirt::io {
+namespace {
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Sniffed sniffed(std::string_view start) {
+  return sniff(std::as_bytes(std::span(start)));
+}
+
+TEST(Sniff, SaysOfGgufThatItIsNotRead) {
+  Sniffed found = sniffed(std::string_view("GGUF\3\0\0\0\0\0\0\0", 12));
+  EXPECT_EQ(found.what, "a GGUF file");
+  EXPECT_THAT(found.way_out, AllOf(HasSubstr("not read"), HasSubstr(".safetensors"),
+                                   Not(HasSubstr("ends in .gguf"))));
+}
+
+// The usual .ckpt keeps its tensors one level down, beside numbers and texts.
+TEST(Sniff, TheWayOutOfPicklesTakesTensorsOutOfAStateDict) {
+  EXPECT_THAT(sniffed("PK\3\4 archive").way_out,
+              AllOf(HasSubstr("weights_only=True"), HasSubstr("d.get('state_dict', d)"),
+                    HasSubstr("torch.is_tensor(v)")));
+}
+
+}  // namespace
+}  // namespace omnirt::io
