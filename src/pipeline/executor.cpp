@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "base/cancel_scope.hpp"
 #include "base/clock.hpp"
+#include "io/lost_pages.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/preview.hpp"
 #include "pipeline/run_keys.hpp"
@@ -66,9 +68,11 @@ class Execution {
 
   void run() {
     c10::InferenceMode no_autograd;
+    CancelScope works_for(hooks_.cancel);
     put_inputs();
     restore();
     for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) run_block(i);
+    files_.check();
     if (proposal_.part.end < proposal_.plan.blocks.size()) save();
     if (const auto* made = frame_.peek<std::vector<ArtifactReport>>("artifacts"))
       report_.artifacts = *made;
@@ -129,6 +133,7 @@ class Execution {
   void run_block(size_t index) {
     const Block& block = *proposal_.plan.blocks[index];
     if (hooks_.cancel) hooks_.cancel->check();
+    files_.check();
     tell([&] {
       if (hooks_.progress) hooks_.progress({block.stage(), {}});
     });
@@ -169,6 +174,7 @@ class Execution {
     Previews previews(proposal_, pipeline_, levels_, hooks_, report_);
     drive_loop(loop, frame_, [&](const LoopProgress& progress, const Tensor& sample) {
       backend_.synchronize();
+      files_.check();
       report_.denoise_steps_ms.push_back(now_ms() - begun);
       Tensor predicted = loop.predicted(frame_);
       previews.step(progress, predicted.defined() ? predicted : sample);
@@ -202,6 +208,7 @@ class Execution {
   const RunHooks& hooks_;
   RunReport& report_;
   bool release_;
+  io::LostPages files_;
   Frame frame_;
 };
 

@@ -29,6 +29,9 @@ std::string Context::where() const {
 }
 
 void Context::kernel_failed(const char* op, const std::string& kernel, const char* reason) {
+  // What stopped because the run was cancelled has not failed, and nothing is computed in its
+  // place.
+  if (options_.cancel) options_.cancel->check();
   if (options_.failures) {
     std::string site = segment_.empty() ? "the network's edge" : segment_;
     options_.failures->push_back({op, kernel, site, reason});

@@ -166,6 +166,21 @@ TEST(ComponentRun, LetsCancellationBadRequestsAndExhaustedMemoryPass) {
   expect_to_pass(std::bad_alloc());
 }
 
+TEST(ComponentRun, AKernelThatStopsForACancelledRunHasNotFailed) {
+  Fixture f;
+  CancelToken token;
+  f.backend.register_override("add", [&](ops::OpTable& table) {
+    table.add.add({"stopping add", [](const ops::Add&) { return true; },
+                   [&](const ops::Add&) -> Tensor {
+                     token.cancel();
+                     throw Cancelled("the run was cancelled");
+                   }});
+  });
+  auto run = f.run();
+  EXPECT_THROW(run.call(doubling(), &token), Cancelled);
+  EXPECT_TRUE(f.total.all().empty());
+}
+
 TEST(ComponentRun, EagersOwnFailureIsTheRunsInItsOwnWords) {
   Fixture f;
   auto run = f.run({.only = Level::eager, .required = {}});

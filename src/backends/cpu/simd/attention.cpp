@@ -6,6 +6,7 @@
 
 #include "backends/cpu/simd/targets.h"
 #include "backends/cpu/simd/thread_team.hpp"
+#include "base/cancel_scope.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/simd/attention.cpp"
@@ -108,6 +109,7 @@ class AttentionChunk {
     for (int64_t block = 0; block < blocks_; ++block) begin(block);
     const int64_t step = key_block(rows_.count), limit = key_limit(blocks_ - 1);
     for (int64_t key = 0; key < limit; key += step) {
+      check_cancelled();
       const int64_t after = key + step, next = std::min(step, limit - after);
       for (int64_t block = 0; block < blocks_; ++block) {
         prefetch(after + next * block / blocks_, after + next * (block + 1) / blocks_);

@@ -4,6 +4,7 @@
 #include "backends/cpu/simd/gemm_product.hpp"
 #include "backends/cpu/simd/targets.h"
 #include "backends/cpu/simd/thread_team.hpp"
+#include "base/cancel_scope.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/simd/gemm_kernel.cpp"
@@ -121,8 +122,10 @@ class GemmRun {
 
   void inner_block(const Piece& piece, int64_t block) {
     if (!p_.packed && !few_rows_) pack_block(piece, block);
-    for_row_blocks(piece.rows, most_rows,
-                   [&](size_t first, size_t rows) { row_tile(piece, block, first, rows); });
+    for_row_blocks(piece.rows, most_rows, [&](size_t first, size_t rows) {
+      check_cancelled();
+      row_tile(piece, block, first, rows);
+    });
   }
 
   // With a single inner block, a thread that stays on the same columns keeps its panels.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancel_scope.hpp"
 #include "base/ensure.hpp"
 
 namespace omnirt::cpu {
@@ -175,11 +176,15 @@ class Team {
 
   static void run_serially(int64_t items, detail::TeamFunction function, void* body) {
     Deeper deeper(place.thread);
-    for (int64_t item = 0; item < items; ++item) function(body, item, place.thread);
+    for (int64_t item = 0; item < items; ++item) {
+      check_cancelled();
+      function(body, item, place.thread);
+    }
   }
 
   void run_shared(int64_t items, detail::TeamFunction function, void* body) {
     items_ = items, function_ = function, body_ = body, error_ = nullptr;
+    cancel_ = current_cancel();
     failed_ = false;
     next_.store(0, std::memory_order_relaxed);
     members_.store(open_bit, std::memory_order_release);
@@ -196,9 +201,11 @@ class Team {
 
   void take_items(int thread) {
     Deeper deeper(thread);
+    CancelScope works_for(cancel_);
     int64_t item;
     while ((item = next_.fetch_add(1, std::memory_order_relaxed)) < items_) {
       try {
+        check_cancelled();
         function_(body_, item, thread);
       } catch (...) {
         if (!failed_.exchange(true)) error_ = std::current_exception();
@@ -254,6 +261,7 @@ class Team {
   int64_t items_ = 0;
   detail::TeamFunction function_ = nullptr;
   void* body_ = nullptr;
+  const CancelToken* cancel_ = nullptr;  // the caller's
   std::exception_ptr error_;
   std::atomic<bool> failed_{false};
   alignas(64) std::atomic<int64_t> next_{0};

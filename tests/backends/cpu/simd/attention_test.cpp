@@ -7,11 +7,13 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "attention_problem.hpp"
 #include "backends/cpu/simd/each_target.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
+#include "base/cancel_scope.hpp"
 
 namespace omnirt::cpu {
 namespace {
@@ -273,6 +275,16 @@ TEST(Attention, TheNumberOfThreadsAndTheBatchChangeNoBit) {
     EXPECT_TRUE(same_bits(one.y, 0, many.y, 1));
   }
   set_team_size(before);
+}
+
+// Uncancelled, this would take minutes: it ends because the loops look up on their way.
+TEST(Attention, EndsInTheMiddleWhenItsRunIsCancelled) {
+  Problem problem({1, 1, 64, 1 << 17, 1 << 17});
+  CancelToken token;
+  CancelScope scope(&token);
+  std::thread canceller([&] { token.cancel(); });
+  EXPECT_THROW(problem.run(), Cancelled);
+  canceller.join();
 }
 
 }  // namespace

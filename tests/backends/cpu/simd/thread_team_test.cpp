@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cancel_scope.hpp"
+
 namespace omnirt::cpu {
 namespace {
 
@@ -137,6 +139,35 @@ TEST_F(ThreadTeam, SharesMemoryBetweenTheCallsOfAHold) {
     if (shared[99 - item] != static_cast<float>(99 - item)) ++wrong;
   });
   EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(ThreadTeam, EndsTheWorkWhenItsRunIsCancelled) {
+  for (const int size : {1, 4}) {
+    set_team_size(size);
+    CancelToken token;
+    CancelScope scope(&token);
+    std::atomic<int64_t> calls{0};
+    constexpr int64_t items = 1000;
+    EXPECT_THROW(parallel_for(items,
+                              [&](int64_t, int) {
+                                ++calls;
+                                token.cancel();
+                              }),
+                 Cancelled);
+    EXPECT_LE(calls, size);
+  }
+}
+
+TEST_F(ThreadTeam, TellsBodiesOfTheCallersRunOnEveryThread) {
+  set_team_size(4);
+  CancelToken token;
+  CancelScope scope(&token);
+  std::atomic<int> strangers{0};
+  parallel_for(1000, [&](int64_t, int) { strangers += current_cancel() != &token; });
+  EXPECT_EQ(strangers, 0);
+  CancelScope none(nullptr);
+  parallel_for(1000, [&](int64_t, int) { strangers += current_cancel() != nullptr; });
+  EXPECT_EQ(strangers, 0);
 }
 
 }  // namespace
