@@ -5,21 +5,21 @@
 namespace omnirt {
 namespace {
 
-thread_local const CancelToken* current = nullptr;
+thread_local const CancelToken* innermost = nullptr;
 
 }  // namespace
 
-CancelScope::CancelScope(const CancelToken* token) : before_(std::exchange(current, token)) {}
+CancelScope::CancelScope(const CancelToken* token) : before_(std::exchange(innermost, token)) {}
 CancelScope::~CancelScope() {
-  current = before_;
+  innermost = before_;
 }
 
 const CancelToken* current_cancel() {
-  return current;
+  return innermost;
 }
 
 void check_cancelled() {
-  if (current) current->check();
+  if (innermost) innermost->check();
 }
 
 }  // namespace omnirt

@@ -7,7 +7,7 @@
 namespace omnirt {
 namespace {
 
-unsigned char at(std::string_view text, size_t i) {
+unsigned char byte_at(std::string_view text, size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
 
@@ -54,13 +54,13 @@ std::string without_controls(std::string_view text, const Replace& replace) {
 
 // Table 3-7 of the Unicode standard, where only the second byte's range depends on the first.
 size_t utf8_length(std::string_view text, size_t i) {
-  unsigned char first = at(text, i);
+  unsigned char first = byte_at(text, i);
   if (first < 0x80) return 1;
   size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
   unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
   for (size_t k = 1; k < length; ++k) {
-    unsigned char byte = at(text, i + k);
+    unsigned char byte = byte_at(text, i + k);
     if (byte < low || byte > high) return 0;
     low = 0x80;
     high = 0xBF;

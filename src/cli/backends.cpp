@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -13,16 +14,16 @@ void print_backend(const Json& backend) {
   std::string state = !available                         ? "not available"
                       : backend["automatic"].get<bool>() ? "available, taken by auto"
                                                          : "available";
-  fmt::print("{:<10} {}: {}\n", backend["name"].get<std::string>(), state,
-             backend["reason"].get<std::string>());
+  say("{:<10} {}: {}\n", backend["name"].get<std::string>(), state,
+      backend["reason"].get<std::string>());
   if (available) {
-    fmt::print("{:<10} computes in {}; compile {}, graph mode {}; {:.1f} GiB free\n", "",
-               fmt::join(backend["dtype_options"].get<std::vector<std::string>>(), ", "),
-               backend["compile_available"].get<bool>() ? "yes" : "no",
-               backend["supports_graph_mode"].get<bool>() ? "yes" : "no",
-               backend["available_memory_gb"].get<double>());
+    say("{:<10} computes in {}; compile {}, graph mode {}; {:.1f} GiB free\n", "",
+        fmt::join(backend["dtype_options"].get<std::vector<std::string>>(), ", "),
+        backend["compile_available"].get<bool>() ? "yes" : "no",
+        backend["supports_graph_mode"].get<bool>() ? "yes" : "no",
+        backend["available_memory_gb"].get<double>());
   } else if (std::string way_out = backend["way_out"]; !way_out.empty()) {
-    fmt::print("{:<10} {}\n", "", way_out);
+    say("{:<10} {}\n", "", way_out);
   }
 }
 
@@ -37,7 +38,7 @@ void add_backends(CLI::App& app, Run& run, Session& session) {
     run = [json, &session] {
       Json all = session.backends();
       if (*json) {
-        fmt::print("{}\n", all.dump(2));
+        say_json(all);
       } else {
         for (const Json& backend : all) print_backend(backend);
       }

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
 #include "cli/options.hpp"
+#include "cli/say.hpp"
 #include "io/file.hpp"
 #include "pipeline/request.hpp"
 
@@ -75,22 +76,20 @@ Json load_scenario(const std::string& path) {
 }
 
 void print_spread(const char* name, const Json& spread) {
-  fmt::print("{:<24} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f}\n", name, spread["min"].get<double>(),
-             spread["median"].get<double>(), spread["p95"].get<double>(),
-             spread["max"].get<double>());
+  say("{:<24} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f}\n", name, spread["min"].get<double>(),
+      spread["median"].get<double>(), spread["p95"].get<double>(), spread["max"].get<double>());
 }
 
 void print_table(const Json& result) {
-  fmt::print("model {}, backend {}, levels {}\n", result["model"].get<std::string>(),
-             result["backend"].get<std::string>(), result["levels"].dump());
-  fmt::print("{:<24} {:>10} {:>10} {:>10} {:>10}\n", "ms", "min", "median", "p95", "max");
+  say("model {}, backend {}, levels {}\n", result["model"].get<std::string>(),
+      result["backend"].get<std::string>(), result["levels"].dump());
+  say("{:<24} {:>10} {:>10} {:>10} {:>10}\n", "ms", "min", "median", "p95", "max");
   print_spread("run", result["total_ms"]);
   print_spread("load", result["load_ms"]);
   print_spread("step", result["step_ms"]);
   for (const auto& [name, spread] : result["stages"].items()) print_spread(name.c_str(), spread);
-  fmt::print("{:<24} {:>10.3f}\n", "pictures a second",
-             result["pictures_per_second"].get<double>());
-  fmt::print("{:<24} {:>10.1f}\n", "peak RSS, MB", result["peak_rss_bytes"].get<double>() / 1e6);
+  say("{:<24} {:>10.3f}\n", "pictures a second", result["pictures_per_second"].get<double>());
+  say("{:<24} {:>10.1f}\n", "peak RSS, MB", result["peak_rss_bytes"].get<double>() / 1e6);
 }
 
 int bench(const BenchFlags& flags) {
@@ -99,11 +98,13 @@ int bench(const BenchFlags& flags) {
   GenerateRequest base =
       scenario.contains("request") ? parse_request(scenario["request"]) : GenerateRequest{};
   GenerateRequest request = flags.options->request(std::move(base));
+  // Whether the result can be written is known before the runs.
+  if (!flags.output.empty()) io::AtomicFile(flags.output);
   flags.session->keep_components();
   Json result = run_bench(*flags.session, request, flags.options->strict(), plan).to_json(plan);
   if (!flags.output.empty()) io::write_file(flags.output, result.dump(2) + "\n");
   if (flags.json)
-    fmt::print("{}\n", result.dump(2));
+    say_json(result);
   else
     print_table(result);
   return 0;
@@ -115,7 +116,8 @@ void add_bench(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<BenchFlags>();
   flags->session = &session;
   CLI::App* command = app.add_subcommand("bench", "time a request over several runs");
-  flags->options = std::make_unique<RequestOptions>(*command, session.keys());
+  flags->options =
+      std::make_unique<RequestOptions>(*command, session.keys(), session.model_defaults());
   command->add_option("--scenario", flags->scenario,
                       "file (JSON or YAML) with request, total, concurrency, warmup; flags stand "
                       "over it");

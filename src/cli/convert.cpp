@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/findings.hpp"
+#include "cli/say.hpp"
 #include "engine/session.hpp"
 
 namespace omnirt::cli {
@@ -14,27 +16,34 @@ struct ConvertFlags {
 };
 
 void print_told(const Json& told) {
-  fmt::print("{}: {} -> {}\n", told["kind"].get<std::string>(), told["from"].get<std::string>(),
-             told["to"].get<std::string>());
+  say("{}: {} -> {}\n", told["kind"].get<std::string>(), told["from"].get<std::string>(),
+      told["to"].get<std::string>());
   if (told.contains("decided")) {
     for (const Json& each : told["decided"]) {
-      fmt::print("  {} {}: {}\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
-                 each["how"].get<std::string>());
+      say("  {} {}: {}\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
+          each["how"].get<std::string>());
     }
   }
   if (told.contains("ignored") && !told["ignored"].get<std::string>().empty())
-    fmt::print("  of no component: {}\n", told["ignored"].get<std::string>());
+    say("  of no component: {}\n", told["ignored"].get<std::string>());
   if (told.contains("rest")) {
-    fmt::print("  kept beside the components for the way back: {} tensors; left out: {}\n",
-               told["rest"]["kept"].get<size_t>(), told["rest"]["left_out"].get<size_t>());
+    say("  kept beside the components for the way back: {} tensors; left out: {}\n",
+        told["rest"]["kept"].get<size_t>(), told["rest"]["left_out"].get<size_t>());
   }
+}
+
+void warn_of(const Json& told) {
+  if (!told.contains("warnings")) return;
+  for (const Json& warning : told["warnings"])
+    print_warnings({{"", "", warning.get<std::string>(), ""}});
 }
 
 int run_convert(const ConvertFlags& flags, const Session& session) {
   Json told = session.convert(
       {flags.from, flags.to, flags.layout, flags.prediction_type, flags.config_folder});
+  warn_of(told);
   if (flags.json)
-    fmt::print("{}\n", told.dump(2));
+    say_json(told);
   else
     print_told(told);
   return 0;

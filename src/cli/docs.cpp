@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "engine/session.hpp"
 #include "io/file.hpp"
 
@@ -34,10 +35,10 @@ int docs(const DocsFlags& flags, const Session& session) {
     if (is_current(path, text)) continue;
     ++stale;
     if (!flags.check) io::write_file(path, text);
-    fmt::print("{} {}\n", flags.check ? "stale:" : "wrote", path.string());
+    say("{} {}\n", flags.check ? "stale:" : "wrote", path.string());
   }
   if (!flags.check || stale == 0) return 0;
-  fmt::print("write them again with: omnirt docs {}\n", flags.folder);
+  say("write them again with: omnirt docs {}\n", flags.folder);
   return 3;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "base/printable.hpp"
+
 namespace omnirt::cli {
 namespace {
 
@@ -24,7 +26,7 @@ int print_error(const Error& error) {
   if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error))
     print_errors(invalid->findings());
   else
-    fmt::print(stderr, "error: {}\n", error.what());
+    fmt::print(stderr, "error: {}\n", printable_lines(error.what()));
   return error.exit_code();
 }
 

@@ -1,43 +1,17 @@
 #include <fmt/format.h>
 
-#include <atomic>
-#include <csignal>
-#include <cstdio>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
+#include "cli/say.hpp"
 #include "io/file.hpp"
 
 namespace omnirt::cli {
 namespace {
-
-// What the signal handler reaches; a lock-free store is all it does.
-std::atomic<CancelToken*> interrupted_run{nullptr};
-
-extern "C" void on_interrupt(int signal) {
-  if (CancelToken* token = interrupted_run.load()) token->cancel();
-  // A second Ctrl-C ends the process at once.
-  std::signal(signal, SIG_DFL);
-}
-
-class InterruptGuard {
- public:
-  explicit InterruptGuard(CancelToken& token) {
-    interrupted_run.store(&token);
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
-  }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-  ~InterruptGuard() {
-    interrupted_run.store(nullptr);
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-  }
-};
 
 struct GenerateFlags {
   Session* session = nullptr;
@@ -49,14 +23,14 @@ struct GenerateFlags {
 };
 
 void write_report(const GenerateFlags& flags, const RunReport& report) {
-  std::string text = report.to_json().dump(2) + "\n";
-  if (!flags.report_path.empty()) io::write_file(flags.report_path, text);
-  if (flags.json) fmt::print("{}", text);
+  Json json = report.to_json();
+  if (!flags.report_path.empty()) io::write_file(flags.report_path, json.dump(2) + "\n");
+  if (flags.json) say_json(json);
 }
 
 int dry_run(const GenerateFlags& flags, const GenerateRequest& request) {
   auto checked = flags.session->check(request, flags.options->strict());
-  fmt::print("{}\n", checked.settled.dump(2));
+  say_json(checked.settled);
   print_warnings(checked.warnings);
   print_errors(checked.errors);
   return checked.ok ? 0 : 2;
@@ -64,9 +38,11 @@ int dry_run(const GenerateFlags& flags, const GenerateRequest& request) {
 
 int generate(const GenerateFlags& flags) {
   GenerateRequest request = flags.options->request();
+  // Whether the report can be written is known before the run.
+  if (!flags.report_path.empty()) io::AtomicFile(flags.report_path);
   if (flags.dry_run) return dry_run(flags, request);
   CancelToken cancel;
-  InterruptGuard guard(cancel);
+  Stoppable stoppable(cancel);
   Progress progress(flags.quiet);
   RunReport report;
   try {
@@ -81,8 +57,8 @@ int generate(const GenerateFlags& flags) {
   print_warnings(report.warnings);
   write_report(flags, report);
   if (!flags.json) {
-    for (const ArtifactReport& artifact : report.artifacts) fmt::print("{}\n", artifact.path);
-    if (!report.state.empty()) fmt::print("{}\n", report.state);
+    for (const ArtifactReport& artifact : report.artifacts) say("{}\n", artifact.path);
+    if (!report.state.empty()) say("{}\n", report.state);
   }
   return 0;
 }
@@ -90,22 +66,22 @@ int generate(const GenerateFlags& flags) {
 int validate(const GenerateFlags& flags) {
   auto checked = flags.session->check(flags.options->request(), flags.options->strict());
   if (flags.json) {
-    fmt::print("{}\n", checked.settled.dump(2));
+    say_json(checked.settled);
     return checked.ok ? 0 : 2;
   }
-  fmt::print("{}\n", checked.ok ? "ok" : "not ok");
+  say("{}\n", checked.ok ? "ok" : "not ok");
   for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
-    fmt::print("{:<24} {}\n", field, checked.settled[field].get<std::string>());
+    say("{:<24} {}\n", field, checked.settled[field].get<std::string>());
   }
   if (const Json& file = checked.settled["single_file"]; file.is_object()) {
-    fmt::print("{:<24} {}\n", "single_file", file["kind"].get<std::string>());
+    say("{:<24} {}\n", "single_file", file["kind"].get<std::string>());
     for (const Json& each : file["decided"]) {
-      fmt::print("  {:<22} {} ({})\n", each["what"].get<std::string>(),
-                 each["value"].get<std::string>(), each["how"].get<std::string>());
+      say("  {:<22} {} ({})\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
+          each["how"].get<std::string>());
     }
   }
   for (const auto& [name, value] : checked.settled["config"].items()) {
-    fmt::print("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());
+    say("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());
   }
   print_warnings(checked.warnings);
   print_errors(checked.errors);
@@ -118,7 +94,8 @@ void add_generate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
   flags->session = &session;
   CLI::App* command = app.add_subcommand("generate", "make pictures from a request");
-  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
+  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys(),
+                                                    flags->session->model_defaults());
   command->add_flag("--dry-run", flags->dry_run,
                     "check everything, print what would run, run nothing");
   command->add_flag("--json", flags->json, "print the whole report on standard output");
@@ -131,7 +108,8 @@ void add_validate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
   flags->session = &session;
   CLI::App* command = app.add_subcommand("validate", "check a request without running it");
-  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys());
+  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys(),
+                                                    flags->session->model_defaults());
   command->add_flag("--json", flags->json, "print the result as JSON");
   command->callback([flags, &run] { run = [flags] { return validate(*flags); }; });
 }

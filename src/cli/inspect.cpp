@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "engine/session.hpp"
 
 namespace omnirt::cli {
@@ -29,30 +30,30 @@ int describe(const InspectFlags& flags, const Session& session) {
   Json networks = session.describe_networks(flags.path);
   for (Json& network : networks) {
     if (!flags.json)
-      fmt::print("{}\n", network[flags.verbose ? "verbose_table" : "table"].get<std::string>());
+      say_lines(network[flags.verbose ? "verbose_table" : "table"].get<std::string>() + "\n");
     network.erase("table");
     network.erase("verbose_table");
   }
-  if (flags.json) fmt::print("{}\n", networks.dump(2));
+  if (flags.json) say_json(networks);
   return 0;
 }
 
 void print_weights(const Json& weights, const char* indent) {
-  fmt::print("{}{} parameters in {} tensors, {:.1f} MB\n", indent,
-             weights["parameters"].get<uint64_t>(), weights["tensors"].get<uint64_t>(),
-             static_cast<double>(weights["bytes"].get<uint64_t>()) / 1e6);
+  say("{}{} parameters in {} tensors, {:.1f} MB\n", indent, weights["parameters"].get<uint64_t>(),
+      weights["tensors"].get<uint64_t>(),
+      static_cast<double>(weights["bytes"].get<uint64_t>()) / 1e6);
   for (const auto& [dtype, count] : weights["parameters_by_dtype"].items()) {
-    fmt::print("{}  {:<8} {}\n", indent, dtype, count.get<uint64_t>());
+    say("{}  {:<8} {}\n", indent, dtype, count.get<uint64_t>());
   }
-  for (const Json& file : weights["files"]) fmt::print("{}  {}\n", indent, file.get<std::string>());
+  for (const Json& file : weights["files"]) say("{}  {}\n", indent, file.get<std::string>());
 }
 
 void print_component(const Json& component, const char* indent) {
-  fmt::print("{}{}: {}\n", indent, component["name"].get<std::string>(),
-             component["class"].get<std::string>());
+  say("{}{}: {}\n", indent, component["name"].get<std::string>(),
+      component["class"].get<std::string>());
   if (component.contains("weights")) print_weights(component["weights"], "    ");
   if (component.contains("weights_error"))
-    fmt::print("    {}\n", component["weights_error"].get<std::string>());
+    say("    {}\n", component["weights_error"].get<std::string>());
 }
 
 int inspect_path(const InspectFlags& flags, const Session& session) {
@@ -60,22 +61,22 @@ int inspect_path(const InspectFlags& flags, const Session& session) {
   Json found = inspect(flags.path);
   if (found["kind"] == "weights file") found["single_file"] = recognised(session, flags.path);
   if (flags.json) {
-    fmt::print("{}\n", found.dump(2));
+    say_json(found);
     return 0;
   }
-  fmt::print("{}\n", found["kind"].get<std::string>());
+  say("{}\n", found["kind"].get<std::string>());
   if (found.contains("components")) {
-    fmt::print("{}\n", found["class"].get<std::string>());
+    say("{}\n", found["class"].get<std::string>());
     for (const Json& component : found["components"]) print_component(component, "  ");
   } else if (found.contains("class")) {
     print_component(found, "  ");
   } else {
     const Json& model = found["single_file"];
-    fmt::print("  {}\n", model[model.contains("kind") ? "kind" : "not_a_model"].get<std::string>());
+    say("  {}\n", model[model.contains("kind") ? "kind" : "not_a_model"].get<std::string>());
     print_weights(found["weights"], "  ");
     for (const Json& entry : found["weights"]["entries"]) {
-      fmt::print("    {:<8} {:<24} {}\n", entry["dtype"].get<std::string>(), entry["shape"].dump(),
-                 entry["name"].get<std::string>());
+      say("    {:<8} {:<24} {}\n", entry["dtype"].get<std::string>(), entry["shape"].dump(),
+          entry["name"].get<std::string>());
     }
   }
   return 0;

@@ -1,77 +1,105 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
+#include "base/printable.hpp"
 #include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/plugin_words.hpp"
+#include "cli/say.hpp"
 #include "engine/plugins.hpp"
+#include "io/lost_pages.hpp"
 #include "io/startup_pages.hpp"
 
+namespace omnirt::cli {
 namespace {
 
 // CLI11's own codes become this program's: 0 for help, 2 for words that cannot be taken.
 int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
-  fmt::print(stderr, "error: {}\n", error.what());
+  fmt::print(stderr, "error: {}\n", printable(error.what()));
   fmt::print(stderr, "see omnirt --help\n");
   return 2;
 }
 
-// Plug-ins may bring config keys, which are flags: they are loaded before the flags are known.
-std::vector<std::filesystem::path> plugins_of(int argc, char** argv) {
-  std::vector<std::filesystem::path> files = omnirt::plugins_of_environment();
-  for (int i = 1; i < argc; ++i) {
-    std::string_view word = argv[i];
-    if (word == "--plugin" && i + 1 < argc)
-      files.emplace_back(argv[++i]);
-    else if (word.starts_with("--plugin="))
-      files.emplace_back(word.substr(sizeof "--plugin=" - 1));
+// The commands with their flags, over what this build and the plug-ins hold.
+struct Program {
+  explicit Program(const std::vector<std::filesystem::path>& files)
+      : session(make_session(/*single_run=*/true, files)) {
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.add_option("--plugin", plugins,
+                   "shared library that adds blocks, models, schedulers or guiders; again for more "
+                   "(OMNIRT_PLUGINS: the same, separated by colons)")
+        ->allow_extra_args(false);
+    add_generate(app, command, *session);
+    add_validate(app, command, *session);
+    add_bench(app, command, *session);
+    add_models(app, command, *session);
+    add_backends(app, command, *session);
+    add_convert(app, command, *session);
+    add_inspect(app, command, *session);
+    add_docs(app, command, *session);
+    add_sheet(app, command);
+    add_completions(app, command);
+    add_man(app, command);
   }
-  return files;
+
+  CLI::App app{"runs diffusion models: pictures from words", "omnirt"};
+  std::vector<std::string> plugins;
+  std::unique_ptr<Session> session;
+  Run command;
+};
+
+// Plug-ins may bring config keys, which are flags: they are loaded before the flags are known. So
+// the words are read twice, first by the grammar without them.
+std::vector<std::filesystem::path> named_plugins(const std::vector<std::string>& words) {
+  if (!may_name_plugins(words)) return {};
+  return plugin_words(Program(plugins_of_environment()).app, words);
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("runs diffusion models: pictures from words", "omnirt");
-  app.require_subcommand(1);
-  app.fallthrough();
-  std::vector<std::string> plugins;  // read by plugins_of
-  app.add_option("--plugin", plugins,
-                 "shared library that adds blocks, models, schedulers or guiders; again for more "
-                 "(OMNIRT_PLUGINS: the same, separated by colons)");
-  auto session = omnirt::make_session(/*single_run=*/true, plugins_of(argc, argv));
-  omnirt::cli::Run command;
-  omnirt::cli::add_generate(app, command, *session);
-  omnirt::cli::add_validate(app, command, *session);
-  omnirt::cli::add_bench(app, command, *session);
-  omnirt::cli::add_models(app, command, *session);
-  omnirt::cli::add_backends(app, command, *session);
-  omnirt::cli::add_convert(app, command, *session);
-  omnirt::cli::add_inspect(app, command, *session);
-  omnirt::cli::add_docs(app, command, *session);
-  omnirt::cli::add_sheet(app, command);
-  omnirt::cli::add_completions(app, command);
-  omnirt::cli::add_man(app, command);
+  const std::vector<std::filesystem::path> named = named_plugins({argv + 1, argv + argc});
+  std::vector<std::filesystem::path> files = plugins_of_environment();
+  files.insert(files.end(), named.begin(), named.end());
+  Program program(files);
   try {
-    app.parse(argc, argv);
+    program.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return parse_failure(app, error);
+    return parse_failure(program.app, error);
   }
-  return command();
+  check_plugins(named, program.plugins);
+  Interrupts interrupts;
+  return program.command();
+}
+
+// What was printed counts as done only when it arrived.
+int run_and_flush(int argc, char** argv) {
+  int code = run(argc, argv);
+  flush_output();
+  return code;
 }
 
 }  // namespace
+}  // namespace omnirt::cli
 
 int main(int argc, char** argv) {
   omnirt::io::give_back_startup_pages();
+  omnirt::io::survive_lost_pages();
+  // A file that grows past the limit of the process is an error like a full disk, and ends no
+  // process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return run(argc, argv);
+    return omnirt::cli::run_and_flush(argc, argv);
   } catch (const omnirt::Error& error) {
     return omnirt::cli::print_error(error);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    fmt::print(stderr, "error: {}\n", omnirt::printable_lines(error.what()));
     return 3;
   }
 }

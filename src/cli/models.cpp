@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -41,47 +43,46 @@ std::map<std::string, std::string> aliases_of(const Json& entries) {
 }
 
 void print_entries(const Json& entries) {
-  fmt::print("{:<24} {:<12} {:<12} {}\n", "model", "task", "maturity", "summary");
+  say("{:<24} {:<12} {:<12} {}\n", "model", "task", "maturity", "summary");
   for (const Json& entry : entries) {
     if (is_alias(entry)) continue;
-    fmt::print("{:<24} {:<12} {:<12} {}\n", field(entry, "id"), field(entry, "task"),
-               field(entry, "maturity"), field(entry, "summary"));
+    say("{:<24} {:<12} {:<12} {}\n", field(entry, "id"), field(entry, "task"),
+        field(entry, "maturity"), field(entry, "summary"));
   }
-  fmt::print("\naliases\n");
-  for (const auto& [alias, id] : aliases_of(entries)) fmt::print("{:<24} {}\n", alias, id);
+  say("\naliases\n");
+  for (const auto& [alias, id] : aliases_of(entries)) say("{:<24} {}\n", alias, id);
 }
 
 void print_markdown(const Json& entries) {
-  fmt::print(
-      "| model | task | maturity | inputs | least memory | summary |\n|---|---|---|---|---|---|\n");
+  say("| model | task | maturity | inputs | least memory | summary |\n|---|---|---|---|---|---|\n");
   for (const Json& entry : entries) {
     if (is_alias(entry)) continue;
-    fmt::print("| {} | {} | {} | {} (optional: {}) | {} GB | {} |\n", field(entry, "id"),
-               field(entry, "task"), field(entry, "maturity"), joined(entry["required_inputs"]),
-               joined(entry["optional_inputs"]), entry["resource_hint"]["min_ram_gb"].get<double>(),
-               field(entry, "summary"));
+    say("| {} | {} | {} | {} (optional: {}) | {} GB | {} |\n", field(entry, "id"),
+        field(entry, "task"), field(entry, "maturity"), joined(entry["required_inputs"]),
+        joined(entry["optional_inputs"]), entry["resource_hint"]["min_ram_gb"].get<double>(),
+        field(entry, "summary"));
   }
-  fmt::print("\n## Aliases\n\n| alias | stands for |\n|---|---|\n");
-  for (const auto& [alias, id] : aliases_of(entries)) fmt::print("| {} | {} |\n", alias, id);
+  say("\n## Aliases\n\n| alias | stands for |\n|---|---|\n");
+  for (const auto& [alias, id] : aliases_of(entries)) say("| {} | {} |\n", alias, id);
 }
 
 void print_model(const Json& model, bool workflows) {
   for (const Json& task : model["tasks"]) {
-    fmt::print("{} {}: {}\n", field(model, "id"), field(task, "task"), field(task, "summary"));
+    say("{} {}: {}\n", field(model, "id"), field(task, "task"), field(task, "summary"));
     for (const char* name : {"maturity", "default_backend", "found_at", "example"}) {
-      fmt::print("  {:<22} {}\n", name, field(task, name));
+      say("  {:<22} {}\n", name, field(task, name));
     }
     for (const char* name :
          {"required_inputs", "optional_inputs", "supported_schedulers", "supported_config"}) {
-      fmt::print("  {:<22} {}\n", name, joined(task[name]));
+      say("  {:<22} {}\n", name, joined(task[name]));
     }
-    fmt::print("  {:<22} {}\n", "default_config", task["default_config"].dump());
+    say("  {:<22} {}\n", "default_config", task["default_config"].dump());
     if (!workflows) continue;
-    fmt::print("  workflow\n");
+    say("  workflow\n");
     for (const Json& block : task["workflow"]) {
       std::string trigger = field(block, "trigger");
-      fmt::print("    {:<20} {:<28} {}\n", field(block, "stage"), field(block, "name"),
-                 trigger.empty() ? "" : "when " + trigger);
+      say("    {:<20} {:<28} {}\n", field(block, "stage"), field(block, "name"),
+          trigger.empty() ? "" : "when " + trigger);
     }
   }
 }
@@ -96,12 +97,12 @@ std::string signature(const Json& port) {
 }
 
 void print_block(const Json& block) {
-  fmt::print("{} ({})\n", field(block, "name"), field(block, "stage"));
-  if (!block["tasks"].empty()) fmt::print("  {:<9} {}\n", "tasks", joined(block["tasks"]));
+  say("{} ({})\n", field(block, "name"), field(block, "stage"));
+  if (!block["tasks"].empty()) say("  {:<9} {}\n", "tasks", joined(block["tasks"]));
   if (std::string trigger = field(block, "trigger"); !trigger.empty())
-    fmt::print("  {:<9} {}\n", "when", trigger);
+    say("  {:<9} {}\n", "when", trigger);
   if (block["guidance"] == "per_condition")
-    fmt::print("  {:<9} once for each condition of the guider\n", "runs");
+    say("  {:<9} once for each condition of the guider\n", "runs");
   for (auto [kind, name] : {std::pair{"component", "uses"},
                             {"config", "config"},
                             {"input", "in"},
@@ -112,7 +113,7 @@ void print_block(const Json& block) {
       if (port["kind"] != kind) continue;
       std::string words =
           kind == std::string_view("component") ? field(port, "name") : signature(port);
-      fmt::print("  {:<9} {:<44} {}\n", name, words, field(port, "help"));
+      say("  {:<9} {:<44} {}\n", name, words, field(port, "help"));
     }
   }
 }
@@ -126,23 +127,48 @@ int blocks(const ModelsFlags& flags, const Session& session) {
   need_id(flags, "--blocks");
   Json document = session.blocks(flags.id, flags.task);
   if (flags.format == "json") {
-    fmt::print("{}\n", document.dump(2));
+    say_json(document);
     return 0;
   }
   for (const Json& block : document["blocks"]) print_block(block);
   return 0;
 }
 
+// The entries of the task that was asked for.
+Json of_task(const ModelsFlags& flags, const Json& entries) {
+  if (flags.task.empty()) return entries;
+  Json found = Json::array();
+  std::vector<std::string> tasks;
+  for (const Json& entry : entries) {
+    std::string task = field(entry, "task");
+    if (task == flags.task) found.push_back(entry);
+    if (std::ranges::find(tasks, task) == tasks.end()) tasks.push_back(task);
+  }
+  if (found.empty()) {
+    throw InvalidRequest({"--task", flags.task,
+                          flags.id.empty() ? "no model does it" : flags.id + " does not do it",
+                          fmt::format("give one of {}", fmt::join(tasks, ", "))});
+  }
+  return found;
+}
+
+Json described(const ModelsFlags& flags, const Session& session) {
+  if (flags.id.empty()) return of_task(flags, session.models());
+  Json model = session.model(flags.id);
+  model["tasks"] = of_task(flags, model["tasks"]);
+  return model;
+}
+
 int models(const ModelsFlags& flags, const Session& session) {
   if (!flags.graph.empty()) {
     need_id(flags, "--graph");
-    fmt::print("{}", session.graph(flags.id, flags.task, flags.graph));
+    say_lines(session.graph(flags.id, flags.task, flags.graph));
     return 0;
   }
   if (flags.blocks) return blocks(flags, session);
-  Json document = flags.id.empty() ? session.models() : session.model(flags.id);
+  Json document = described(flags, session);
   if (flags.format == "json") {
-    fmt::print("{}\n", document.dump(2));
+    say_json(document);
   } else if (flags.id.empty()) {
     if (flags.format == "markdown")
       print_markdown(document);
@@ -170,7 +196,7 @@ void add_models(CLI::App& app, Run& run, Session& session) {
                     "the model's blocks with their ports, components, config keys and triggers");
   command->add_option("--graph", flags->graph, "the same drawn, on standard output")
       ->check(CLI::IsMember({"svg", "dot", "mermaid"}));
-  command->add_option("--task", flags->task, "with --blocks, --graph: those of this task alone");
+  command->add_option("--task", flags->task, "of this task alone");
   command->callback([flags, &run, &session] {
     if (flags->json) flags->format = "json";
     run = [flags, &session] { return models(*flags, session); };

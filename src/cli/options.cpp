@@ -45,12 +45,19 @@ std::pair<std::string, std::string> pair_flag(const std::string& field, const st
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+// " [20]"; of a key for which models have defaults of their own, those are not told here.
+std::string default_text(const Json& fallback, bool by_model) {
+  if (by_model) return " [the model's]";
+  return fallback.is_null() ? "" : fmt::format(" [{}]", fallback.dump());
+}
+
 }  // namespace
 
-RequestOptions::RequestOptions(CLI::App& app, const std::vector<const KeyInfo*>& keys)
+RequestOptions::RequestOptions(CLI::App& app, const std::vector<const KeyInfo*>& keys,
+                               const std::set<std::string>& model_defaults)
     : keys_(keys) {
   add_fields(app);
-  for (const KeyInfo* key : keys) add_key(app, *key);
+  for (const KeyInfo* key : keys) add_key(app, *key, model_defaults.contains(key->name));
 }
 
 void RequestOptions::add_fields(CLI::App& app) {
@@ -93,7 +100,7 @@ void RequestOptions::add_fields(CLI::App& app) {
   app.add_flag("--strict", strict_, "unknown config keys are errors, not warnings")->group(group);
 }
 
-void RequestOptions::add_key(CLI::App& app, const KeyInfo& key) {
+void RequestOptions::add_key(CLI::App& app, const KeyInfo& key, bool by_model) {
   if (app.get_option_no_throw("--" + key.flag_name()) ||
       (*key.brief && app.get_option_no_throw(std::string("-") + key.brief))) {
     throw InvalidRequest({"config key", key.name,
@@ -103,8 +110,7 @@ void RequestOptions::add_key(CLI::App& app, const KeyInfo& key) {
   std::string name =
       (*key.brief ? std::string("-") + key.brief + "," : "") + "--" + key.flag_name();
   Json fallback = key.fallback_json();
-  std::string help =
-      key.help + (fallback.is_null() ? std::string() : fmt::format(" [{}]", fallback.dump()));
+  std::string help = key.help + default_text(fallback, by_model);
   // What is on unless it is turned off has a flag for that.
   if (fallback == true) name += ",!--no-" + key.flag_name();
   if (key.type == KeyInfo::Type::boolean)

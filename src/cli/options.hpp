@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace omnirt::cli {
 // keys' declarations.
 class RequestOptions {
  public:
-  RequestOptions(CLI::App& app, const std::vector<const KeyInfo*>& keys);
+  // `model_defaults`: names of the keys whose default depends on the model.
+  RequestOptions(CLI::App& app, const std::vector<const KeyInfo*>& keys,
+                 const std::set<std::string>& model_defaults);
 
   // The request of `-f`, with the flags that were given over it. Throws InvalidRequest.
   GenerateRequest request() const;
@@ -24,7 +27,7 @@ class RequestOptions {
 
  private:
   void add_fields(CLI::App& app);
-  void add_key(CLI::App& app, const KeyInfo& key);
+  void add_key(CLI::App& app, const KeyInfo& key, bool by_model);
   void take_guider(GenerateRequest& request) const;
   Json key_value(const KeyInfo& key, const std::string& text) const;
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/say.hpp"
 #include "io/image.hpp"
 
 namespace omnirt::cli {
@@ -21,7 +22,7 @@ int sheet(const SheetFlags& flags) {
   for (const std::string& path : flags.pictures) pictures.push_back(io::read_image(path));
   io::write_image(flags.output,
                   io::make_sheet(pictures, flags.columns, flags.gap, {255, 255, 255}));
-  fmt::print("{}\n", std::filesystem::absolute(flags.output).lexically_normal().string());
+  say("{}\n", std::filesystem::absolute(flags.output).lexically_normal().string());
   return 0;
 }
 

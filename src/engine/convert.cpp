@@ -276,14 +276,16 @@ class ToFile {
   }
 
   static bool is_stock(const ComponentFolder& component) {
-    fs::path stock = single_file_tokenizer();
-    if (stock.empty()) return false;
-    auto own = text::CLIPTokenizer::from_folder(component.folder);
-    auto clip = text::CLIPTokenizer::from_folder(stock, component.config);
     constexpr const char* sample =
         "A photo of 3 quick brown foxes, jumping over lazy dogs' naïve 🦊!";
-    return own.vocab_size() == clip.vocab_size() &&
-           own.encode_words(sample) == clip.encode_words(sample);
+    try {
+      auto own = text::CLIPTokenizer::from_folder(component.folder);
+      auto clip = text::CLIPTokenizer::from_folder(single_file_tokenizer(), component.config);
+      return own.vocab_size() == clip.vocab_size() &&
+             own.encode_words(sample) == clip.encode_words(sample);
+    } catch (const InvalidRequest&) {
+      return false;  // one of them is not there, or cannot be read
+    }
   }
 
   Json configs() const {

@@ -16,12 +16,12 @@ namespace omnirt::io {
 namespace {
 
 // What the signal handler reads and writes: nothing but lock-free numbers.
-struct Range {
+struct WatchedRange {
   std::atomic<uintptr_t> begin{0}, end{0};  // 0: free
   std::atomic<uint64_t> lost{0};            // which loss, counted from 1, was its last
 };
 constexpr size_t most_ranges = 4096;
-std::array<Range, most_ranges> ranges;
+std::array<WatchedRange, most_ranges> ranges;
 std::atomic<uint64_t> losses{0};
 static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 
@@ -42,10 +42,10 @@ Book& book() {
 }
 
 uintptr_t page_size = 4096;
-struct sigaction earlier {};
+struct sigaction handler_before {};
 
-Range* range_of(uintptr_t address) {
-  for (Range& range : ranges) {
+WatchedRange* range_of(uintptr_t address) {
+  for (WatchedRange& range : ranges) {
     const uintptr_t begin = range.begin.load(std::memory_order_acquire);
     if (begin != 0 && begin <= address && address < range.end.load(std::memory_order_acquire))
       return &range;
@@ -55,7 +55,7 @@ Range* range_of(uintptr_t address) {
 
 // Zeros from the page of `address` to the mapping's end: a file that ends before this page holds
 // none of the later ones either.
-bool put_zeros(const Range& range, uintptr_t address) {
+bool put_zeros(const WatchedRange& range, uintptr_t address) {
   const uintptr_t page = address / page_size * page_size;
   const uintptr_t end = (range.end.load() + page_size - 1) / page_size * page_size;
   return ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ,
@@ -64,13 +64,13 @@ bool put_zeros(const Range& range, uintptr_t address) {
 
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  Range* range = range_of(address);
+  WatchedRange* range = range_of(address);
   if (range && put_zeros(*range, address)) {
     range->lost.store(losses.fetch_add(1) + 1);
     return;
   }
   // Not ours: the access is made again, and meets what was there before us.
-  ::sigaction(signal, &earlier, nullptr);
+  ::sigaction(signal, &handler_before, nullptr);
 }
 
 std::filesystem::path lost_since(uint64_t before) {
@@ -94,7 +94,7 @@ void survive_lost_pages() {
     action.sa_sigaction = on_bus_error;
     action.sa_flags = SA_SIGINFO;
     sigemptyset(&action.sa_mask);
-    ::sigaction(SIGBUS, &action, &earlier);
+    ::sigaction(SIGBUS, &action, &handler_before);
   });
 }
 
@@ -142,7 +142,7 @@ void forget_mapping(std::span<const std::byte> bytes) noexcept {
 
 std::filesystem::path mapped_file_at(const std::byte* address) {
   std::scoped_lock lock(book().mutex);
-  const Range* range = range_of(reinterpret_cast<uintptr_t>(address));
+  const WatchedRange* range = range_of(reinterpret_cast<uintptr_t>(address));
   return range ? book().paths[static_cast<size_t>(range - ranges.data())] : std::filesystem::path();
 }
 

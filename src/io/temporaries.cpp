@@ -16,10 +16,10 @@ struct Temporaries {
   std::set<fs::path> paths;
 };
 
-Temporaries& all() {
+Temporaries& temporaries() {
   // Never destroyed: the process may be told to end while its statics are.
-  static auto* temporaries = new Temporaries;
-  return *temporaries;
+  static auto* made = new Temporaries;
+  return *made;
 }
 
 // A thread may still be writing into a folder while it is emptied.
@@ -35,24 +35,24 @@ void remove_whole(const fs::path& path) {
 }  // namespace
 
 fs::path keep_temporary(const std::function<fs::path()>& make) {
-  std::scoped_lock lock(all().mutex);
+  std::scoped_lock lock(temporaries().mutex);
   fs::path made = make();
-  all().paths.insert(fs::absolute(made));
+  temporaries().paths.insert(fs::absolute(made));
   return made;
 }
 
 void forget_temporary(const fs::path& path) noexcept {
   std::error_code error;
   fs::path known = fs::absolute(path, error);
-  std::scoped_lock lock(all().mutex);
-  all().paths.erase(known);
+  std::scoped_lock lock(temporaries().mutex);
+  temporaries().paths.erase(known);
 }
 
 void quit_without_temporaries(int exit_code) noexcept {
   // Whoever holds the lock is making one; on a file system that hangs it may never be done.
   constexpr std::chrono::milliseconds patience{300};
-  if (all().mutex.try_lock_for(patience)) {
-    for (const fs::path& path : all().paths) remove_whole(path);
+  if (temporaries().mutex.try_lock_for(patience)) {
+    for (const fs::path& path : temporaries().paths) remove_whole(path);
   }
   ::_exit(exit_code);
 }

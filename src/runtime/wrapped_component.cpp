@@ -23,6 +23,9 @@ WrappedComponent::Outcome WrappedComponent::attempt(Level level) {
     outcome.plan = backend_.plan(level, component_, tag_, facts_);
     outcome.reason = outcome.plan.note;
     outcome.ok = true;
+  } catch (const Cancelled&) {
+    // Says nothing of the level, which later runs may take.
+    throw;
   } catch (const std::exception& error) {
     outcome.reason = reason_of(error);
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,15 +24,24 @@ struct Pipe {
   }
 };
 
+void limit_files(size_t bytes) {
+  if (bytes == 0) return;
+  rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 [[noreturn]] void become_program(const std::vector<std::string>& arguments,
-                                 const std::string& input_file, int out, int err) {
+                                 const std::string& input_file, int out, int err,
+                                 const RunWith& with) {
   dup2(open(input_file.c_str(), O_RDONLY), STDIN_FILENO);
-  dup2(out, STDOUT_FILENO);
+  dup2(with.out_file.empty() ? out : open(with.out_file.c_str(), O_WRONLY), STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  std::vector<char*> argv{const_cast<char*>(OMNIRT_PROGRAM)};
+  if (!with.folder.empty() && chdir(with.folder.c_str()) != 0) _exit(126);
+  limit_files(with.largest_file);
+  std::vector<char*> argv{const_cast<char*>(with.program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  execv(OMNIRT_PROGRAM, argv.data());
+  execv(with.program.c_str(), argv.data());
   _exit(127);
 }
 
@@ -43,29 +53,25 @@ bool drain(int fd, std::string& into) {
   return got > 0;
 }
 
-}  // namespace
-
-Ended run_program(const std::vector<std::string>& arguments, const std::string& input,
-                  const std::string& interrupt_after) {
+Ended run(const std::vector<std::string>& arguments, const std::string& input,
+          const RunWith& with) {
   Scratch scratch;
   std::string input_file = scratch.write("input", input);
   Pipe out, err;
   pid_t child = fork();
-  if (child == 0) become_program(arguments, input_file, out.write_end, err.write_end);
+  if (child == 0) become_program(arguments, input_file, out.write_end, err.write_end, with);
   close(out.write_end);
   close(err.write_end);
   Ended ended;
-  bool out_open = true, err_open = true, interrupted = interrupt_after.empty();
+  if (with.started) with.started(child);
+  bool out_open = true, err_open = true;
   while (out_open || err_open) {
     pollfd fds[2] = {{out_open ? out.read_end : -1, POLLIN, 0},
                      {err_open ? err.read_end : -1, POLLIN, 0}};
     poll(fds, 2, -1);
     if (fds[0].revents) out_open = drain(out.read_end, ended.out);
     if (fds[1].revents) err_open = drain(err.read_end, ended.err);
-    if (!interrupted && ended.err.find(interrupt_after) != std::string::npos) {
-      interrupted = true;
-      kill(child, SIGINT);
-    }
+    if (fds[1].revents && with.watch) with.watch(child, ended.err);
   }
   close(out.read_end);
   close(err.read_end);
@@ -73,6 +79,22 @@ Ended run_program(const std::vector<std::string>& arguments, const std::string& 
   waitpid(child, &status, 0);
   ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return ended;
+}
+
+}  // namespace
+
+Ended run_program(const std::vector<std::string>& arguments, const std::string& input,
+                  const std::string& interrupt_after) {
+  bool interrupted = interrupt_after.empty();
+  return run(arguments, input, {.watch = [&](int child, const std::string& err) {
+               if (interrupted || err.find(interrupt_after) == std::string::npos) return;
+               interrupted = true;
+               kill(child, SIGINT);
+             }});
+}
+
+Ended run_program_with(const std::vector<std::string>& arguments, const RunWith& with) {
+  return run(arguments, "", with);
 }
 
 Scratch::Scratch()

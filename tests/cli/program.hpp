@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,19 @@ struct Ended {
 // holds this text.
 Ended run_program(const std::vector<std::string>& arguments, const std::string& input = "",
                   const std::string& interrupt_after_line = "");
+
+// How a run differs from the usual.
+struct RunWith {
+  std::string program = OMNIRT_PROGRAM;
+  std::filesystem::path folder = {};  // its working directory
+  std::string out_file = {};          // where its standard output goes instead of Ended::out
+  size_t largest_file = 0;            // bytes that it may write into one file; 0: any
+  // Called with its process id at its start.
+  std::function<void(int)> started = {};
+  // Called with its process id whenever standard error has grown, with all of it so far.
+  std::function<void(int, const std::string&)> watch = {};
+};
+Ended run_program_with(const std::vector<std::string>& arguments, const RunWith& with);
 
 // A folder that lives as long as the object.
 class Scratch {

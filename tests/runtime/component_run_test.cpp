@@ -25,6 +25,7 @@ class TestBackend final : public Backend {
   LevelPlan compile(const std::string&, const std::string&, const PlanFacts&) override {
     ++compiled;
     if (refuse) throw Unsupported({"compile", "", "no compiler", ""});
+    if (cancelled) throw Cancelled("the run was cancelled");
     return {nullptr, {at::kBFloat16}, std::make_shared<Runner>(*this), ""};
   }
   void reset_memory_stats() override {}
@@ -32,7 +33,7 @@ class TestBackend final : public Backend {
   double available_memory_gb() const override { return 1; }
 
   bool available = true;
-  bool refuse = false;
+  bool refuse = false, cancelled = false;
   int compiled = 0;
   std::function<void()> at_compile = [] {};
 
@@ -176,9 +177,18 @@ TEST(ComponentRun, AKernelThatStopsForACancelledRunHasNotFailed) {
                      throw Cancelled("the run was cancelled");
                    }});
   });
+  f.backend.refuse = true;
   auto run = f.run();
   EXPECT_THROW(run.call(doubling(), &token), Cancelled);
-  EXPECT_TRUE(f.total.all().empty());
+  EXPECT_EQ(f.total.count("net", Level::kernel_override, FallbackKind::kernel), 0u);
+}
+
+TEST(ComponentRun, ARunThatIsCancelledWhileALevelIsMadeLeavesItToTheNext) {
+  Fixture f;
+  f.backend.cancelled = true;
+  EXPECT_THROW(f.run(), Cancelled);
+  f.backend.cancelled = false;
+  EXPECT_THAT(levels(f.run()), ElementsAre("compile+*"));
 }
 
 TEST(ComponentRun, EagersOwnFailureIsTheRunsInItsOwnWords) {

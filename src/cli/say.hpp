@@ -1,0 +1,47 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/json.hpp"
+#include "base/printable.hpp"
+
+namespace omnirt::cli {
+
+// What the commands print. Names, classes and messages come from files, and a terminal obeys what
+// it is told: every text is made printable on its way out (base/printable.hpp).
+
+// What is printed for an argument: a text as one printable line, anything else as it is.
+template <class T>
+using Shown = std::conditional_t<std::is_convertible_v<const T&, std::string_view>, std::string, T>;
+
+template <class T>
+Shown<T> shown(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>)
+    return printable(value);
+  else
+    return value;
+}
+
+// Onto standard output. Whether it could be written is told by flush_output().
+void put(std::string_view text);
+
+// `format` is this program's; texts among the arguments are not trusted.
+template <class... Args>
+void say(fmt::format_string<Shown<Args>...> format, const Args&... args) {
+  put(fmt::format(format, shown<Args>(args)...));
+}
+
+// A text of several lines that this program made, with names from outside in it.
+void say_lines(std::string_view text);
+
+// Indented, with a line end.
+void say_json(const Json& json);
+
+// Throws RunFailed when what was printed so far did not reach its place: the disk is full, say.
+void flush_output();
+
+}  // namespace omnirt::cli
