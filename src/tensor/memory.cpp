@@ -61,10 +61,9 @@ constexpr size_t kept_for_later = size_t{256} << 20;
 // Smaller blocks are well served by the C library.
 constexpr size_t smallest_in_arena = size_t{64} << 10;
 
-// Never destroyed: tensors may outlive every static. Null where the address checker should see each
-// block.
+// Never destroyed: tensors may outlive every static. Null where a sanitizer should see each block.
 Arena* arena() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return nullptr;
 #else
   static auto* all = new Arena(static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
