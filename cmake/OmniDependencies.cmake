@@ -9,21 +9,8 @@ if(NOT OMNIRT_TORCH)
     message(FATAL_ERROR "no libtorch: run scripts/setup, or give -DOMNIRT_TORCH=<prefix>")
   endif()
 endif()
-# torch's wheel with CUDA lies beside NVIDIA's own, which hold the runtime's headers and libraries but no compiler. Torch's
-# config asks for a whole toolkit unless it finds its target of the runtime; none of our files is compiled for the device,
-# so the runtime is enough.
-file(GLOB omnirt_cudart ${OMNIRT_TORCH}/../nvidia/cu*/lib/libcudart.so.*)
-if(omnirt_cudart AND EXISTS ${OMNIRT_TORCH}/lib/libtorch_cuda.so)
-  list(GET omnirt_cudart 0 omnirt_cudart)
-  cmake_path(SET omnirt_cuda NORMALIZE ${omnirt_cudart}/../..)
-  if(NOT EXISTS ${omnirt_cuda}/include/crt/host_config.h)
-    message(FATAL_ERROR "the CUDA headers in ${omnirt_cuda}/include lack crt/ (NVIDIA's wheel nvidia-cuda-crt): "
-                        "install it there, or run scripts/setup cuda and give its torch as OMNIRT_TORCH")
-  endif()
-  add_library(torch::cudart INTERFACE IMPORTED)
-  target_include_directories(torch::cudart SYSTEM INTERFACE ${omnirt_cuda}/include)
-  target_link_libraries(torch::cudart INTERFACE ${omnirt_cudart})
-endif()
+include(OmniCudart)
+omnirt_cudart_beside(${OMNIRT_TORCH})
 list(PREPEND CMAKE_PREFIX_PATH ${OMNIRT_TORCH})
 find_package(Torch REQUIRED)
 if(Torch_VERSION AND Torch_VERSION VERSION_LESS 2.11)

@@ -20,7 +20,8 @@ target_include_directories(omnirt_base PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTAL
 install(TARGETS ${omnirt_targets} EXPORT omnirt ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/omnirt)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnirt FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${OMNIRT_ABI_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnirt)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/OmniPlugin.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/OmniPlugin.cmake ${CMAKE_SOURCE_DIR}/cmake/OmniCudart.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
 install(EXPORT omnirt NAMESPACE omnirt:: FILE omnirt-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
 
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/omnirt-config.cmake.in ${CMAKE_BINARY_DIR}/omnirt-config.cmake

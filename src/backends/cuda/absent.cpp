@@ -6,8 +6,8 @@ namespace omnirt {
 BackendInfo cuda_backend_info() {
   return {"cuda",
           {},
-          {false, "built with a CPU-only libtorch",
-           "build with a libtorch that has CUDA (OMNIRT_TORCH=<its prefix>)"}};
+          {false, "built with a libtorch that has no CUDA, or not all of its headers",
+           "`make cuda` builds with one that has; OMNIRT_TORCH=<prefix> names another"}};
 }
 
 }  // namespace omnirt
