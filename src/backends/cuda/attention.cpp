@@ -2,6 +2,7 @@
 
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
+#include <ATen/ops/empty.h>
 
 namespace omnirt::cuda {
 namespace {
@@ -23,12 +24,34 @@ bool is_half(const Tensor& x) {
   return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
 }
 
+// On the device, of one type, each token's values side by side.
+bool readable(const ops::Attention& args) {
+  for (const Tensor* x : {&args.x, &args.key, &args.value}) {
+    if (!x->is_cuda() || x->scalar_type() != args.x.scalar_type() || x->stride(2) != 1 ||
+        x->numel() == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The bias {B or 1, heads or 1, Tq or 1, Tk} as the kernel reads it: of the queries' type, its rows
+// beginning at multiples of 16 numbers, the same memory for all that share it. {B, heads, Tq, Tk}.
+Tensor aligned_bias(const Tensor& bias, const Tensor& query) {
+  constexpr int64_t alignment = 16;
+  const int64_t keys = bias.size(3), row = (keys + alignment - 1) / alignment * alignment;
+  Tensor room = at::empty({bias.size(0), bias.size(1), bias.size(2), row}, query.options());
+  Tensor rows = room.narrow(3, 0, keys);
+  rows.copy_(bias);
+  return rows.expand({query.size(0), query.size(1), query.size(2), keys});
+}
+
 ops::Kernel<ops::Attention> flash_kernel() {
   return {"flash attention",
           [](const ops::Attention& args) {
             // The kernel's own limits; it would pad other widths, which costs what it saves.
-            return is_half(args.x) && !args.bias && !args.upcast && head_width(args) % 8 == 0 &&
-                   head_width(args) <= 256;
+            return readable(args) && is_half(args.x) && !args.bias && !args.upcast &&
+                   head_width(args) % 8 == 0 && head_width(args) <= 256;
           },
           [](const ops::Attention& args) {
             auto result = at::_scaled_dot_product_flash_attention(
@@ -41,17 +64,20 @@ ops::Kernel<ops::Attention> flash_kernel() {
 ops::Kernel<ops::Attention> efficient_kernel() {
   return {"memory-efficient attention",
           [](const ops::Attention& args) {
-            bool half = is_half(args.x) && !args.upcast;
-            return (half || is_half(args.x) || args.x.scalar_type() == at::kFloat) &&
-                   head_width(args) % (half ? 8 : 4) == 0;
+            bool known = is_half(args.x) || args.x.scalar_type() == at::kFloat;
+            bool in_half = is_half(args.x) && !args.upcast;
+            return known && readable(args) && head_width(args) % (in_half ? 8 : 4) == 0;
           },
           [](const ops::Attention& args) {
             auto cast = [&](const Tensor& x) {
               return split_heads(args.upcast ? x.to(at::kFloat) : x, args.heads);
             };
+            Tensor query = cast(args.x);
+            std::optional<Tensor> bias;
+            if (args.bias) bias = aligned_bias(*args.bias, query);
             auto result = at::_scaled_dot_product_efficient_attention(
-                cast(args.x), cast(args.key), cast(args.value), {}, /*compute_log_sumexp=*/false,
-                0.0, args.causal, args.scale);
+                query, cast(args.key), cast(args.value), bias, /*compute_log_sumexp=*/false, 0.0,
+                args.causal, args.scale);
             return join_heads(std::get<0>(result), args);
           }};
 }
