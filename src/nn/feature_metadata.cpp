@@ -14,11 +14,9 @@ std::vector<std::string> layout_names(const Network& network) {
   return names;
 }
 
+// As adapters::Targets finds layers: by their own names, with dots or underscores, in any network.
 std::vector<std::string> adapter_layouts(const Network& network) {
   AdapterNames names = network.adapter_names();
-  bool declared = !names.prefixes.empty() || !names.old_names.empty() ||
-                  !names.numbered_classes.empty() || !names.token_table.empty();
-  if (!declared) return {};
   std::vector<std::string> layouts{"diffusers", "peft", "kohya"};
   if (!network.original_layouts().empty()) layouts.emplace_back("original");
   if (!names.numbered_classes.empty()) layouts.emplace_back("cloneofsimo");
@@ -72,8 +70,9 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
        "Original layouts of one file that are read and written. Add one to "
        "Network::original_layouts."},
       {"_lora", adapter_layouts(network),
-       "Layouts of adapter files that can be read. Say how files name its layers in "
-       "Network::adapter_names."},
+       "Layouts of adapter files that are read: layers are found by their own names in any "
+       "network. "
+       "Say how else files name them in Network::adapter_names."},
       {"_supports_cache", has_cache_branches(network),
        "Reusing features between steps (config.cache deep). Override "
        "DenoiserNetwork::cache_branches and run the deep part as a shared_segment."},

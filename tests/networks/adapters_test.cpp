@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <set>
 
 #include "io/safetensors_writer.hpp"
 #include "networks/support.hpp"
@@ -229,6 +230,52 @@ TEST(AdapterFile, RefusesAPickleWithTheWayToConvertIt) {
     EXPECT_THAT(refused.what(), HasSubstr("safetensors.torch.save_file"));
   }
   fs::remove(path);
+}
+
+// What metadata says under _lora is what the loader finds, for every kind of network.
+TEST(AdapterLayouts, AreThoseThatMetadataNames) {
+  for (const char* name :
+       {"UNet2DConditionModel", "UNetSpatioTemporalConditionModel", "PixArtTransformer2DModel",
+        "AutoencoderKL", "ControlNetModel", "T2IAdapter", "T5EncoderModel", "CLIPTextModel",
+        "CLIPTextModelWithProjection", "CLIPVisionModel"}) {
+    SCOPED_TRACE(name);
+    auto network = make_network({{"_class_name", name}});
+    const nn::Metadata metadata = network->metadata();
+    auto told = metadata["_lora"].get<std::set<std::string>>();
+    Targets targets("denoiser", *network, true);
+    for (const Param* param : network->params()) {
+      if (param->shape.size() < 2 || !param->name.ends_with(".weight")) continue;
+      std::string path = param->name.substr(0, param->name.rfind('.')), kohya = path;
+      std::ranges::replace(kohya, '.', '_');
+      EXPECT_EQ(targets.find(path) != nullptr, told.contains("diffusers")) << path;
+      EXPECT_EQ(targets.find(path) != nullptr, told.contains("peft")) << path;
+      EXPECT_EQ(targets.find(kohya) != nullptr, told.contains("kohya")) << kohya;
+    }
+    EXPECT_EQ(!targets.numbered({}).empty(), told.contains("cloneofsimo"));
+    EXPECT_EQ(!network->original_layouts().empty(), told.contains("original"));
+    EXPECT_EQ(!network->adapter_names().token_table.empty(), told.contains("textual_inversion"));
+  }
+}
+
+TEST(AdapterLayouts, OfAPixArtTransformerAreRead) {
+  auto transformer = make_network(
+      read_json(source_path("tests/data/configs/pixart-sigma/transformer/config.json")));
+  const Tensor0 up{"F32", {1152, 4}}, down{"F32", {4, 1152}};
+  const std::string layer = "transformer_blocks.3.attn1.to_q";
+  for (const Header& header :
+       {Header{{"transformer." + layer + ".lora_A.weight", down},
+               {"transformer." + layer + ".lora_B.weight", up}},
+        Header{{"base_model.model." + layer + ".lora_A.weight", down},
+               {"base_model.model." + layer + ".lora_B.weight", up}},
+        Header{{"lora_transformer_transformer_blocks_3_attn1_to_q.lora_down.weight", down},
+               {"lora_transformer_transformer_blocks_3_attn1_to_q.lora_up.weight", up}}}) {
+    std::vector<Targets> targets;
+    targets.emplace_back("transformer", *transformer, true);
+    Resolution found = adapters::resolve(open(header), targets, {"adapters[0]", ""});
+    EXPECT_EQ(told(found), "") << header.begin()->first;
+    ASSERT_EQ(found.changes.size(), 1u) << header.begin()->first;
+    EXPECT_EQ(found.changes[0].param->name, layer + ".weight");
+  }
 }
 
 }  // namespace
