@@ -54,7 +54,8 @@ void print_entries(const Json& entries) {
 }
 
 void print_markdown(const Json& entries) {
-  say("| model | task | maturity | inputs | least memory | summary |\n|---|---|---|---|---|---|\n");
+  say("| model | task | maturity | inputs | memory, about | summary "
+      "|\n|---|---|---|---|---|---|\n");
   for (const Json& entry : entries) {
     if (is_alias(entry)) continue;
     say("| {} | {} | {} | {} (optional: {}) | {} GB | {} |\n", field(entry, "id"),
@@ -72,11 +73,16 @@ void print_model(const Json& model, bool workflows) {
     for (const char* name : {"maturity", "default_backend", "found_at", "example"}) {
       say("  {:<22} {}\n", name, field(task, name));
     }
-    for (const char* name :
-         {"required_inputs", "optional_inputs", "supported_schedulers", "supported_config"}) {
+    for (const char* name : {"required_inputs", "optional_inputs", "supported_schedulers",
+                             "adapter_kinds", "supported_config"}) {
       say("  {:<22} {}\n", name, joined(task[name]));
     }
     say("  {:<22} {}\n", "default_config", task["default_config"].dump());
+    for (const auto& [component, config] : task["default_config_with"].items())
+      say("  {:<22} {}\n", "with " + component, config.dump());
+    say("  {:<22} {} GB of RAM, {} GB of a device's\n", "memory, about",
+        task["resource_hint"]["min_ram_gb"].get<double>(),
+        task["resource_hint"]["min_vram_gb"].get<double>());
     if (!workflows) continue;
     say("  workflow\n");
     for (const Json& block : task["workflow"]) {

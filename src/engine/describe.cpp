@@ -4,10 +4,10 @@
 
 #include "base/nearest.hpp"
 #include "guiders/classifier_free_guidance.hpp"
+#include "pipeline/component_networks.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/plan.hpp"
-#include "weights/adapters/layouts.hpp"
 
 namespace omnirt {
 namespace {
@@ -17,9 +17,10 @@ std::vector<Condition> usual_conditions() {
   return ClassifierFreeGuidance({}).conditions();
 }
 
-Json key_json(const KeyInfo& key) {
+// With the model's default, where it has one of its own.
+Json key_json(const KeyInfo& key, const ModelSpec& spec) {
   Json json = {{"name", key.name},
-               {"default", key.fallback_json()},
+               {"default", spec.default_config.value(key.name, key.fallback_json())},
                {"flag", "--" + key.flag_name()},
                {"help", key.help}};
   if (key.min > -1e300) json["min"] = key.min;
@@ -29,8 +30,9 @@ Json key_json(const KeyInfo& key) {
 }
 
 // The workflow of a task: that of the inputs that the task takes.
-Plan plan_of(const Family& family, const ModelSpec& spec) {
-  Facts facts = spec.usual;
+Plan plan_of(const Catalogue& catalogue, const ModelSpec& spec) {
+  const Family& family = *catalogue.family_of(spec);
+  Facts facts = usual_facts(catalogue, spec);
   auto task = std::ranges::find(family.tasks, spec.task, &TaskInputs::task);
   if (task != family.tasks.end()) facts.inputs = task->inputs;
   return make_plan(family.blocks, facts, usual_conditions());
@@ -52,26 +54,16 @@ Json workflow_json(const Plan& plan) {
   return blocks;
 }
 
-// Families that say how their adapters are told take all kinds, unless an entry says which.
-std::vector<std::string> adapter_kinds(const Catalogue& catalogue, const ModelSpec& spec) {
-  bool any = !catalogue.family_of(spec)->adapter_families.empty();
-  return any && spec.adapter_kinds.empty() ? adapters::all_kinds() : spec.adapter_kinds;
-}
-
 Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
   if (!spec.alias_of.empty())
     return {{"id", spec.id}, {"task", spec.task}, {"alias_of", spec.alias_of}};
-  Plan plan = plan_of(*catalogue.family_of(spec), spec);
+  Plan plan = plan_of(catalogue, spec);
   Json required = Json::array(), optional = Json::array(), keys = Json::array();
   for (const RequestInput& input : plan.inputs)
     (input.required ? required : optional).push_back(input.name);
   for (const KeyInfo* key : plan.keys) keys.push_back(key->name);
   for (const KeyInfo* key : keys::of_every_run()) {
     if (std::ranges::find(plan.keys, key) == plan.keys.end()) keys.push_back(key->name);
-  }
-  Json schedulers = spec.supported_schedulers;
-  if (spec.supported_schedulers.empty()) {
-    for (const SchedulerInfo& info : catalogue.schedulers) schedulers.push_back(info.class_name);
   }
   return {{"id", spec.id},
           {"task", spec.task},
@@ -81,14 +73,14 @@ Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
           {"default_backend", spec.default_backend},
           {"resource_hint",
            {{"min_vram_gb", spec.resource_hint.min_vram_gb},
-            {"min_ram_gb", spec.resource_hint.min_ram_gb},
-            {"dtype", spec.resource_hint.dtype}}},
+            {"min_ram_gb", spec.resource_hint.min_ram_gb}}},
           {"required_inputs", required},
           {"optional_inputs", optional},
           {"supported_config", keys},
           {"default_config", spec.default_config},
-          {"supported_schedulers", schedulers},
-          {"adapter_kinds", adapter_kinds(catalogue, spec)},
+          {"default_config_with", spec.default_config_with},
+          {"supported_schedulers", spec.supported_schedulers},
+          {"adapter_kinds", spec.adapter_kinds},
           {"artifact_kind", spec.artifact_kind},
           {"example", spec.example},
           {"found_at", find_model(spec.id, spec.hub_ids).string()}};
@@ -164,9 +156,9 @@ Json describe_model(const Catalogue& catalogue, const std::string& id) {
   for (const std::string& task : catalogue.tasks_of(first->id)) {
     const ModelSpec& spec = *catalogue.find_entry(first->id, task);
     Json entry = entry_json(catalogue, spec);
-    Plan plan = plan_of(*catalogue.family_of(spec), spec);
+    Plan plan = plan_of(catalogue, spec);
     Json keys = Json::array();
-    for (const KeyInfo* key : plan.keys) keys.push_back(key_json(*key));
+    for (const KeyInfo* key : plan.keys) keys.push_back(key_json(*key, spec));
     entry["keys"] = keys;
     entry["workflow"] = workflow_json(plan);
     tasks.push_back(std::move(entry));

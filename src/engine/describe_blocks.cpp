@@ -6,6 +6,7 @@
 
 #include "base/nearest.hpp"
 #include "guiders/classifier_free_guidance.hpp"
+#include "pipeline/component_networks.hpp"
 #include "pipeline/graph.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/plan.hpp"
@@ -22,19 +23,17 @@ const ModelSpec& entry_of(const Catalogue& catalogue, const std::string& id,
                         suggest(task, catalogue.tasks_of(any->id))});
 }
 
-// The components' configs of the model's own folder, where it is here.
-std::map<std::string, Json> configs_of(const ModelSpec& entry) {
-  std::map<std::string, Json> configs;
+// With the components of the model's own folder, where it is here.
+Facts facts_of(const Catalogue& catalogue, const ModelSpec& entry) {
+  Facts facts = usual_facts(catalogue, entry);
   std::filesystem::path path = find_model(entry.id, entry.hub_ids);
-  if (path.empty() || !std::filesystem::is_directory(path)) return configs;
+  if (path.empty() || !std::filesystem::is_directory(path)) return facts;
   for (const auto& [name, component] : read_pipeline_folder(path).components)
-    configs[name] = component.config;
-  return configs;
+    facts.components[name] = described_network(catalogue, component);
+  return facts;
 }
 
-Facts facts_of(const Family& family, const ModelSpec& entry, const std::string& task) {
-  Facts facts = entry.usual;
-  for (auto& [name, config] : configs_of(entry)) facts.components[name] = std::move(config);
+Facts facts_of_task(Facts facts, const Family& family, const std::string& task) {
   for (const TaskInputs& each : family.tasks) {
     if (each.task == task) facts.inputs = each.inputs;
   }
@@ -56,10 +55,10 @@ Json port_json(const PortInfo& port) {
   return json;
 }
 
-Json tasks_of_block(const Family& family, const ModelSpec& entry, const Block& block) {
+Json tasks_of_block(const Family& family, const Facts& facts, const Block& block) {
   Json tasks = Json::array();
   for (const TaskInputs& each : family.tasks) {
-    if (block.trigger()(facts_of(family, entry, each.task))) tasks.push_back(each.task);
+    if (block.trigger()(facts_of_task(facts, family, each.task))) tasks.push_back(each.task);
   }
   return tasks;
 }
@@ -81,16 +80,17 @@ const char* name_of(Guidance guidance) {
 Json describe_blocks(const Catalogue& catalogue, const std::string& id, const std::string& task) {
   const ModelSpec& entry = entry_of(catalogue, id, task);
   const Family& family = *catalogue.family_of(entry);
+  const Facts facts = facts_of(catalogue, entry), of_task = facts_of_task(facts, family, task);
   Json blocks = Json::array();
   for (const auto& block : family.blocks) {
-    if (!task.empty() && !block->trigger()(facts_of(family, entry, task))) continue;
+    if (!task.empty() && !block->trigger()(of_task)) continue;
     Json ports = Json::array();
     for (const PortInfo& port : block->ports()) ports.push_back(port_json(port));
     blocks.push_back({{"name", block->name()},
                       {"stage", to_string(block->stage())},
                       {"guidance", name_of(block->guidance())},
                       {"trigger", block->trigger().text()},
-                      {"tasks", tasks_of_block(family, entry, *block)},
+                      {"tasks", tasks_of_block(family, facts, *block)},
                       {"ports", ports}});
   }
   return {{"id", entry.id}, {"family", family.name}, {"task", task}, {"blocks", blocks}};
@@ -101,8 +101,9 @@ std::string draw_blocks(const Catalogue& catalogue, const std::string& id, const
   const ModelSpec& entry = entry_of(catalogue, id, task);
   const Family& family = *catalogue.family_of(entry);
   std::string title = task.empty() ? entry.id : fmt::format("{}: {}", entry.id, task);
-  BlockGraph graph = make_graph(title, family.blocks, facts_of(family, entry, task),
-                                ClassifierFreeGuidance({}).conditions(), task.empty());
+  BlockGraph graph =
+      make_graph(title, family.blocks, facts_of_task(facts_of(catalogue, entry), family, task),
+                 ClassifierFreeGuidance({}).conditions(), task.empty());
   if (format == "dot") return to_dot(graph);
   if (format == "mermaid") return to_mermaid(graph);
   if (format == "svg") return to_svg(graph);

@@ -44,10 +44,9 @@ std::vector<std::string> tasks_of(const Family& family, const std::string& id) {
 }
 
 void add_entry(std::string& page, const Family& family, const ModelSpec& entry) {
-  page +=
-      fmt::format("| {} | {} | {} | {} | {} | {} GB, {} | {} |\n", code(entry.id), family.name,
-                  list(tasks_of(family, entry.id)), entry.artifact_kind, entry.maturity,
-                  entry.resource_hint.min_ram_gb, entry.resource_hint.dtype, cell(entry.summary));
+  page += fmt::format("| {} | {} | {} | {} | {} | {} GB | {} |\n", code(entry.id), family.name,
+                      list(tasks_of(family, entry.id)), entry.artifact_kind, entry.maturity,
+                      entry.resource_hint.min_ram_gb, cell(entry.summary));
 }
 
 std::string models_page(const Catalogue& catalogue) {
@@ -55,7 +54,7 @@ std::string models_page(const Catalogue& catalogue) {
   page +=
       "`maturity` is the status of support: experimental (runs, not compared whole), beta (equal "
       "to the reference over tiny checkpoints), stable (equal over a published one).\n\n"
-      "| model | family | tasks | makes | maturity | least memory | what it is |\n"
+      "| model | family | tasks | makes | maturity | memory, about | what it is |\n"
       "|---|---|---|---|---|---|---|\n";
   std::string aliases = "\n## Aliases\n\n| alias | stands for |\n|---|---|\n";
   std::string files = "\n## Checkpoints of one file\n\n";

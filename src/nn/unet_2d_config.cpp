@@ -104,7 +104,15 @@ void check_unet_2d_condition_config(const UNet2DConditionConfig& config, nn::Con
   check_scalars(config, check);
   check_lists(config, check);
   check_addition(config, check);
-  for (const UNetLevel& level : make_levels(config, check)) check_level(config, level, check);
+  std::vector<UNetLevel> levels = make_levels(config, check);
+  for (const UNetLevel& level : levels) check_level(config, level, check);
+  for (const UNetLevel& level : levels) {
+    check.expect(level.context_dim == levels.front().context_dim, "cross_attention_dim",
+                 std::to_string(level.context_dim),
+                 fmt::format("another level has {}, and all are given the same embeddings",
+                             levels.front().context_dim),
+                 "give one number");
+  }
 }
 
 std::vector<UNetLevel> unet_levels(const UNet2DConditionConfig& config) {

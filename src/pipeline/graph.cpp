@@ -63,7 +63,7 @@ std::vector<Switch> switches_of(const BlockList& blocks) {
   for (const auto& name : configs)
     switches.emplace_back([name](Facts& facts) { facts.config[name] = true; });
   for (const auto& name : components)
-    switches.emplace_back([name](Facts& facts) { facts.components.emplace(name, Json::object()); });
+    switches.emplace_back([name](Facts& facts) { facts.components.emplace(name, nullptr); });
   return switches;
 }
 

@@ -7,6 +7,14 @@
 
 namespace omnirt {
 
+Json ModelSpec::defaults(const PipelineFolder& folder) const {
+  Json values = default_config;
+  for (const auto& [component, others] : default_config_with) {
+    if (folder.find(component)) values.update(others);
+  }
+  return values;
+}
+
 Family& Catalogue::family(const std::string& name) {
   auto it = std::ranges::find(families, name, &Family::name);
   if (it != families.end()) return *it;

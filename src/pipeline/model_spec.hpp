@@ -14,14 +14,24 @@
 #include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
 #include "text/tokenizer.hpp"
+#include "weights/adapters/layouts.hpp"
 #include "weights/pipeline_folder.hpp"
 
 namespace omnirt {
 
+// About what a usual request of the stock model takes at least, in GB: on the device where that has
+// memory of its own, else in the machine's. Less of it free is a warning; what refuses a run is
+// what its calls are predicted to need (backends/cpu/planned_calls.hpp).
 struct ResourceHint {
   double min_vram_gb = 0;
   double min_ram_gb = 0;
-  std::string dtype = "fp32";
+};
+
+// What a model's folder has that tells workflows apart, for those that describe it without the
+// folder.
+struct UsualFolder {
+  std::map<std::string, Json> components{};  // their configs, with _class_name
+  Json index = Json::object();
 };
 
 // A registry entry, keyed (id, task). Inputs and config keys come from the blocks; this adds what
@@ -32,16 +42,25 @@ struct ModelSpec {
   std::string default_backend = "auto";
   ResourceHint resource_hint;
   Json default_config = Json::object();
-  std::vector<std::string> supported_schedulers;  // class names; empty: all
-  std::vector<std::string> adapter_kinds;
+  // What holds in place of these where the pipeline has a component: the reference's pipelines with
+  // a ControlNet have defaults of their own.
+  std::map<std::string, Json> default_config_with{};
+  // Class names of the schedulers that suit what the model predicts; another is a warning. Empty:
+  // it is not said.
+  std::vector<std::string> supported_schedulers;
+  // The kinds of adapters that are taken. Those of layers are matched with any network; a textual
+  // inversion needs text encoders that take tokens.
+  std::vector<std::string> adapter_kinds = adapters::layer_kinds();
   std::string artifact_kind = "image";
   std::string maturity = "beta";  // experimental | beta | stable
   std::string summary;
   std::string example;               // a command line
   std::string alias_of;              // another id that this one stands for
   std::vector<std::string> hub_ids;  // where its weights may lie in the local Hugging Face cache
-  // What its folder has that tells workflows apart, for those that describe it without the folder.
-  Facts usual;
+  UsualFolder usual;
+
+  // default_config of a pipeline with these components.
+  Json defaults(const PipelineFolder& folder) const;
 };
 
 // A task of a family, and which of the inputs that tell its tasks apart it takes. A task that is

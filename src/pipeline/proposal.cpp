@@ -1,5 +1,7 @@
 #include "pipeline/proposal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/report.hpp"
@@ -17,10 +19,18 @@ LevelPolicy Proposal::levels() const {
           parse_level(config.maybe(keys::require_level).value_or(""))};
 }
 
-const Json& Proposal::component_config(const std::string& name) const {
-  static const Json empty = Json::object();
+void Proposal::refuse_component(const std::string& name) const {
+  auto refused = refused_components.find(name);
+  if (refused != refused_components.end()) throw InvalidRequest(refused->second);
   const ComponentFolder* component = folder.find(name);
-  return component ? component->config : empty;
+  if (!component) {
+    throw InvalidRequest({"model." + name, folder.path.string(),
+                          "the model's folder has no such component, and this task needs it",
+                          fmt::format("give components.{} a folder", name)});
+  }
+  throw Unsupported({"components." + name, component->class_name,
+                     "a component of this class cannot stand here",
+                     "use one of the class that the model was made with"});
 }
 
 Json Proposal::inputs_json() const {

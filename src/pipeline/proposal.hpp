@@ -50,6 +50,8 @@ struct Proposal {
   std::string backend;
   std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   Facts facts;
+  // What is wrong with the configs of components that describe no network.
+  std::map<std::string, std::vector<Finding>> refused_components;
   Plan plan;
   ConfigValues config;
   std::vector<AdapterChoice> adapters;
@@ -78,14 +80,23 @@ struct Proposal {
   LevelPolicy levels() const;
   // The findings of an error that some check threw.
   void take(const InvalidRequest& thrown);
-  // A component's config.json; an empty object when it is not there.
-  const Json& component_config(const std::string& name) const;
+  // The network that a component's config describes; no weight has been read. What components must
+  // have in common is checked on these, so that all read a config alike. Throws InvalidRequest
+  // where the component is missing, refused, or not a T.
+  template <class T>
+  const T& network(const std::string& component) const {
+    if (const T* found = facts.network<T>(component)) return *found;
+    refuse_component(component);
+  }
   Json inputs_json() const;
   // The request that gives this picture again, as written into files: settled values, no paths of
   // outputs.
   Json record() const;
   // {ok, resolved values with origins, errors, warnings}
   Json to_json() const;
+
+ private:
+  [[noreturn]] void refuse_component(const std::string& name) const;
 };
 
 }  // namespace omnirt

@@ -74,15 +74,4 @@ Trigger chosen(const std::string& key, Json value) {
           {}};
 }
 
-Trigger config_is(const std::string& component, const std::string& key, Json value) {
-  std::string text = fmt::format("{}.{} == {}", component, key, value.dump());
-  return {[=](const Facts& facts) {
-            auto it = facts.components.find(component);
-            return it != facts.components.end() && it->second.is_object() &&
-                   it->second.contains(key) && it->second.at(key) == value;
-          },
-          text,
-          {}};
-}
-
 }  // namespace omnirt

@@ -1,19 +1,31 @@
 #pragma once
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "base/json.hpp"
+#include "nn/network.hpp"
 
 namespace omnirt {
 
 // What is known of a request and its pipeline before any weight loads.
 struct Facts {
-  std::set<std::string> inputs;            // those that the request gives
-  std::map<std::string, Json> components;  // component name -> its config.json
-  Json index = Json::object();             // model_index.json
+  std::set<std::string> inputs;  // those that the request gives
+  // Component name -> the network that its config.json describes, without weights; null where that
+  // is none (a tokenizer, a scheduler) or is refused.
+  std::map<std::string, std::shared_ptr<const nn::Network>> components{};
+  Json index = Json::object();  // model_index.json
   // The config keys that are chosen: the model's, the preset's and the request's, not yet checked.
   Json config = Json::object();
+
+  // The component's network; null where there is none of this type.
+  template <class T>
+  const T* network(const std::string& component) const {
+    auto it = components.find(component);
+    return it == components.end() ? nullptr : dynamic_cast<const T*>(it->second.get());
+  }
 };
 
 // When a block takes part: an expression over inputs and component configs that can also be read.
@@ -48,7 +60,5 @@ Trigger has_component(const std::string& component);
 Trigger index_is(const std::string& key, Json value);
 // The config key is chosen to be this.
 Trigger chosen(const std::string& key, Json value);
-// The component's config.json holds this value under this key.
-Trigger config_is(const std::string& component, const std::string& key, Json value);
 
 }  // namespace omnirt

@@ -16,6 +16,9 @@ void settle_plan(Proposal& proposal) {
 
 void check_components(Proposal& proposal) {
   for (const std::string& name : proposal.plan.components) {
+    auto refused = proposal.refused_components.find(name);
+    if (refused != proposal.refused_components.end())
+      proposal.take(InvalidRequest(refused->second));
     if (proposal.folder.find(name) && !proposal.absent.contains(name)) continue;
     proposal.error({"model." + name, proposal.folder.path.string(),
                     "the model's folder has no such component, and this "
@@ -56,6 +59,7 @@ void settle_all(Proposal& proposal) {
   settle_components(proposal);
   settle_adapters(proposal);
   settle_resumed_components(proposal);
+  settle_networks(proposal);
   settle_backend(proposal);
   if (!settle_task(proposal)) return;
   settle_choices(proposal);

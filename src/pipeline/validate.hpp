@@ -25,6 +25,7 @@ bool settle_task(Proposal& proposal);                // validate_model.cpp
 void settle_backend(Proposal& proposal);             // validate_model.cpp
 void settle_components(Proposal& proposal);          // validate_model.cpp
 void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
+void settle_networks(Proposal& proposal);            // validate_model.cpp
 void settle_choices(Proposal& proposal);             // validate_config.cpp
 void settle_guider(Proposal& proposal);              // validate_config.cpp
 void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
@@ -33,6 +34,9 @@ void settle_scheduler(Proposal& proposal);           // validate_config.cpp
 void settle_output(Proposal& proposal);              // validate_inputs.cpp
 void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
 void settle_preview(Proposal& proposal);             // validate_preview.cpp
+// Takes the network of a component's config among the facts; what is wrong with it is a finding
+// once the component is asked for.
+void describe(Proposal& proposal, const ComponentFolder& component);  // validate_model.cpp
 // The first parent that exists must be a folder that this user may write to; the rest is made when
 // the run writes there.
 void check_output_dir(Proposal& proposal, const std::string& field,

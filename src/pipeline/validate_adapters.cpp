@@ -142,6 +142,13 @@ class Reader {
 
   void check_kind(const adapters::AdapterFile& file) {
     std::vector<std::string> found = file.kinds();
+    const auto& taken = proposal_.spec->adapter_kinds;
+    for (const std::string& kind : found) {
+      if (std::ranges::count(taken, kind) > 0) continue;
+      error(".path", file.path.string(),
+            fmt::format("a {}, which '{}' does not take", kind, proposal_.spec->id),
+            fmt::format("its kinds: {}", fmt::join(taken, ", ")));
+    }
     if (kind_.empty() || found.empty()) return;
     const std::set<std::string>& wanted = kinds().at(kind_);
     bool fits = std::ranges::any_of(found, [&](const auto& kind) { return wanted.contains(kind); });

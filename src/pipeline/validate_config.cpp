@@ -7,6 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "io/system_memory.hpp"
+#include "nn/denoiser_network.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/presets.hpp"
 #include "pipeline/validate.hpp"
@@ -81,16 +82,23 @@ void merge_recorded(Proposal& proposal, const std::vector<const KeyInfo*>& known
   }
 }
 
-void check_dtype(Proposal& proposal) {
-  std::string dtype = proposal.config.get(keys::dtype);
+// Null where none was settled on.
+std::unique_ptr<Backend> backend_of(const Proposal& proposal) {
   for (const BackendInfo& info : proposal.catalogue->backends) {
-    if (info.name != proposal.backend) continue;
-    auto options = info.make()->capabilities().dtype_options;
-    if (std::ranges::find(options, dtype) != options.end()) return;
-    proposal.error({"config.dtype", dtype,
-                    fmt::format("backend {} does not compute in it", info.name),
-                    fmt::format("give one of: {}", fmt::join(options, ", "))});
+    if (info.name == proposal.backend) return info.make();
   }
+  return nullptr;
+}
+
+void check_dtype(Proposal& proposal) {
+  std::unique_ptr<Backend> backend = backend_of(proposal);
+  if (!backend) return;
+  std::string dtype = proposal.config.get(keys::dtype);
+  auto options = backend->capabilities().dtype_options;
+  if (std::ranges::find(options, dtype) != options.end()) return;
+  proposal.error({"config.dtype", dtype,
+                  fmt::format("backend {} does not compute in it", proposal.backend),
+                  fmt::format("give one of: {}", fmt::join(options, ", "))});
 }
 
 void check_levels(Proposal& proposal) {
@@ -119,16 +127,22 @@ double weights_gb(const PipelineFolder& folder) {
   return bytes / 1e9;
 }
 
-void check_memory(Proposal& proposal) {
+// A hint: what a run needs is known, and refused, when its calls are planned.
+void warn_of_memory(Proposal& proposal) {
+  std::unique_ptr<Backend> backend = backend_of(proposal);
+  if (!backend) return;
+  bool own = !backend->device().is_cpu();
+  const ResourceHint& hint = proposal.spec->resource_hint;
   // The hint is the stock model's: a folder with smaller weights needs less.
-  double wanted = std::min(proposal.spec->resource_hint.min_ram_gb,
+  double wanted = std::min(own ? hint.min_vram_gb : hint.min_ram_gb,
                            memory_of_weights * weights_gb(proposal.folder));
-  double available = io::available_memory_gb();
+  double available = backend->available_memory_gb();
   if (available >= wanted) return;
-  proposal.error(
-      {"model", proposal.spec->id,
-       fmt::format("needs {:.1f} GB of memory, {:.1f} GB are available", wanted, available),
-       "free memory, or choose a smaller model"});
+  proposal.warn({"model", proposal.spec->id,
+                 fmt::format("takes about {:.1f} GB of {} memory, {:.1f} GB are available", wanted,
+                             own ? "the device's" : "the machine's", available),
+                 "free memory, or make a smaller image; a run that does not fit is refused as it "
+                 "begins"});
 }
 
 // What the request's preset sets for its task and model; nothing without a preset.
@@ -142,12 +156,9 @@ Json values_of_preset(const Proposal& proposal) {
 // Whether the network predicts guided results by itself, told the scale (latent consistency
 // models): then it is asked under one condition, as in the reference.
 bool takes_guidance_scale(const Proposal& proposal) {
-  return std::ranges::any_of(proposal.folder.components, [&](const auto& entry) {
-    const ComponentFolder& component = entry.second;
-    const nn::NetworkInfo* info = proposal.catalogue->find_network(component.class_name);
-    const char* key = "time_cond_proj_dim";
-    return info && info->role == "denoiser" && component.config.contains(key) &&
-           component.config[key].is_number_integer();
+  return std::ranges::any_of(proposal.facts.components, [](const auto& entry) {
+    const auto* network = dynamic_cast<const nn::DenoiserNetwork*>(entry.second.get());
+    return network && network->time_cond_dim().has_value();
   });
 }
 
@@ -171,7 +182,7 @@ void hide_unused_guidance(Proposal& proposal) {
 
 // The usual guider of the family with what the short keys say; settle_config reports their values.
 Json usual_guider(const Proposal& proposal) {
-  Json merged = proposal.spec->default_config;
+  Json merged = proposal.spec->defaults(proposal.folder);
   merged.update(values_of_preset(proposal));
   merged.update(recorded_config(proposal));
   merged.update(proposal.request.config);
@@ -207,6 +218,37 @@ void check_short_keys(Proposal& proposal) {
   }
 }
 
+// A guider that says nothing of settings for which the model has values takes the model's.
+void take_model_guidance(const Proposal& proposal, const GuiderInfo& info, Json& config) {
+  const Json defaults = proposal.spec->defaults(proposal.folder);
+  for (const KeyInfo* key : info.keys) {
+    if (!config.contains(key->name) && defaults.contains(key->name))
+      config[key->name] = defaults[key->name];
+  }
+}
+
+// A scheduler that does not suit what the model predicts. `name` is what the request calls it.
+void warn_of_scheduler(Proposal& proposal, const SchedulerInfo& info, const std::string& name) {
+  const auto& supported = proposal.spec->supported_schedulers;
+  if (supported.empty() || std::ranges::count(supported, info.class_name) > 0) return;
+  std::string why = fmt::format("not among those that are held against the reference with '{}'",
+                                proposal.spec->id);
+  std::string way_out = fmt::format("give one of: {}", fmt::join(supported, ", "));
+  if (info.made_for == SchedulerFor::flow_matching) {
+    why = fmt::format(
+        "for models of flow matching; '{}' predicts noise, and the image will be spoilt",
+        proposal.spec->id);
+  } else if (info.made_for == SchedulerFor::consistency) {
+    // Adapters distil too (LCM-LoRA), which their files do not say.
+    if (takes_guidance_scale(proposal) || !proposal.adapters.empty()) return;
+    why = fmt::format(
+        "for models distilled for consistency; '{}' is not, and the image will lack detail",
+        proposal.spec->id);
+    way_out = "add an LCM-LoRA; or " + way_out;
+  }
+  proposal.warn({"config.scheduler", name, why, way_out});
+}
+
 }  // namespace
 
 void settle_config(Proposal& proposal) {
@@ -216,20 +258,21 @@ void settle_config(Proposal& proposal) {
     if (!fallback.is_null()) proposal.config.set(key->name, fallback, Origin::fallback);
   }
   const Json& user = proposal.request.config;
-  merge(proposal, known, proposal.spec->default_config, Origin::model, "model.default_config.");
+  merge(proposal, known, proposal.spec->defaults(proposal.folder), Origin::model,
+        "model.default_config.");
   merge(proposal, known, values_of_preset(proposal), Origin::preset, "preset.");
   merge_recorded(proposal, known);
   merge(proposal, known, user, Origin::user, "config.");
   draw_seed(proposal);
   hide_unused_guidance(proposal);
-  if (!proposal.backend.empty()) check_dtype(proposal);
+  check_dtype(proposal);
   check_levels(proposal);
-  check_memory(proposal);
+  warn_of_memory(proposal);
 }
 
 void settle_choices(Proposal& proposal) {
   Json& chosen = proposal.facts.config;
-  chosen = proposal.spec->default_config;
+  chosen = proposal.spec->defaults(proposal.folder);
   chosen.update(values_of_preset(proposal));
   chosen.update(given_when_saved(proposal));
   chosen.update(proposal.request.config);
@@ -262,6 +305,7 @@ void settle_guider(Proposal& proposal) {
     proposal.error({"guider.type", type, "this build has no such guider", suggest(type, types)});
     return;
   }
+  take_model_guidance(proposal, *info, config);
   try {
     proposal.guider = info->make(config);
   } catch (const InvalidRequest& thrown) {
@@ -286,12 +330,7 @@ void settle_scheduler(Proposal& proposal) {
         {"config.scheduler", name, "this build has no such scheduler", suggest(name, known)});
     return;
   }
-  const auto& supported = proposal.spec->supported_schedulers;
-  if (!supported.empty() && std::ranges::find(supported, info->class_name) == supported.end()) {
-    proposal.warn({"config.scheduler", name,
-                   fmt::format("not among those tested with '{}'", proposal.spec->id),
-                   fmt::format("tested: {}", fmt::join(supported, ", "))});
-  }
+  if (info->class_name != own) warn_of_scheduler(proposal, *info, name);
   if (proposal.family->adopt_scheduler) {
     const SchedulerInfo* folders = proposal.catalogue->find_scheduler(own);
     proposal.family->adopt_scheduler({proposal.task, *info, folders == info}, config);

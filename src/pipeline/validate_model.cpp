@@ -5,6 +5,7 @@
 
 #include "base/nearest.hpp"
 #include "pipeline/component_files.hpp"
+#include "pipeline/component_networks.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/validate.hpp"
@@ -111,8 +112,6 @@ bool settle_model(Proposal& proposal) {
   }
   proposal.spec = entry;
   proposal.facts.index = proposal.folder.index;
-  for (const auto& [name, component] : proposal.folder.components)
-    proposal.facts.components[name] = component.config;
   return entry != nullptr;
 }
 
@@ -209,12 +208,25 @@ void settle_components(Proposal& proposal) {
         auto file = read_component_file(name, path);
         ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
         check_role(proposal, component);
-        proposal.facts.components[name] = component.config;
         proposal.folder.components.insert_or_assign(name, std::move(component));
       } catch (const InvalidRequest& thrown) {
         proposal.take(thrown);
       }
     }
+  }
+}
+
+void settle_networks(Proposal& proposal) {
+  for (const auto& [name, component] : proposal.folder.components) describe(proposal, component);
+}
+
+void describe(Proposal& proposal, const ComponentFolder& component) {
+  auto& network = proposal.facts.components[component.name];
+  try {
+    network = described_network(*proposal.catalogue, component);
+  } catch (const InvalidRequest& thrown) {
+    network = nullptr;
+    proposal.refused_components[component.name] = thrown.findings();
   }
 }
 

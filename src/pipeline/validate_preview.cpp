@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "nn/autoencoder.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/preview.hpp"
@@ -11,9 +12,7 @@ namespace fs = std::filesystem;
 namespace {
 
 int64_t latent_channels(const Proposal& proposal) {
-  const Json& config = proposal.component_config("vae");
-  auto it = config.find("latent_channels");
-  return it != config.end() && it->is_number_integer() ? it->get<int64_t>() : 4;
+  return proposal.network<nn::Autoencoder>("vae").latent_channels();
 }
 
 void check_linear(Proposal& proposal) {
@@ -55,11 +54,12 @@ void take_decoder(Proposal& proposal, const fs::path& folder) {
          "give a folder with an AutoencoderTiny"});
     return;
   }
-  Json channels = component.config.value("latent_channels", Json(4));
+  describe(proposal, component);
+  int64_t channels = proposal.network<nn::Autoencoder>(preview_component).latent_channels();
   if (channels != latent_channels(proposal)) {
     proposal.error({"config.preview_decoder", folder.string(),
-                    fmt::format("decodes {} latent channels, and this model has {}",
-                                shown(channels), latent_channels(proposal)),
+                    fmt::format("decodes {} latent channels, and this model has {}", channels,
+                                latent_channels(proposal)),
                     "give one of this model's latents"});
     return;
   }

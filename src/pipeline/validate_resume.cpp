@@ -83,7 +83,6 @@ void fill_components(Proposal& proposal) {
     absent.name = name;
     absent.class_name = saved.class_name;
     absent.config = saved.config;
-    proposal.facts.components[name] = saved.config;
     proposal.absent.insert(name);
     proposal.folder.components.emplace(name, std::move(absent));
   }

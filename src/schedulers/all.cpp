@@ -20,4 +20,12 @@ const std::vector<SchedulerInfo>& all_schedulers() {
   return all;
 }
 
+std::vector<std::string> schedulers_for(SchedulerFor networks) {
+  std::vector<std::string> names;
+  for (const SchedulerInfo& info : all_schedulers()) {
+    if (info.made_for == networks) names.push_back(info.class_name);
+  }
+  return names;
+}
+
 }  // namespace omnirt

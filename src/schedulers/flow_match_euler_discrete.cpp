@@ -121,10 +121,12 @@ class FlowMatchEulerDiscrete final : public Scheduler {
 }  // namespace
 
 SchedulerInfo flow_match_euler_discrete() {
-  return describe_scheduler<FlowMatchEulerDiscrete, FlowMatchConfig>(
+  SchedulerInfo info = describe_scheduler<FlowMatchEulerDiscrete, FlowMatchConfig>(
       "FlowMatchEulerDiscreteScheduler",
       {"flow-match-euler-discrete", "flow-match-euler", "flow-euler"},
       "Euler's method for flow-matching models");
+  info.made_for = SchedulerFor::flow_matching;
+  return info;
 }
 
 }  // namespace omnirt

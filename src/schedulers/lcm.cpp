@@ -85,8 +85,10 @@ class Lcm final : public TableScheduler {
 }  // namespace
 
 SchedulerInfo lcm() {
-  return describe_scheduler<Lcm, LcmConfig>("LCMScheduler", {"lcm"},
-                                            "for consistency-distilled models, at 2 to 8 steps");
+  SchedulerInfo info = describe_scheduler<Lcm, LcmConfig>(
+      "LCMScheduler", {"lcm"}, "for consistency-distilled models, at 2 to 8 steps");
+  info.made_for = SchedulerFor::consistency;
+  return info;
 }
 
 }  // namespace omnirt

@@ -93,6 +93,10 @@ class Scheduler {
 };
 
 // A scheduler as the catalogue lists it.
+// The networks that a scheduler's steps are made for: those that predict noise or velocity on a
+// diffusion's path, those of flow matching, or those distilled for consistency along a path.
+enum class SchedulerFor { diffusion, flow_matching, consistency };
+
 struct SchedulerInfo {
   std::string class_name;                // as scheduler_config.json names it in _class_name
   std::vector<std::string> short_names;  // "euler-discrete", ...
@@ -102,10 +106,13 @@ struct SchedulerInfo {
   // combinations that the reference refuses, and those not implemented, throw Unsupported by name
   // and value (`where` names the file).
   std::function<std::unique_ptr<Scheduler>(const Json& config, const std::string& where)> make;
+  SchedulerFor made_for = SchedulerFor::diffusion;
 };
 
 // Every scheduler of this build (schedulers/all.cpp is the list).
 const std::vector<SchedulerInfo>& all_schedulers();
+// The class names of those that are made for such networks.
+std::vector<std::string> schedulers_for(SchedulerFor networks);
 // By class name or short name, case folded; nullptr when there is none.
 const SchedulerInfo* find_scheduler(const std::string& name);
 const SchedulerInfo* find_scheduler(std::span<const SchedulerInfo> among, const std::string& name);

@@ -8,16 +8,13 @@
 
 #include "families/pixart/keys.hpp"
 #include "families/pixart/sizes.hpp"
+#include "networks/pixart_transformer_2d_model/model.hpp"
+#include "networks/t5_encoder_model/model.hpp"
 #include "pipeline/blocks/image_tensor.hpp"
 #include "pipeline/proposal.hpp"
 
 namespace omnirt::pixart {
 namespace {
-
-int64_t number(const Json& config, const char* key, int64_t fallback) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                 : fallback;
-}
 
 // What the picture of a run is made at.
 Size made_at(Size wanted, bool binning, const nn::DenoiserNetwork& transformer) {
@@ -27,9 +24,9 @@ Size made_at(Size wanted, bool binning, const nn::DenoiserNetwork& transformer) 
 }  // namespace
 
 void CheckParts::check(Proposal& proposal) const {
-  const Json& transformer = proposal.component_config("transformer");
-  int64_t latents = number(proposal.component_config("vae"), "latent_channels", 4);
-  int64_t in = number(transformer, "in_channels", 4), out = number(transformer, "out_channels", 8);
+  const auto& network = proposal.network<PixArtTransformer2DModel>("transformer");
+  int64_t latents = proposal.network<nn::Autoencoder>("vae").latent_channels();
+  int64_t in = network.in_channels(), out = network.predicted_channels();
   if (in != latents) {
     proposal.error({"transformer.in_channels", std::to_string(in),
                     fmt::format("the autoencoder has {} latent channels", latents),
@@ -39,9 +36,8 @@ void CheckParts::check(Proposal& proposal) const {
         {"transformer.out_channels", std::to_string(out),
          fmt::format("{} latent channels want {}, or {} with a variance", in, in, 2 * in), ""});
   }
-  int64_t captions = number(transformer, "caption_channels", 0);
-  int64_t wanted = captions > 0 ? captions : number(transformer, "cross_attention_dim", 1152);
-  int64_t hidden = number(proposal.component_config("text_encoder"), "d_model", 512);
+  int64_t wanted = network.context_dim();
+  int64_t hidden = proposal.network<T5EncoderModel>("text_encoder").hidden_size();
   if (wanted != hidden) {
     proposal.error({"text_encoder.d_model", std::to_string(hidden),
                     fmt::format("the transformer takes embeddings {} wide", wanted),
@@ -58,12 +54,8 @@ void CheckParts::check(Proposal& proposal) const {
 
 Trigger takes_size() {
   return {[](const Facts& facts) {
-            auto it = facts.components.find("transformer");
-            if (it == facts.components.end()) return false;
-            const Json& config = it->second;
-            Json given = config.value("use_additional_conditions", Json());
-            return given.is_boolean() ? given.get<bool>()
-                                      : number(config, "sample_size", 128) == 128;
+            const auto* network = facts.network<PixArtTransformer2DModel>("transformer");
+            return network && network->takes_size();
           },
           "transformer.use_additional_conditions",
           {}};

@@ -44,10 +44,11 @@ ModelSpec entry(const std::string& id, const std::string& summary, int64_t max_s
   ModelSpec made;
   made.id = id;
   made.task = task;
-  made.resource_hint = {12, 6, "fp32"};
+  made.resource_hint = {12, 6};
   made.default_config = {{"num_inference_steps", 20},
                          {"guidance_scale", 4.5},
                          {"max_sequence_length", max_sequence_length}};
+  made.supported_schedulers = schedulers_for(SchedulerFor::diffusion);
   made.summary = summary;
   made.example = fmt::format(
       "omnirt generate --model {} --prompt \"a small cactus with a happy face\" -o cactus.png", id);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "families/pixart/keys.hpp"
+#include "networks/pixart_transformer_2d_model/model.hpp"
 #include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/proposal.hpp"
 
@@ -46,11 +47,6 @@ constexpr auto scaled(int64_t factor) {
 constexpr auto bins_512 = scaled(2);
 constexpr auto bins_1024 = scaled(4);
 
-int64_t integer_of(const Json& config, const char* key, int64_t fallback) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                 : fallback;
-}
-
 }  // namespace
 
 std::span<const Bin> bins_of(int64_t sample_size) {
@@ -72,13 +68,13 @@ PictureSize::PictureSize()
     : Block("picture_size", Stage::prepare_conditions), binning(this, use_resolution_binning) {}
 
 void PictureSize::check(Proposal& proposal) const {
-  const Json& config = proposal.component_config("transformer");
-  constexpr int64_t most = 1024;
-  int64_t sample_size = std::clamp<int64_t>(integer_of(config, "sample_size", 128), 1, most);
+  const auto& network = proposal.network<PixArtTransformer2DModel>("transformer");
+  int64_t sample_size = network.sample_size()[0];
   int64_t pixels = blocks::pixels_per_latent(proposal);
   for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
     if (!proposal.config.maybe(*key))
-      proposal.config.set(key->name, sample_size * pixels, Origin::model);
+      blocks::settle_from_model(proposal, *key, "transformer", sample_size);
+    if (!proposal.config.maybe(*key)) return;
   }
   Size wanted{proposal.config.get(keys::height), proposal.config.get(keys::width)};
   Size made = wanted;
@@ -92,7 +88,7 @@ void PictureSize::check(Proposal& proposal) const {
     return;
   }
   if (bins) made = binned(wanted, bins_of(sample_size));
-  int64_t grid = pixels * std::clamp<int64_t>(integer_of(config, "patch_size", 2), 1, most);
+  int64_t grid = pixels * network.patch_size();
   for (auto [name, side] : {std::pair{"width", made.width}, {"height", made.height}}) {
     if (side % grid == 0) continue;
     std::string way = bins ? "set use_resolution_binning to false, and a size that fits"

@@ -5,6 +5,8 @@
 namespace omnirt::families {
 namespace {
 
+constexpr const char* scale_of_controlnet = "controlnet_conditioning_scale";
+
 struct Stock {
   std::string id;
   std::string summary;
@@ -29,6 +31,16 @@ ModelSpec entry_of(const Stock& stock, const std::string& task) {
   entry.task = task;
   entry.resource_hint = stock.hint;
   entry.default_config = stock.config;
+  entry.default_config_with["controlnet"] = {{scale_of_controlnet, 1.0}};
+  if (task == "image2image") {
+    entry.default_config["strength"] = 0.8;
+    entry.default_config_with["controlnet"] = {{scale_of_controlnet, 0.8}};
+  } else if (task == "inpaint") {
+    entry.default_config["strength"] = 1.0;
+    entry.default_config_with["controlnet"] = {{scale_of_controlnet, 0.5}};
+  }
+  entry.supported_schedulers = schedulers_for(SchedulerFor::diffusion);
+  entry.adapter_kinds = adapters::all_kinds();
   entry.maturity = stock.maturity;
   entry.summary = stock.summary;
   entry.example = example_of(stock.id, task);
@@ -43,20 +55,20 @@ std::vector<ModelSpec> sd_entries() {
   const std::vector<Stock> stocks{
       {"emoji",
        "the embedded model: flat emoji on plain backgrounds, 128x128",
-       {0.3, 0.3, "fp32"},
+       {0.3, 0.3},
        {{"num_inference_steps", 20}, {"guidance_scale", 5.0}},
        "stable",
        {}},
       {"sd15",
        "Stable Diffusion 1.x (512x512)",
-       {6, 6, "fp32"},
+       {6, 3.5},
        stock_config,
        "beta",
        {"stable-diffusion-v1-5/stable-diffusion-v1-5", "runwayml/stable-diffusion-v1-5",
         "CompVis/stable-diffusion-v1-4"}},
       {"sd21",
        "Stable Diffusion 2.x (512x512 and 768x768)",
-       {7, 7, "fp32"},
+       {7, 5},
        stock_config,
        "beta",
        {"stabilityai/stable-diffusion-2-1", "stabilityai/stable-diffusion-2-1-base"}},

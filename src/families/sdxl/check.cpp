@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "networks/clip_text_model/model.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "nn/autoencoder.hpp"
 #include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/proposal.hpp"
 
 namespace omnirt::families {
 namespace {
-
-int64_t number(const Json& config, const char* key, int64_t fallback) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                 : fallback;
-}
 
 bool wants_score(const Proposal& proposal) {
   return proposal.folder.index.value("requires_aesthetics_score", Json(false)) == true;
@@ -22,17 +20,16 @@ bool wants_score(const Proposal& proposal) {
 // The UNet's embedding of numbers is as wide as what it is told: the pooled text and 6 numbers, or
 // 5 with an aesthetic score.
 void check_numbers(Proposal& proposal) {
-  const Json& unet = proposal.component_config("unet");
-  if (unet.value("addition_embed_type", Json()) != "text_time") {
-    proposal.error({"unet.addition_embed_type", unet.value("addition_embed_type", Json()).dump(),
+  const auto& unet = proposal.network<UNet2DConditionModel>("unet");
+  if (!unet.add_embedding) {
+    proposal.error({"unet.addition_embed_type", "null",
                     "a UNet of Stable Diffusion XL takes sizes and a pooled text (text_time)",
                     "use the UNet of such a model"});
     return;
   }
   int64_t numbers = wants_score(proposal) ? 5 : 6;
-  int64_t text = number(proposal.component_config("text_encoder_2"), "projection_dim", 512);
-  int64_t made = numbers * number(unet, "addition_time_embed_dim", 0) + text;
-  int64_t taken = number(unet, "projection_class_embeddings_input_dim", 0);
+  int64_t text = proposal.network<CLIPTextModelWithProjection>("text_encoder_2").projection_dim();
+  int64_t made = numbers * unet.added_number_dim() + text, taken = unet.added_dim();
   if (made == taken) return;
   proposal.error({"unet.projection_class_embeddings_input_dim", std::to_string(taken),
                   fmt::format("{} numbers and a pooled text of {} make {}", numbers, text, made),
@@ -111,7 +108,7 @@ void SizeOfLatents::check(Proposal& proposal) const {
   int64_t grid = blocks::pixels_per_latent(proposal);
   settle_side(proposal, keys::width, shape[3] * grid);
   settle_side(proposal, keys::height, shape[2] * grid);
-  int64_t channels = number(proposal.component_config("vae"), "latent_channels", 4);
+  int64_t channels = proposal.network<nn::Autoencoder>("vae").latent_channels();
   if (shape[1] != channels) {
     proposal.error({"inputs.latents", fmt::format("{{{}}}", fmt::join(shape, ", ")),
                     fmt::format("the autoencoder has {} latent channels", channels),

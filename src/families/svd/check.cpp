@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include "families/svd/blocks.hpp"
+#include "networks/clip_vision_model/model.hpp"
+#include "networks/unet_spatio_temporal_condition_model/model.hpp"
+#include "nn/autoencoder.hpp"
 #include "pipeline/blocks/clip_image.hpp"
 #include "pipeline/proposal.hpp"
 
@@ -10,11 +13,6 @@ namespace {
 constexpr int64_t encoder_side = 224;  // the side that the reference resizes first pictures to
 constexpr int64_t time_ids = 3;
 
-int64_t number(const Json& config, const char* key, int64_t fallback) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                 : fallback;
-}
-
 void expect(Proposal& proposal, const char* field, int64_t value, int64_t wanted,
             const std::string& why) {
   if (value == wanted) return;
@@ -23,25 +21,25 @@ void expect(Proposal& proposal, const char* field, int64_t value, int64_t wanted
 }
 
 void check_parts(Proposal& proposal) {
-  const Json& unet = proposal.component_config("unet");
-  const Json& encoder = proposal.component_config("image_encoder");
-  int64_t latent = number(proposal.component_config("vae"), "latent_channels", 4);
-  expect(proposal, "unet.in_channels", number(unet, "in_channels", 8), 2 * latent,
+  const auto& unet = proposal.network<UNetSpatioTemporalConditionModel>("unet");
+  const auto& encoder = proposal.network<CLIPVisionModel>("image_encoder");
+  int64_t latent = proposal.network<nn::Autoencoder>("vae").latent_channels();
+  expect(proposal, "unet.in_channels", unet.in_channels(), 2 * latent,
          fmt::format("the autoencoder has {} latent channels, and the UNet takes the first "
                      "image's beside them",
                      latent));
-  expect(proposal, "unet.out_channels", number(unet, "out_channels", 4), latent,
+  expect(proposal, "unet.out_channels", unet.out_channels(), latent,
          fmt::format("the autoencoder has {} latent channels", latent));
-  int64_t each = number(unet, "addition_time_embed_dim", 256);
-  expect(proposal, "unet.projection_class_embeddings_input_dim",
-         number(unet, "projection_class_embeddings_input_dim", 768), time_ids * each,
-         "fps, motion bucket and noise are told");
-  // The defaults of transformers' CLIPVisionConfig.
-  expect(proposal, "image_encoder.image_size", number(encoder, "image_size", 224), encoder_side,
+  expect(proposal, "unet.projection_class_embeddings_input_dim", unet.added_dim(),
+         time_ids * unet.added_number_dim(), "fps, motion bucket and noise are told");
+  expect(proposal, "image_encoder.image_size", encoder.image_size(), encoder_side,
          fmt::format("first images are resized to {0}x{0}", encoder_side));
-  if (!unet.contains("cross_attention_dim") || unet["cross_attention_dim"].is_number_integer())
-    expect(proposal, "image_encoder.projection_dim", number(encoder, "projection_dim", 512),
-           number(unet, "cross_attention_dim", 1024), "the UNet attends to what it makes");
+  if (!encoder.visual_projection) {
+    proposal.error({"image_encoder", encoder.class_name(), "it has no projection",
+                    "use a CLIPVisionModelWithProjection"});
+  }
+  expect(proposal, "image_encoder.projection_dim", encoder.projection_dim(), unet.context_dim(),
+         "the UNet attends to what it makes");
 }
 
 }  // namespace
@@ -52,7 +50,7 @@ void CheckVideo::check(Proposal& proposal) const {
     const ConfigValue* given = proposal.config.find(key.name);
     if (!given || given->value.is_null()) proposal.config.set(key.name, value, origin);
   };
-  settle(keys::num_frames, number(proposal.component_config("unet"), "num_frames", 25),
+  settle(keys::num_frames, proposal.network<UNetSpatioTemporalConditionModel>("unet").num_frames(),
          Origin::model);
   settle(keys::decode_chunk_size, proposal.config.get(keys::num_frames), Origin::derived);
   settle(keys::output_fps, static_cast<double>(proposal.config.get(keys::fps)), Origin::derived);

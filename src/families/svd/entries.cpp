@@ -9,8 +9,9 @@ ModelSpec entry_of(const std::string& id, int64_t frames, const std::string& hub
   ModelSpec entry;
   entry.id = id;
   entry.task = "image2video";
-  entry.resource_hint = {16, 8, "fp32"};
+  entry.resource_hint = {16, 8};
   entry.default_config = {{"num_inference_steps", 25}, {"width", 1024}, {"height", 576}};
+  entry.supported_schedulers = {"EulerDiscreteScheduler"};  // the one that the reference takes
   entry.artifact_kind = "video";
   entry.summary = fmt::format("Stable Video Diffusion, {} frames from an image (1024x576)", frames);
   entry.example = fmt::format("omnirt generate --model {} --image in.png -o clip.mp4", id);

@@ -50,6 +50,12 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
     return config_.caption_channels.value_or(config_.cross_attention_dim);
   }
 
+  // Channels of all that the checkpoint predicts, a variance included.
+  int64_t predicted_channels() const { return config_.predicted_channels(); }
+  int64_t patch_size() const { return config_.patch_size; }
+  // Whether size and aspect ratio of the picture are inputs.
+  bool takes_size() const { return config_.takes_size(); }
+
   PatchEmbed pos_embed;
   nn::ModuleList<PixArtTransformerBlock> transformer_blocks;
   nn::LayerNorm norm_out;

@@ -90,6 +90,9 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
   std::array<int64_t, 2> sample_size() const override;
   int64_t context_dim() const override;
   std::optional<int64_t> time_cond_dim() const override { return config_.time_cond_proj_dim; }
+  // Of UNets with add_embedding: the width of one embedded number, and of all that it takes.
+  int64_t added_number_dim() const { return config_.addition_time_embed_dim.value_or(0); }
+  int64_t added_dim() const { return config_.projection_class_embeddings_input_dim.value_or(0); }
   size_t cache_branches() const override { return skip_connections(); }
 
   nn::Conv2d conv_in;

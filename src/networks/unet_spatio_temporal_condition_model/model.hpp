@@ -40,6 +40,11 @@ class UNetSpatioTemporalConditionModel final : public nn::DenoiserNetwork {
   int64_t out_channels() const override { return config_.out_channels; }
   std::array<int64_t, 2> sample_size() const override;
   int64_t context_dim() const override;
+  // Frames that it was trained on.
+  int64_t num_frames() const { return config_.num_frames; }
+  // The width of one embedded number of added_time_ids, and of all that are taken.
+  int64_t added_number_dim() const { return config_.addition_time_embed_dim; }
+  int64_t added_dim() const { return config_.projection_class_embeddings_input_dim; }
 
   nn::Conv2d conv_in;
   nn::TimestepEmbedding time_embedding;

@@ -2,37 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "networks/clip_text_model/model.hpp"
+#include "nn/autoencoder.hpp"
+#include "nn/denoiser_network.hpp"
 #include "pipeline/proposal.hpp"
 
 namespace omnirt::blocks {
 namespace {
 
-int64_t number(const Json& config, const char* key, int64_t fallback) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                 : fallback;
-}
-
-const Json& config_of(const Facts& facts, const std::string& component) {
-  static const Json empty = Json::object();
-  auto it = facts.components.find(component);
-  return it == facts.components.end() ? empty : it->second;
-}
-
-struct Channels {
-  int64_t unet_in, latent;
-};
-
-Channels channels(const Facts& facts) {
-  return {number(config_of(facts, "unet"), "in_channels", 4),
-          number(config_of(facts, "vae"), "latent_channels", 4)};
+// Latents, the masked picture's, and the mask.
+int64_t channels_with_mask(const nn::Autoencoder& vae) {
+  return 2 * vae.latent_channels() + 1;
 }
 
 }  // namespace
 
 Trigger has_mask_channels() {
   return {[](const Facts& facts) {
-            auto [unet_in, latent] = channels(facts);
-            return unet_in == 2 * latent + 1;
+            const auto* unet = facts.network<nn::DenoiserNetwork>("unet");
+            const auto* vae = facts.network<nn::Autoencoder>("vae");
+            return unet && vae && unet->in_channels() == channels_with_mask(*vae);
           },
           "unet.in_channels == 2 * vae.latent_channels + 1",
           {}};
@@ -42,8 +31,8 @@ namespace {
 
 // A UNet that predicts a variance beside the noise has twice the channels, and only some schedulers
 // read them.
-void check_variance(Proposal& proposal, int64_t latent) {
-  int64_t out = number(proposal.component_config("unet"), "out_channels", latent);
+void check_variance(Proposal& proposal, const nn::DenoiserNetwork& unet, int64_t latent) {
+  int64_t out = unet.out_channels();
   bool wanted = proposal.scheduler.info && proposal.scheduler.make()->needs_predicted_variance();
   if (out == (wanted ? 2 * latent : latent)) return;
   proposal.error(
@@ -57,9 +46,11 @@ void check_variance(Proposal& proposal, int64_t latent) {
 }  // namespace
 
 void CheckUNet::check(Proposal& proposal) const {
-  check_variance(proposal, channels(proposal.facts).latent);
-  auto [unet_in, latent] = channels(proposal.facts);
-  bool masked = unet_in == 2 * latent + 1;
+  const auto& unet = proposal.network<nn::DenoiserNetwork>("unet");
+  const auto& vae = proposal.network<nn::Autoencoder>("vae");
+  int64_t unet_in = unet.in_channels(), latent = vae.latent_channels();
+  bool masked = unet_in == channels_with_mask(vae);
+  check_variance(proposal, unet, latent);
   if (masked && proposal.task != "inpaint") {
     proposal.error(
         {"task", proposal.task,
@@ -68,17 +59,16 @@ void CheckUNet::check(Proposal& proposal) const {
   } else if (!masked && unet_in != latent) {
     proposal.error({"unet.in_channels", std::to_string(unet_in),
                     fmt::format("the autoencoder has {} latent channels", latent),
-                    fmt::format("{} or {} are taken", latent, 2 * latent + 1)});
+                    fmt::format("{} or {} are taken", latent, channels_with_mask(vae))});
   }
   check_text(proposal);
 }
 
 void CheckUNet::check_text(Proposal& proposal) const {
-  int64_t embeds = number(proposal.component_config("unet"), "cross_attention_dim", 1280);
+  int64_t embeds = proposal.network<nn::DenoiserNetwork>("unet").context_dim();
   int64_t hidden = 0;
   for (const std::string& name : text_encoders_) {
-    if (proposal.folder.find(name))
-      hidden += number(proposal.component_config(name), "hidden_size", 512);
+    if (proposal.folder.find(name)) hidden += proposal.network<CLIPTextModel>(name).hidden_size();
   }
   if (embeds == hidden) return;
   proposal.error({text_encoders_.front() + ".hidden_size", std::to_string(hidden),

@@ -7,12 +7,11 @@ namespace omnirt::keys {
 
 inline constexpr Key<Json> controlnet_conditioning_scale{
     "controlnet_conditioning_scale",
-    std::monostate{},
+    1.0,
     {},
     "",
-    "how strongly a ControlNet is followed: a number, or a list with one for each; unset: as the "
-    "reference has it for the task, 1 for text2image, 0.8 for image2image, 0.5 for inpaint (1 for "
-    "SDXL)",
+    "how strongly a ControlNet is followed: a number, or a list with one for each; models set it "
+    "by task as the reference does, 0.8 for image2image and, but for SDXL, 0.5 for inpaint",
     "",
     "number|list"};
 inline constexpr Key<Json> control_guidance_start{

@@ -51,11 +51,6 @@ bool is_of_class(Proposal& proposal, const std::string& component, const char* c
   return false;
 }
 
-int64_t config_number(const Json& config, const char* key, int64_t fallback) {
-  return config.contains(key) && config[key].is_number_integer() ? config[key].get<int64_t>()
-                                                                 : fallback;
-}
-
 std::string family_of_width(int64_t cross_attention_dim) {
   switch (cross_attention_dim) {
     case 768:

@@ -29,9 +29,6 @@ size_t count_components(const Proposal& proposal, const std::string& name);
 // Whether a component is of this class; a finding where it is not.
 bool is_of_class(Proposal& proposal, const std::string& component, const char* class_name);
 
-// A whole number of a config; `fallback` where it says none.
-int64_t config_number(const Json& config, const char* key, int64_t fallback);
-
 // What a UNet with embeddings of this width is known as: "a Stable Diffusion 1.x".
 std::string family_of_width(int64_t cross_attention_dim);
 

@@ -121,30 +121,13 @@ void ControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& 
   }
 }
 
-namespace {
-
-// The defaults of the reference's pipelines differ by task.
-double usual_scale(const Proposal& proposal) {
-  if (proposal.task == "image2image") return 0.8;
-  const Json& unet = proposal.component_config("unet");
-  bool xl = unet.contains("addition_embed_type") && unet["addition_embed_type"] == "text_time";
-  return proposal.task == "inpaint" && !xl ? 0.5 : 1.0;
-}
-
-}  // namespace
-
 void ControlNet::check(Proposal& proposal) const {
-  if (!proposal.config.maybe(keys::controlnet_conditioning_scale)) {
-    proposal.config.set(keys::controlnet_conditioning_scale.name, usual_scale(proposal),
-                        Origin::derived);
-  }
   if (!is_of_class(proposal, controlnet.name(), "ControlNetModel")) return;
-  const Json& config = proposal.component_config(controlnet.name());
-  const Json& unet = proposal.component_config("unet");
+  const auto& network = proposal.network<ControlNetModel>(controlnet.name());
   std::string field = "components." + controlnet.name();
   std::string folder = proposal.folder.find(controlnet.name())->folder.string();
-  int64_t width_of_text = config_number(config, "cross_attention_dim", 1280);
-  int64_t wanted = config_number(unet, "cross_attention_dim", 1280);
+  int64_t width_of_text = network.context_dim();
+  int64_t wanted = proposal.network<UNet2DConditionModel>("unet").context_dim();
   if (width_of_text != wanted) {
     proposal.error({field, folder,
                     fmt::format("this is {} ControlNet (cross_attention_dim {}), and the model's "
@@ -152,7 +135,7 @@ void ControlNet::check(Proposal& proposal) const {
                                 family_of_width(width_of_text), width_of_text, wanted),
                     "give one that was made for this model"});
   }
-  int64_t channels = config_number(config, "conditioning_channels", 3);
+  int64_t channels = network.conditioning_channels();
   if (channels != 3 && channels != 1) {
     proposal.error(
         {field, folder,

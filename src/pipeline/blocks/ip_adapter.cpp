@@ -229,7 +229,7 @@ void ImagePrompt::settle_image_processor(Proposal& proposal) const {
       read_clip_image_processor(folder->config, folder->config_file.string());
       proposal.config.set(key, folder->config, Origin::model);
     } else {
-      int64_t side = config_number(proposal.component_config("image_encoder"), "image_size", 224);
+      int64_t side = proposal.network<CLIPVisionModel>(image_encoder.name()).image_size();
       proposal.config.set(key, {{"size", side}, {"crop_size", side}}, Origin::derived);
     }
   } catch (const InvalidRequest& thrown) {

@@ -1,11 +1,17 @@
 #pragma once
+#include "io/image.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 
 namespace omnirt::blocks {
 
-// Pixels a latent, by the autoencoder's config: 2 ^ (levels - 1).
+// Pixels a latent in height and width, as the autoencoder has it.
 int64_t pixels_per_latent(const Proposal& proposal);
+
+// A side that the request does not give, from the network's sample_size; `denoiser` is its
+// component's name in what is found.
+void settle_from_model(Proposal& proposal, const Key<int64_t>& key, const std::string& denoiser,
+                       int64_t sample_size);
 
 // Settles width and height before anything else takes them: the request's, which must be multiples
 // of the latents' grid; else those of the model's training, or of the given image.
@@ -26,6 +32,7 @@ class PictureSize final : public Block {
   void check(Proposal& proposal) const override;
 
  private:
+  void settle_from_image(Proposal& proposal, const io::ImageInfo& info, int64_t grid) const;
   Unset unset_;
   std::string image_;
 };

@@ -30,8 +30,7 @@ void check_text_count(Proposal& proposal, const std::string& input) {
 }
 
 void check_clip_skip(Proposal& proposal, const std::string& text_encoder) {
-  const Json& config = proposal.component_config(text_encoder);
-  int64_t layers = config.value("num_hidden_layers", int64_t{12});
+  int64_t layers = proposal.network<CLIPTextModel>(text_encoder).num_layers();
   int64_t skip = proposal.config.get(keys::clip_skip);
   if (skip < layers) return;
   proposal.error({"config.clip_skip", std::to_string(skip),

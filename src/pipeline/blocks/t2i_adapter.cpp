@@ -49,19 +49,19 @@ void T2IControl::before_predict(Frame& frame, const LoopProgress& at, RowBatch& 
 void T2IControl::check(Proposal& proposal) const {
   if (!is_of_class(proposal, adapter.name(), "T2IAdapter")) return;
   size_t parts = count_components(proposal, "t2i_adapter");
-  const Json& config = proposal.component_config(adapter.name());
+  const auto& network = proposal.network<T2IAdapter>(adapter.name());
   std::string field = "components." + adapter.name();
   std::string folder = proposal.folder.find(adapter.name())->folder.string();
-  int64_t channels = config_number(config, "in_channels", 3);
+  int64_t channels = network.in_channels();
   if (channels != 3 && channels != 1) {
     proposal.error({field, folder,
                     fmt::format("it takes control images of {} channels (in_channels)", channels),
                     "give one that takes images, of 3 channels or 1"});
   }
-  int64_t grid = config_number(config, "downscale_factor", 8);
+  int64_t grid = network.downscale_factor();
   for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
     int64_t side = proposal.config.get(*key);
-    if (grid > 0 && side % grid == 0) continue;
+    if (side % grid == 0) continue;
     proposal.error({fmt::format("config.{}", key->name), std::to_string(side),
                     fmt::format("not a multiple of {}, which {} wants", grid, field),
                     "give one that is"});

@@ -180,8 +180,16 @@ std::optional<ParsedKey> parse_key(const std::string& key) {
 }
 
 const std::vector<std::string>& all_kinds() {
-  static const std::vector<std::string> kinds{"lora", "loha", "lokr",
-                                              "dora", "diff", "textual_inversion"};
+  static const std::vector<std::string> kinds = [] {
+    std::vector<std::string> all = layer_kinds();
+    all.emplace_back("textual_inversion");
+    return all;
+  }();
+  return kinds;
+}
+
+const std::vector<std::string>& layer_kinds() {
+  static const std::vector<std::string> kinds{"lora", "loha", "lokr", "dora", "diff"};
   return kinds;
 }
 

@@ -21,8 +21,9 @@ std::optional<ParsedKey> parse_key(const std::string& key);
 // What a key belongs to that is known and not applied ("OFT"); "" where it is not known.
 std::string not_applied(const std::string& key);
 
-// All kinds of adapters that are applied.
+// All kinds of adapters that are applied, and those of them that change layers.
 const std::vector<std::string>& all_kinds();
+const std::vector<std::string>& layer_kinds();
 
 // The component that stands for the network that predicts noise, whatever the pipeline calls it.
 inline constexpr const char* denoiser_component = "denoiser";

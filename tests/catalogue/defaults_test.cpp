@@ -1,0 +1,299 @@
+// What a request gets that does not say is what the reference's pipelines give: every pipeline's
+// call (tests/goldens/call_defaults.json, tools/goldens/call_defaults.py) against what validation
+// settles, for every model and task.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "catalogue/support.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+// A reference pipeline, and the request that runs what it runs.
+struct Case {
+  std::string pipeline;
+  std::string id;
+  std::string task;
+  std::string component{};  // given beside the model: "controlnet"
+  std::string guider{};
+};
+
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.pipeline << "_" << each.id;
+}
+
+struct Difference {
+  std::set<std::string> ids;  // empty: of all models
+  std::string key;
+  Json ours;
+  const char* reason;
+};
+
+// Values that are others than the reference's on purpose.
+const std::vector<Difference>& differences() {
+  static const std::vector<Difference> all{
+      {{"emoji"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
+      {{"emoji"}, "guidance_scale", 5.0, "the model's own"},
+      {{"sdxl-turbo"},
+       "num_inference_steps",
+       1,
+       "distilled to one step, as its model card runs it"},
+      {{"sdxl-turbo"}, "num_inference_steps", 2, "half of them at strength 0.5, as its card says"},
+      {{"sdxl-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
+      {{"sdxl-turbo"}, "strength", 0.5, "one of two steps, as its model card runs it"},
+      {{}, "clip_skip", 0, "the same as none"},
+      {{},
+       "clean_caption",
+       false,
+       "not implemented; the reference leaves it where ftfy is missing"},
+  };
+  return all;
+}
+
+// Parameters of calls that are no config here.
+const std::map<std::string, const char*>& no_config() {
+  const char* input = "a request's input";
+  const char* made = "made by blocks; runs can be cut there";
+  const char* python = "of the call in Python";
+  static const std::map<std::string, const char*> all{
+      {"prompt", input},
+      {"prompt_2", input},
+      {"negative_prompt", input},
+      {"negative_prompt_2", input},
+      {"image", input},
+      {"mask_image", input},
+      {"control_image", input},
+      {"ip_adapter_image", input},
+      {"ip_adapter_image_embeds", made},
+      {"latents", made},
+      {"masked_image_latents", made},
+      {"prompt_embeds", made},
+      {"negative_prompt_embeds", made},
+      {"pooled_prompt_embeds", made},
+      {"negative_pooled_prompt_embeds", made},
+      {"prompt_attention_mask", made},
+      {"negative_prompt_attention_mask", made},
+      {"generator", "seed"},
+      {"timesteps", "the scheduler's; its config chooses them"},
+      {"sigmas", "the scheduler's; its config chooses them"},
+      {"output_type", python},
+      {"return_dict", python},
+      {"callback", python},
+      {"callback_steps", python},
+      {"callback_on_step_end", python},
+      {"callback_on_step_end_tensor_inputs", python},
+      {"cross_attention_kwargs", "adapters' scales stand with the adapters"},
+      {"padding_mask_crop", "not implemented"},
+  };
+  return all;
+}
+
+std::string model_of(const std::string& id) {
+  static const std::map<std::string, const char*> models{
+      {"emoji", "models/emoji"},
+      {"sd15", "tests/goldens/pipelines/sd15/model"},
+      {"sd21", "tests/goldens/pipelines/sd2/model"},
+      {"sdxl", "tests/goldens/pipelines/sdxl/model"},
+      {"sdxl-refiner", "tests/goldens/pipelines/sdxl_refiner/model"},
+      {"sdxl-turbo", "tests/goldens/pipelines/sdxl_turbo/model"},
+      {"sdxl-inpainting", "tests/goldens/pipelines/sdxl_inpaint9/model"},
+      {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
+      {"pixart-sigma", "tests/goldens/pipelines/pixart_sigma/model"},
+      {"svd", "tests/goldens/videos/svd/model"},
+      {"svd-xt", "tests/goldens/videos/svd/model"}};
+  return source_path(models.at(id)).string();
+}
+
+bool is_xl(const std::string& id) {
+  return id.starts_with("sdxl");
+}
+
+std::string reference_of(const std::string& id, const std::string& task, const std::string& part) {
+  if (id == "pixart-alpha") return "PixArtAlphaPipeline";
+  if (id == "pixart-sigma") return "PixArtSigmaPipeline";
+  if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
+  std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
+  return std::string("StableDiffusion") + (is_xl(id) ? "XL" : "") + part + form + "Pipeline";
+}
+
+// Every entry of the registry by itself; and with the parts that have pipelines of their own.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Family& family : engine().catalogue().families) {
+    for (const ModelSpec& entry : family.entries) {
+      const auto& [id, task] = std::tie(entry.id, entry.task);
+      if (!entry.alias_of.empty()) continue;
+      all.push_back({reference_of(id, task, ""), id, task});
+      if (family.name != "sd" && family.name != "sdxl") continue;
+      all.push_back({reference_of(id, task, "ControlNet"), id, task, "controlnet"});
+      if (task != "text2image") continue;
+      all.push_back({reference_of(id, task, "Adapter"), id, task, "t2i_adapter"});
+      all.push_back({reference_of(id, task, "PAG"), id, task, "", "pag"});
+    }
+  }
+  return all;
+}
+
+GenerateRequest request_of(const Case& each) {
+  GenerateRequest request;
+  request.model = each.id;
+  request.task = each.task;
+  request.config[keys::model_path.name] = model_of(each.id);
+  auto picture = [](const char* name) {
+    return source_path(std::string("tests/goldens/pipelines/inputs/") + name).string();
+  };
+  if (each.task != "image2video") request.inputs["prompt"] = "a red apple";
+  if (each.task != "text2image") request.inputs["image"] = picture("image.png");
+  if (each.task == "inpaint") request.inputs["mask"] = picture("mask.png");
+  std::string parts =
+      is_xl(each.id) ? "tests/goldens/control/parts_xl/" : "tests/goldens/control/parts/";
+  if (each.component == "controlnet") {
+    request.components["controlnet"] = source_path(parts + "controlnet_a").string();
+    request.inputs["control_image"] = picture("image.png");
+  } else if (each.component == "t2i_adapter") {
+    request.components["t2i_adapter"] =
+        source_path(parts + (is_xl(each.id) ? "t2i_xl" : "t2i_full")).string();
+    request.inputs["adapter_image"] = picture("image.png");
+  }
+  if (!each.guider.empty()) request.guider["type"] = each.guider;
+  return request;
+}
+
+// What a run would use; nullopt where nothing takes the key.
+std::optional<ConfigValue> settled(const Proposal& proposal, const Case& each,
+                                   const std::string& key) {
+  const GuiderInfo* guider =
+      each.guider.empty() ? nullptr : engine().catalogue().find_guider(each.guider);
+  if (guider) {
+    for (const KeyInfo* own : guider->keys) {
+      const Json& model = proposal.spec->default_config;
+      if (key == own->name)
+        return ConfigValue{model.value(key, own->fallback_json()), Origin::model};
+    }
+  }
+  if (const ConfigValue* value = proposal.config.find(key)) return *value;
+  auto known =
+      std::ranges::any_of(proposal.plan.keys, [&](const KeyInfo* own) { return key == own->name; });
+  return known ? std::optional(ConfigValue{nullptr, Origin::fallback}) : std::nullopt;
+}
+
+bool is_wanted(const Case& each, const std::string& key, const Json& ours) {
+  return std::ranges::any_of(differences(), [&](const Difference& one) {
+    return one.key == key && one.ours == ours && (one.ids.empty() || one.ids.contains(each.id));
+  });
+}
+
+class Defaults : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Defaults, AreTheReferences) {
+  static const Json table = read_json_file(source_path("tests/goldens/call_defaults.json"));
+  const Case& each = GetParam();
+  ASSERT_TRUE(table["pipelines"].contains(each.pipeline)) << each.pipeline;
+  Proposal proposal = validate(engine().catalogue(), request_of(each));
+  ASSERT_FALSE(proposal.config.all().empty());
+  for (const auto& [key, reference] : table["pipelines"][each.pipeline].items()) {
+    if (no_config().contains(key)) continue;
+    auto value = settled(proposal, each, key);
+    if (!value) {
+      // What nothing takes must be what it would be without it.
+      bool idle = reference.is_null() || reference == 0.0 || key == "aesthetic_score" ||
+                  key == "negative_aesthetic_score" || key == "crops_coords_top_left" ||
+                  key == "negative_crops_coords_top_left";
+      EXPECT_TRUE(idle) << key << " = " << reference << " is no key here";
+      continue;
+    }
+    // Unset in the reference: it is told from the model at hand, as here.
+    bool told = reference.is_null() &&
+                (value->value.is_null() || value->origin == Origin::derived ||
+                 (value->origin == Origin::model && !proposal.spec->default_config.contains(key)));
+    if (told || value->value == reference) continue;
+    bool unset = value->value.is_null() && (reference == Json({0, 0}) || reference == 0.0);
+    EXPECT_TRUE(unset || is_wanted(each, key, value->value))
+        << key << " is " << value->value << ", in the reference " << reference;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pipelines, Defaults, ::testing::ValuesIn(cases()), [](const auto& info) {
+  std::string name = info.param.pipeline + "_" + info.param.id;
+  std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
+  return name;
+});
+
+TEST(DefaultsTable, OfEveryPipelineAreHeld) {
+  const Json table = read_json_file(source_path("tests/goldens/call_defaults.json"));
+  std::set<std::string> held;
+  for (const Case& each : cases()) held.insert(each.pipeline);
+  for (const auto& [pipeline, defaults] : table["pipelines"].items())
+    EXPECT_TRUE(held.contains(pipeline)) << pipeline;
+}
+
+TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
+  for (const Family& family : engine().catalogue().families) {
+    for (const ModelSpec& entry : family.entries) {
+      if (!entry.alias_of.empty()) continue;
+      EXPECT_FALSE(entry.supported_schedulers.empty()) << entry.id;
+      for (const std::string& name : entry.supported_schedulers) {
+        const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
+        ASSERT_TRUE(info) << name;
+        EXPECT_EQ(info->made_for, SchedulerFor::diffusion) << entry.id << " " << name;
+        // Each is held against the reference's trajectories.
+        EXPECT_TRUE(
+            std::filesystem::exists(source_path("tests/goldens/schedulers/" + name + ".json")))
+            << name;
+      }
+    }
+  }
+}
+
+std::vector<Finding> warnings_of(const std::string& model, const std::string& scheduler) {
+  GenerateRequest request = request_of({"", model, "text2image"});
+  request.config["scheduler"] = scheduler;
+  return validate(engine().catalogue(), request).warnings;
+}
+
+auto about_scheduler(const char* what) {
+  return Contains(
+      AllOf(Field(&Finding::field, "config.scheduler"), Field(&Finding::message, HasSubstr(what))));
+}
+
+TEST(Registry, WarnsOfSchedulersThatDoNotSuit) {
+  for (const char* model : {"emoji", "sd15", "sd21", "sdxl", "pixart-sigma"}) {
+    EXPECT_THAT(warnings_of(model, "flow-match-euler"), about_scheduler("flow matching")) << model;
+    EXPECT_THAT(warnings_of(model, "lcm"), about_scheduler("distilled")) << model;
+    EXPECT_THAT(warnings_of(model, "euler"), ::testing::Not(about_scheduler(""))) << model;
+  }
+}
+
+// A model that is told the guidance scale is distilled for consistency.
+TEST(Registry, TakesTheConsistencySchedulerForDistilledModels) {
+  GenerateRequest request = request_of({"", "sd15", "text2image"});
+  request.config[keys::model_path.name] = source_path("tests/goldens/pipelines/lcm/model").string();
+  request.config["scheduler"] = "lcm";
+  EXPECT_THAT(validate(engine().catalogue(), request).warnings,
+              ::testing::Not(about_scheduler("")));
+}
+
+TEST(Registry, RefusesKindsOfAdaptersThatAModelDoesNotTake) {
+  for (const char* model : {"pixart-sigma", "emoji"}) {
+    GenerateRequest request = request_of({"", model, "text2image"});
+    request.adapters = Json::array(
+        {Json{{"path", source_path("tests/goldens/adapters/files/token.safetensors").string()}}});
+    Proposal proposal = validate(engine().catalogue(), request);
+    bool refused = std::ranges::any_of(proposal.errors, [](const Finding& finding) {
+      return finding.message.find("does not take") != std::string::npos;
+    });
+    EXPECT_EQ(refused, std::string(model) == "pixart-sigma") << model;
+  }
+}
+
+}  // namespace
+}  // namespace omnirt::testing

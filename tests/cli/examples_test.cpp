@@ -1,0 +1,90 @@
+// Every model's example is a command line that this program takes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/json.hpp"
+#include "cli/program.hpp"
+#include "io/image.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Small folders of each kind, with weights.
+std::string folder_of(const std::string& id) {
+  static const std::map<std::string, const char*> folders{
+      {"emoji", "models/emoji"},
+      {"sd15", "tests/goldens/pipelines/sd15/model"},
+      {"sd21", "tests/goldens/pipelines/sd2/model"},
+      {"sdxl", "tests/goldens/pipelines/sdxl/model"},
+      {"sdxl-refiner", "tests/goldens/pipelines/sdxl_refiner/model"},
+      {"sdxl-turbo", "tests/goldens/pipelines/sdxl_turbo/model"},
+      {"sdxl-inpainting", "tests/goldens/pipelines/sdxl_inpaint9/model"},
+      {"pixart-sigma", "tests/goldens/pipelines/pixart_sigma/model"},
+      {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
+      {"svd", "tests/goldens/videos/svd/model"},
+      {"svd-xt", "tests/goldens/videos/svd/model"}};
+  auto found = folders.find(id);
+  return found == folders.end() ? "" : std::string(OMNIRT_SOURCE_DIR "/") + found->second;
+}
+
+// A line as a shell takes it: words, and quotes around some.
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, begun = false;
+  for (char c : line + " ") {
+    if (c == '"') {
+      quoted = !quoted;
+      begun = true;
+    } else if (c != ' ' || quoted) {
+      word += c;
+      begun = true;
+    } else if (begun) {
+      words.push_back(std::exchange(word, ""));
+      begun = false;
+    }
+  }
+  return words;
+}
+
+Json models() {
+  return Json::parse(run_program({"models", "--json"}).out);
+}
+
+TEST(Examples, AreTaken) {
+  Scratch scratch;
+  io::Image picture = io::Image::zeros(64, 64, 3), mask = picture;
+  std::ranges::fill(mask.pixels, uint8_t{255});
+  io::write_image(scratch.file("in.png"), picture);
+  io::write_image(scratch.file("mask.png"), mask);
+  size_t checked = 0;
+  for (const Json& entry : models()) {
+    if (entry.contains("alias_of")) continue;
+    std::string id = entry["id"], task = entry["task"], example = entry["example"];
+    SCOPED_TRACE(example);
+    ASSERT_NE(folder_of(id), "") << id << " has no folder to try its example on";
+    std::vector<std::string> words = words_of(example);
+    ASSERT_EQ(words.front(), "omnirt");
+    words.erase(words.begin());
+    for (std::string& word : words) {
+      if (word == "in.png" || word == "mask.png") word = scratch.file(word);
+    }
+    words.insert(words.end(), {"--model-path", folder_of(id), "--dry-run"});
+    Ended ended = run_program(words);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    Json told = Json::parse(ended.out, nullptr, /*allow_exceptions=*/false);
+    ASSERT_TRUE(told.is_object()) << ended.out;
+    EXPECT_EQ(told["model"], id);
+    EXPECT_EQ(told["task"], task);
+    EXPECT_EQ(told["warnings"], Json::array());
+    ++checked;
+  }
+  EXPECT_GE(checked, 20u);
+}
+
+}  // namespace
+}  // namespace omnirt::testing

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""The defaults of every reference pipeline's call: what a request gets that does not say.
+
+  tools/goldens/call_defaults.py [OUT]
+
+Writes tests/goldens/call_defaults.json: {"diffusers": version, "pipelines": {class: {parameter: default}}}, from
+inspect.signature of each class's __call__; parameters without a default are left out.
+tests/catalogue/defaults_test.cpp holds the registry against it.
+"""
+
+import argparse
+import inspect
+import pathlib
+
+import common
+import diffusers
+
+SD = "StableDiffusion"
+PIPELINES = [
+    *(f"{name}{kind}Pipeline"
+      for name in (SD, f"{SD}XL", f"{SD}ControlNet", f"{SD}XLControlNet")
+      for kind in ("", "Img2Img", "Inpaint")),
+    f"{SD}AdapterPipeline",
+    f"{SD}XLAdapterPipeline",
+    f"{SD}PAGPipeline",
+    f"{SD}XLPAGPipeline",
+    "PixArtAlphaPipeline",
+    "PixArtSigmaPipeline",
+    "StableVideoDiffusionPipeline",
+]
+
+
+def defaults(pipeline):
+    parameters = inspect.signature(getattr(diffusers, pipeline).__call__).parameters
+    return {
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", nargs="?", type=pathlib.Path, default=common.GOLDENS / "call_defaults.json")
+    table = {name: defaults(name) for name in PIPELINES}
+    common.write_json(parser.parse_args().out, {"diffusers": diffusers.__version__, "pipelines": table})
+
+
+if __name__ == "__main__":
+    main()
