@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "base/error.hpp"
+#include "base/keyed_hash.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::text {
@@ -96,8 +97,7 @@ uint64_t Bpe::pair_of(int32_t left, int32_t right) {
 
 size_t Bpe::slot_of(uint64_t pair) const {
   size_t mask = table_.size() - 1;
-  // Fibonacci hashing: the high bits of the product depend on all bits of the pair.
-  size_t slot = (pair * 0x9E3779B97F4A7C15u) >> 32 & mask;
+  size_t slot = keyed_hash(pair) & mask;
   while (table_[slot].pair != empty_slot && table_[slot].pair != pair) slot = (slot + 1) & mask;
   return slot;
 }

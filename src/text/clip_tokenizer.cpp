@@ -116,7 +116,7 @@ int64_t CLIPTokenizer::named_id(const char* name, const std::string& token,
 // What the vocabulary lacks gets the ids behind it, in order. Of tokens with the same content the
 // last one's flags count.
 void CLIPTokenizer::add_tokens(const std::vector<AddedToken>& tokens, const std::string& where) {
-  std::unordered_map<std::string, const AddedToken*> last;
+  std::map<std::string, const AddedToken*> last;
   for (const AddedToken& token : tokens) last[token.content] = &token;
   auto next = static_cast<int64_t>(vocabulary_->count());
   for (const AddedToken& token : tokens) {

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.hpp"
+
 namespace omnirt::text {
 
 // Five times CLIP's; bounds what a hostile file can make us hold, and for how long.
@@ -36,7 +38,7 @@ class Vocabulary {
  private:
   struct Hash {
     using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    size_t operator()(std::string_view text) const { return keyed_hash(text); }
   };
   std::unordered_map<std::string, int32_t, Hash, std::equal_to<>> ids_;
   std::vector<const std::string*> tokens_;  // keys of ids_, by id
