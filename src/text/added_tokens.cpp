@@ -1,6 +1,18 @@
 #include "text/added_tokens.hpp"
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
 namespace omnirt::text {
+
+void check_added_bytes(const std::string& content, const std::string& where) {
+  if (content.size() <= max_added_bytes) return;
+  throw InvalidFile(
+      {where, content,
+       fmt::format("an added token of {} bytes; the limit is {}", content.size(), max_added_bytes),
+       "give it a shorter name"});
+}
 
 void TokenMatcher::add(std::string_view content, int32_t id) {
   if (content.empty()) return;

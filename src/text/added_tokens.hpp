@@ -8,6 +8,12 @@
 
 namespace omnirt::text {
 
+// What a tokenizer's files may ask for: each byte of an added token takes a node of the matcher.
+inline constexpr size_t max_added_tokens = 4096;
+inline constexpr size_t max_added_bytes = 256;
+// Throws InvalidFile, naming `where`, when the token is longer than max_added_bytes.
+void check_added_bytes(const std::string& content, const std::string& where);
+
 // A token that is found in the text as a whole, before any splitting.
 struct AddedToken {
   std::string content;

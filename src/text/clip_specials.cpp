@@ -15,8 +15,6 @@ namespace omnirt::text {
 namespace {
 
 constexpr int64_t max_window = 65536;
-constexpr size_t max_added_tokens = 4096;
-constexpr size_t max_added_bytes = 256;
 
 // In the order in which the reference adds them.
 constexpr std::array<const char*, 7> named = {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -113,7 +111,7 @@ class Sources {
       throw InvalidFile({where, fmt::format("{}: {}", name, shown(json)),
                          "not a token: a string, or an object with a string \"content\"", ""});
     }
-    check_size(token.content, where);
+    check_added_bytes(token.content, where);
     return token;
   }
 
@@ -128,17 +126,8 @@ class Sources {
     return value->get<bool>();
   }
 
-  static void check_size(const std::string& content, const std::string& where) {
-    if (content.size() > max_added_bytes) {
-      throw InvalidFile({where, content,
-                         fmt::format("an added token of {} bytes; the limit is {}", content.size(),
-                                     max_added_bytes),
-                         ""});
-    }
-  }
-
   void declare(int64_t id, AddedToken token, const std::string& where) {
-    check_size(token.content, where);
+    check_added_bytes(token.content, where);
     if (id < 0 || id >= max_vocabulary) {
       throw InvalidFile({where, fmt::format("\"{}\": {}", token.content, id),
                          fmt::format("the id is not in 0 to {}", max_vocabulary - 1), ""});

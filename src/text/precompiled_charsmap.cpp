@@ -12,10 +12,12 @@ namespace {
 
 // Graphemes of so many bytes or more are looked up by characters only.
 constexpr size_t long_grapheme = 6;
+constexpr size_t max_replacement = 256;  // bytes; real ones take up to 54
 
 // A unit of the double array (s-yata/darts-clone, darts.h).
 struct Unit {
   uint32_t bits;
+  bool is_leaf() const { return bits >> 31; }
   bool has_leaf() const { return (bits >> 8) & 1; }
   uint32_t value() const { return bits & 0x7FFFFFFF; }
   uint32_t label() const { return bits & 0x800000FF; }
@@ -61,6 +63,30 @@ PrecompiledCharsmap::PrecompiledCharsmap(std::string_view blob, const std::strin
   if (io::find_invalid_utf8(texts_) != std::string_view::npos) {
     throw InvalidFile({where, "", "the normalizer's replacements are not UTF-8", ""});
   }
+  check_units(where);
+}
+
+// Every leaf must name a replacement, and every unit that says to have a leaf must have one.
+void PrecompiledCharsmap::check_units(const std::string& where) const {
+  auto refuse = [&](size_t at, std::string message) {
+    throw InvalidFile({where, fmt::format("unit {} of the normalizer's replacements", at),
+                       std::move(message), "copy the file anew"});
+  };
+  for (size_t i = 0; i < units_.size(); ++i) {
+    Unit unit{units_[i]};
+    if (!unit.is_leaf()) {
+      size_t leaf = i ^ unit.offset();
+      if (unit.has_leaf() && (leaf >= units_.size() || !Unit{units_[leaf]}.is_leaf()))
+        refuse(i, "its leaf is missing");
+      continue;
+    }
+    size_t begin = unit.value();
+    bool inside = begin < texts_.size() && (texts_[begin] & 0xC0) == 0x80;
+    if (begin > texts_.size() || inside) refuse(i, "does not begin at a character");
+    std::string_view rest = std::string_view(texts_).substr(begin, max_replacement + 1);
+    if (rest.size() > max_replacement && rest.find('\0') == rest.npos)
+      refuse(i, fmt::format("longer than the limit of {} bytes", max_replacement));
+  }
 }
 
 std::optional<std::string_view> PrecompiledCharsmap::replacement(std::string_view part) const {
@@ -75,21 +101,20 @@ std::optional<std::string_view> PrecompiledCharsmap::replacement(std::string_vie
     at ^= here.offset();
     if (!here.has_leaf()) continue;
     size_t begin = unit(at).value();
-    if (begin > texts_.size()) return std::nullopt;
     return std::string_view(texts_).substr(begin, texts_.find('\0', begin) - begin);
   }
   return std::nullopt;
 }
 
-NormalizedText PrecompiledCharsmap::normalize(std::string_view text) const {
+NormalizedText PrecompiledCharsmap::normalize(std::string_view text, size_t max_bytes) const {
   NormalizedText out;
-  for (size_t begin = 0; begin < text.size();) {
+  for (size_t begin = 0; begin < text.size() && out.text.size() <= max_bytes;) {
     size_t end = grapheme_end(text, begin);
     std::string_view grapheme = text.substr(begin, end - begin);
     std::optional<std::string_view> whole;
     if (grapheme.size() < long_grapheme) whole = replacement(grapheme);
     if (whole) append(out, *whole, begin);
-    for (size_t at = begin; !whole && at < end;) {
+    for (size_t at = begin; !whole && at < end && out.text.size() <= max_bytes;) {
       size_t from = at;
       next_codepoint(text, at);
       std::string_view character = text.substr(from, at - from);

@@ -20,13 +20,15 @@ struct NormalizedText {
 class PrecompiledCharsmap {
  public:
   PrecompiledCharsmap() = default;  // changes nothing
-  // `blob` as the model holds it. Throws InvalidFile, naming `where`, when it is malformed.
+  // `blob` as the model holds it. Throws InvalidFile, naming `where`, when it is malformed: when a
+  // replacement is not a text of its own, or longer than 256 bytes.
   PrecompiledCharsmap(std::string_view blob, const std::string& where);
 
-  // `text` is valid UTF-8 of less than 4 GB.
-  NormalizedText normalize(std::string_view text) const;
+  // `text` is valid UTF-8 of less than 4 GB. Stops where the outcome is longer than `max_bytes`.
+  NormalizedText normalize(std::string_view text, size_t max_bytes) const;
 
  private:
+  void check_units(const std::string& where) const;
   // What stands for `part`; nothing where it stays. Of replacements that are prefixes of each other
   // the shortest counts.
   std::optional<std::string_view> replacement(std::string_view part) const;

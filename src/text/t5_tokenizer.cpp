@@ -25,6 +25,9 @@ constexpr size_t max_settings_bytes = size_t{128} << 10;
 constexpr int64_t usual_window = 512, max_window = 65536;
 constexpr int64_t unk_id = 2;  // the reference's, whatever the file says
 constexpr int64_t max_extra_ids = 1000;
+constexpr size_t max_piece_bytes = 1024;  // sentencepiece trains pieces of 16 characters
+// Real pieces need at most 17 steps a byte; each takes up to 100 ns.
+constexpr size_t max_steps = 32 * max_prompt_bytes;
 constexpr std::string_view underline = "\u2581";  // begins each word
 
 bool present(const fs::path& path) {
@@ -102,7 +105,7 @@ std::vector<AddedToken> declared_tokens(const fs::path& folder, const Json& conf
 }
 
 int64_t extra_ids(const Json& config, const std::string& where) {
-  Json count = config.value("extra_ids", Json(100));
+  Json count = config.value("extra_ids", Json(uint64_t{100}));
   if (count.is_number_unsigned() && count.get<uint64_t>() <= max_extra_ids)
     return count.get<int64_t>();
   throw InvalidFile({where + ".extra_ids", shown(count),
@@ -133,12 +136,36 @@ int64_t window_of(const Json& config) {
   return static_cast<int64_t>(length.get<double>());
 }
 
+void check_pieces(const std::vector<UnigramPiece>& pieces, const std::string& where) {
+  for (const UnigramPiece& piece : pieces) {
+    if (piece.text.size() <= max_piece_bytes) continue;
+    throw InvalidFile(
+        {where, piece.text,
+         fmt::format("a piece of {} bytes; the limit is {}", piece.text.size(), max_piece_bytes),
+         "give the folder of a T5 tokenizer"});
+  }
+}
+
 size_t space_bytes(std::string_view text, size_t at) {
   size_t end = at;
   return char_class(next_codepoint(text, end)) == CharClass::space ? end - at : 0;
 }
 
 }  // namespace
+
+// What a prompt may take: its tokenizer's files may multiply text.
+struct T5Tokenizer::Budget {
+  std::string_view field;
+  size_t prompt_bytes;
+  size_t bytes = max_prompt_bytes;  // of normalized text
+  size_t steps = max_steps;         // of the search for pieces
+
+  [[noreturn]] void refuse(std::string message) const {
+    throw InvalidRequest(Finding{std::string(field), fmt::format("{} bytes", prompt_bytes),
+                                 std::move(message),
+                                 "shorten it, or use the model's own tokenizer"});
+  }
+};
 
 T5Tokenizer::T5Tokenizer(Unigram model, PrecompiledCharsmap charsmap)
     : model_(std::move(model)),
@@ -158,6 +185,7 @@ T5Tokenizer T5Tokenizer::from_folder(const fs::path& folder) {
   if (static_cast<int64_t>(files.pieces.size()) <= unk_id)
     throw InvalidFile({folder.string(), fmt::format("{} pieces", files.pieces.size()),
                        "too few for a T5 tokenizer", ""});
+  check_pieces(files.pieces, folder.string());
   PrecompiledCharsmap charsmap;
   if (!files.charsmap.empty()) charsmap = {files.charsmap, folder.string()};
   T5Tokenizer tokenizer(Unigram(std::move(files.pieces), unk_id), std::move(charsmap));
@@ -195,15 +223,25 @@ void T5Tokenizer::add_token(const std::string& content, std::optional<int64_t> d
   }
   if (id >= max_vocabulary)
     throw InvalidFile({where, content, fmt::format("more than {} tokens", id), ""});
+  check_added_bytes(content, where);
+  if (added_ids_.size() == max_added_tokens) {
+    throw InvalidFile(
+        {where, content, fmt::format("more than {} added tokens", max_added_tokens), ""});
+  }
   rows_ = std::max(rows_, id + 1);
   added_ids_.emplace(content, id);
   added_.add(content, static_cast<int32_t>(id));
 }
 
 // text holds no added token; `origin` is where it stands in the prompt.
-void T5Tokenizer::append_words(std::string_view text, size_t origin,
+void T5Tokenizer::append_words(std::string_view text, size_t origin, Budget& budget,
                                std::vector<Token>& out) const {
-  NormalizedText normalized = charsmap_.normalize(text);
+  NormalizedText normalized = charsmap_.normalize(text, budget.bytes);
+  if (normalized.text.size() > budget.bytes) {
+    budget.refuse(fmt::format("the tokenizer's replacements make more than {} bytes of it",
+                              max_prompt_bytes));
+  }
+  budget.bytes -= normalized.text.size();
   std::string_view view = normalized.text;
   std::vector<Unigram::Token> pieces;
   for (size_t begin = 0; begin < view.size();) {
@@ -221,7 +259,8 @@ void T5Tokenizer::append_words(std::string_view text, size_t origin,
     piece += word;
     size_t added = piece.size() - word.size();
     pieces.clear();
-    model_.encode(piece, pieces);
+    if (!model_.encode(piece, pieces, budget.steps))
+      budget.refuse("the tokenizer's pieces overlap too much to split it in time");
     for (const Unigram::Token& token : pieces) {
       size_t at = begin + (token.begin > added ? token.begin - added : 0);
       out.push_back({token.id, origin + normalized.origin[at]});
@@ -234,9 +273,10 @@ std::vector<T5Tokenizer::Token> T5Tokenizer::tokens(std::string_view text,
                                                     std::string_view field) const {
   check_prompt(text, field);
   std::vector<Token> result;
+  Budget budget{field, text.size()};
   for (size_t pos = 0; pos < text.size();) {
     TokenMatcher::Match match = added_.find(text, pos);
-    append_words(text.substr(pos, match.begin - pos), pos, result);
+    append_words(text.substr(pos, match.begin - pos), pos, budget, result);
     if (match.id >= 0) result.push_back({match.id, match.begin});
     pos = match.end;
   }

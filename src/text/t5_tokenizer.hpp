@@ -48,7 +48,9 @@ class T5Tokenizer final : public Tokenizer {
   // A token by its content; throws InvalidFile when there is none.
   int64_t named_id(const char* name, const std::string& token, const std::string& where) const;
   std::vector<Token> tokens(std::string_view text, std::string_view field) const;
-  void append_words(std::string_view text, size_t origin, std::vector<Token>& out) const;
+  struct Budget;
+  void append_words(std::string_view text, size_t origin, Budget& budget,
+                    std::vector<Token>& out) const;
 
   Unigram model_;
   PrecompiledCharsmap charsmap_;

@@ -42,11 +42,11 @@ int64_t Unigram::find(std::string_view piece) const {
 }
 
 bool Unigram::take_pieces(std::string_view word, size_t begin, size_t character,
-                          std::vector<Step>& best) const {
+                          std::vector<Step>& best, size_t& steps) const {
   bool single = false;
   // The pieces that begin with word[begin, end) stand together; the range narrows byte by byte.
   auto low = sorted_.begin(), high = sorted_.end();
-  for (size_t end = begin + 1; end <= word.size() && low != high; ++end) {
+  for (size_t end = begin + 1; end <= word.size() && low != high && steps > 0; ++end, --steps) {
     size_t depth = end - begin - 1;
     auto byte_of = [&](uint32_t id) -> int {
       const std::string& text = pieces_[id].text;
@@ -63,12 +63,14 @@ bool Unigram::take_pieces(std::string_view word, size_t begin, size_t character,
   return single;
 }
 
-void Unigram::encode(std::string_view word, std::vector<Token>& out) const {
-  if (word.empty()) return;
+bool Unigram::encode(std::string_view word, std::vector<Token>& out, size_t& steps) const {
+  if (word.empty()) return true;
   std::vector<Step> best(word.size() + 1);
   for (size_t begin = 0; begin < word.size();) {
     size_t character = character_bytes(word, begin);
-    if (!take_pieces(word, begin, character, best)) {
+    bool single = take_pieces(word, begin, character, best, steps);
+    if (steps == 0) return false;
+    if (!single) {
       Step& target = best[begin + character];
       double score = unk_score_ + best[begin].score;
       if (target.from == none || score > target.score) target = {unk_id_, score, begin};
@@ -77,6 +79,7 @@ void Unigram::encode(std::string_view word, std::vector<Token>& out) const {
   }
   std::vector<Token> tokens = backwards(word, best);
   out.insert(out.end(), tokens.rbegin(), tokens.rend());
+  return true;
 }
 
 std::vector<Unigram::Token> Unigram::backwards(std::string_view word,

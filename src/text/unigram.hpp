@@ -25,8 +25,9 @@ class Unigram {
   // Of equal pieces the last counts; ids are the pieces' places. `unk_id` must be one of them.
   Unigram(std::vector<UnigramPiece> pieces, int64_t unk_id);
 
-  // Appends the tokens of a word of valid UTF-8. O(length x longest piece).
-  void encode(std::string_view word, std::vector<Token>& out) const;
+  // Appends the tokens of a word of valid UTF-8. O(length x longest piece): `steps` is how many
+  // bytes of pieces may be compared, and is counted down; false where they do not suffice.
+  bool encode(std::string_view word, std::vector<Token>& out, size_t& steps) const;
   // The id of a piece, or -1.
   int64_t find(std::string_view piece) const;
   size_t size() const { return pieces_.size(); }
@@ -39,9 +40,10 @@ class Unigram {
     size_t from = none;
   };
   static constexpr size_t none = SIZE_MAX;
-  // Takes every piece that begins at `begin`; false when none is one character long.
-  bool take_pieces(std::string_view word, size_t begin, size_t character,
-                   std::vector<Step>& best) const;
+  // Takes every piece that begins at `begin`; false when none is one character long. Counts
+  // `steps` down, and stops at 0.
+  bool take_pieces(std::string_view word, size_t begin, size_t character, std::vector<Step>& best,
+                   size_t& steps) const;
   std::vector<Token> backwards(std::string_view word, const std::vector<Step>& best) const;
 
   std::vector<UnigramPiece> pieces_;

@@ -175,7 +175,8 @@ TEST(Unigram, TakesTheLikeliestPieces) {
       {{"<pad>", 0}, {"</s>", 0}, {"<unk>", 0}, {"a", -1}, {"b", -1}, {"ab", -3}, {"abc", -2}}, 2);
   auto ids = [&](std::string_view word) {
     std::vector<Unigram::Token> tokens;
-    model.encode(word, tokens);
+    size_t steps = 100;
+    EXPECT_TRUE(model.encode(word, tokens, steps));
     Ids all;
     for (const Unigram::Token& token : tokens) all.push_back(token.id);
     return all;
@@ -184,6 +185,10 @@ TEST(Unigram, TakesTheLikeliestPieces) {
   EXPECT_EQ(ids("abc"), (Ids{6}));
   EXPECT_EQ(ids("axyb"), (Ids{3, 2, 4}));
   EXPECT_EQ(ids(""), Ids{});
+  std::vector<Unigram::Token> tokens;
+  size_t few = 3;
+  EXPECT_FALSE(model.encode("abcabc", tokens, few));
+  EXPECT_TRUE(tokens.empty());
 }
 
 }  // namespace
