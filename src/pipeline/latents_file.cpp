@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "io/image.hpp"
 #include "io/safetensors_writer.hpp"
 #include "tensor/weight.hpp"
 
@@ -18,6 +19,8 @@ constexpr const char* metadata_key = "latents";
 // Of each side; and a batch of the largest pictures, in elements.
 constexpr int64_t max_side = 1 << 16;
 constexpr int64_t max_elements = int64_t{1} << 30;
+// The request that made them, and a little around it.
+constexpr size_t max_origin_bytes = io::max_metadata_bytes + 4096;
 
 bool is_floating(io::Dtype dtype) {
   return dtype == io::Dtype::f32 || dtype == io::Dtype::f16 || dtype == io::Dtype::bf16;
@@ -56,8 +59,10 @@ LatentsInfo probe_latents(const fs::path& path) {
   LatentsInfo info{entry_of(*file, path).shape, Json::object()};
   auto told = file->metadata().find(metadata_key);
   if (told == file->metadata().end()) return info;
-  info.origin = Json::parse(told->second, nullptr, /*allow_exceptions=*/false);
-  if (!info.origin.is_object()) info.origin = Json::object();
+  std::string where = fmt::format("{} (metadata {})", path.string(), metadata_key);
+  info.origin = parse_json(told->second, where, max_origin_bytes);
+  if (!info.origin.is_object())
+    throw InvalidFile({where, shown(info.origin), "an object is expected", ""});
   return info;
 }
 

@@ -33,7 +33,7 @@ Json preset_values(const std::string& preset, const std::string& task, const std
   Json values = Json::object();
   for (const PresetRow& row : rows) {
     if (preset != row.preset || !matches(row.task, task) || !matches(row.model, model)) continue;
-    values.update(Json::parse(row.values));
+    values.update(parse_json(row.values, preset));
   }
   return values;
 }

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <iostream>
 #include <iterator>
@@ -12,56 +11,6 @@ namespace omnirt {
 namespace {
 
 constexpr size_t max_request_bytes = size_t{4} << 20;
-constexpr size_t max_yaml_nodes = 100'000;
-
-// YAML's aliases make small files mean huge trees, so what is read is counted.
-class YamlReader {
- public:
-  explicit YamlReader(std::string where) : where_(std::move(where)) {}
-
-  Json read(const YAML::Node& node, size_t depth) {
-    if (depth > max_json_depth) refuse(fmt::format("nested deeper than {} levels", max_json_depth));
-    if (++nodes_ > max_yaml_nodes) refuse(fmt::format("more than {} values", max_yaml_nodes));
-    if (node.IsSequence()) return sequence(node, depth);
-    if (node.IsMap()) return map(node, depth);
-    return node.IsScalar() ? scalar(node) : Json(nullptr);
-  }
-
- private:
-  [[noreturn]] void refuse(const std::string& message) const {
-    throw InvalidFile({where_, "", message, ""});
-  }
-
-  Json sequence(const YAML::Node& node, size_t depth) {
-    Json json = Json::array();
-    for (const auto& item : node) json.push_back(read(item, depth + 1));
-    return json;
-  }
-
-  Json map(const YAML::Node& node, size_t depth) {
-    Json json = Json::object();
-    for (const auto& item : node) {
-      if (!item.first.IsScalar()) refuse("a key that is not a text");
-      std::string key = item.first.Scalar();
-      if (json.contains(key)) refuse("the key '" + key + "' is there twice");
-      json[key] = read(item.second, depth + 1);
-    }
-    return json;
-  }
-
-  // A plain scalar that JSON would read as a number, true, false or null is that; quoted ones are
-  // texts.
-  static Json scalar(const YAML::Node& node) {
-    const std::string& text = node.Scalar();
-    if (node.Tag() == "!") return text;
-    if (text.empty() || text == "~" || text == "null") return nullptr;
-    Json value = Json::parse(text, nullptr, false);
-    return value.is_number() || value.is_boolean() ? value : Json(text);
-  }
-
-  std::string where_;
-  size_t nodes_ = 0;
-};
 
 bool looks_like_json(const std::string& text) {
   size_t first = text.find_first_not_of(" \t\r\n");
@@ -82,14 +31,6 @@ std::string read_standard_input() {
 }
 
 }  // namespace
-
-Json parse_yaml(const std::string& text, const std::string& where) {
-  try {
-    return YamlReader(where).read(YAML::Load(text), 0);
-  } catch (const YAML::Exception& error) {
-    throw InvalidFile({where, "", std::string("not valid YAML: ") + error.what(), ""});
-  }
-}
 
 Json load_document(const std::string& path) {
   std::string where = path == "-" ? "standard input" : path;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/json_text.hpp"
 
 namespace omnirt {
 namespace {
@@ -40,6 +41,37 @@ TEST(ParseJson, NamesTheFileOfMalformedText) {
   EXPECT_THAT(refusal("{\"a\": }"), ::testing::HasSubstr("file.json"));
   EXPECT_NE(refusal("\xff"), "");
   EXPECT_NE(refusal(""), "");
+}
+
+TEST(ParseJson, RefusesManyObjectsOfManyKeys) {
+  std::string object = "{";
+  for (int i = 0; i < 4096; ++i) object += (i ? ",\"" : "\"") + std::to_string(i) + "\":1";
+  std::string text = "[" + object + "}";
+  for (int i = 0; i < 8; ++i) text += "," + object + "}";
+  EXPECT_THAT(refusal(text + "]"), ::testing::HasSubstr("too many keys"));
+}
+
+TEST(ParseJson, QuotesLittleOfWhatItCouldNotRead) {
+  std::string told = refusal("[\"" + std::string(100'000, 'x'));
+  EXPECT_THAT(told, ::testing::HasSubstr("not valid JSON"));
+  EXPECT_LT(told.size(), 300u);
+  EXPECT_THAT(refusal("[\"\xff\x1b\"]"), ::testing::Not(::testing::HasSubstr("\xff")));
+}
+
+TEST(ParseScalar, TakesNumbersAndWordsAndLeavesAllElseAsText) {
+  EXPECT_EQ(parse_scalar("-1.5e3"), Json(-1500.0));
+  EXPECT_EQ(parse_scalar("true"), Json(true));
+  EXPECT_EQ(parse_scalar("null"), Json(nullptr));
+  for (std::string text : {"", "a cat", "\"x\"", "[1]", "{}", "01", "1 2"})
+    EXPECT_EQ(parse_scalar(text), Json(text));
+  std::string digits(100'000, '1');
+  EXPECT_EQ(parse_scalar(digits), Json(digits));
+}
+
+TEST(ParseJsonOrText, RefusesJsonThatBreaksALimitInsteadOfTakingItAsText) {
+  EXPECT_EQ(parse_json_or_text("{\"a\": 1}", "x"), Json({{"a", 1}}));
+  EXPECT_EQ(parse_json_or_text("a cat", "x"), Json("a cat"));
+  EXPECT_THROW(parse_json_or_text(std::string(1000, '['), "x"), InvalidFile);
 }
 
 TEST(Finding, ShowsALongValueByItsBeginningAndControlCharactersAsMarks) {

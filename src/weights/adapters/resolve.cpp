@@ -15,6 +15,7 @@ namespace omnirt::adapters {
 namespace {
 
 constexpr size_t most_findings = 12;
+constexpr size_t max_classes_bytes = size_t{1} << 20;  // real ones take some 100 bytes
 
 // Parts that go to the layer's bias, and those that are numbers.
 bool is_factor(const std::string& part) {
@@ -74,8 +75,12 @@ class Resolver {
   // cloneofsimo/lora writes the classes that it counted into the metadata, as a list of texts.
   std::vector<std::string> classes_said(const Targets& targets) const {
     auto said = file_.metadata.find(targets.is_denoiser() ? "unet" : targets.component());
-    Json list = said == file_.metadata.end() ? Json() : Json::parse(said->second, nullptr, false);
     std::vector<std::string> classes;
+    // Other programs may keep any text under these keys.
+    bool is_json = said != file_.metadata.end() && said->second.find_first_of("[{") == 0;
+    if (!is_json) return classes;
+    std::string where = fmt::format("{} (metadata {})", file_.path.string(), said->first);
+    Json list = parse_json(said->second, where, max_classes_bytes);
     if (!list.is_array()) return classes;
     for (const Json& each : list) {
       if (each.is_string()) classes.push_back(each);
