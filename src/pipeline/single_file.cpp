@@ -15,11 +15,16 @@ namespace {
 
 constexpr size_t max_embedded_configs = size_t{1} << 20;  // bytes; real ones take 10 KB
 
+// A component's: ["library", "class"], or nulls where there is none.
+bool is_entry(const Json& value) {
+  return value.is_array() && value.size() == 2;
+}
+
 std::string class_in(const Json& index, const std::string& component) {
   if (!index.contains(component)) return "";
   const Json& entry = index.at(component);
-  return entry.is_array() && entry.size() == 2 && entry[1].is_string() ? entry[1].get<std::string>()
-                                                                       : "";
+  bool named = is_entry(entry) && entry[0].is_string() && entry[1].is_string();
+  return named ? entry[1].get<std::string>() : "";
 }
 
 bool is_tokenizer(const std::string& class_name) {
@@ -98,14 +103,25 @@ class Opener {
     return index;
   }
 
+  [[noreturn]] void refuse_index(const Json& index, const std::string& name,
+                                 const std::string& message) const {
+    throw InvalidFile(
+        {fmt::format("{} (metadata {}): index.{}", path_.string(), single_file_configs, name),
+         shown(index[name]), message, ""});
+  }
+
   // Pipeline class, scheduler and tokenizer as the file's own index has them; networks are what
   // their place in the file says.
-  static void take_index(const Json& index, SingleFileModel& model) {
+  void take_index(const Json& index, SingleFileModel& model) const {
     for (const SingleFileModel::Part& part : model.parts) {
-      if (!part.prefix.empty() || !index.contains(part.component)) continue;
-      if (class_in(index, part.component).empty()) continue;
+      if (!index.contains(part.component)) continue;
+      if (!is_entry(index[part.component]))
+        refuse_index(index, part.component, "[\"library\", \"class\"] is expected");
+      if (!part.prefix.empty() || class_in(index, part.component).empty()) continue;
       model.index[part.component] = index[part.component];
     }
+    if (index.contains("_class_name") && !index["_class_name"].is_string())
+      refuse_index(index, "_class_name", "a text is expected");
     for (const auto& [name, value] : index.items()) {
       if (!value.is_array() && !value.is_object()) model.index[name] = value;
     }

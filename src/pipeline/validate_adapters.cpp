@@ -10,6 +10,7 @@
 #include "pipeline/adapter_family.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/validate.hpp"
+#include "weights/adapters/limits.hpp"
 
 namespace omnirt::validation {
 namespace {
@@ -121,9 +122,15 @@ class Reader {
     if (value.is_null()) return;
     Json list = value.is_string() ? Json::array({value}) : value;
     bool texts = list.is_array() && !list.empty() && std::ranges::all_of(list, [](const Json& t) {
-                   return t.is_string() && !t.get<std::string>().empty();
+                   return t.is_string() && !t.get<std::string>().empty() &&
+                          t.get<std::string>().size() <= adapters::max_token_bytes;
                  });
-    if (!texts) return error(".token", value, "a text or a list of texts is expected", "");
+    if (!texts) {
+      return error(".token", value,
+                   fmt::format("a text of at most {} bytes, or a list of such, is expected",
+                               adapters::max_token_bytes),
+                   "");
+    }
     choice_.tokens = list.get<std::vector<std::string>>();
   }
 

@@ -13,11 +13,29 @@ namespace omnirt {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t max_config_bytes = size_t{16} << 20;
+// Real configs take 20 KB and less; as values they take some twenty times their text.
+constexpr size_t max_config_bytes = size_t{1} << 20;
+constexpr size_t max_pipeline_bytes = 4 * max_config_bytes;
+constexpr size_t max_components = 64;
 
-Json read_config_json(const fs::path& file) {
-  return parse_python_json(io::read_file(file, max_config_bytes), file.string(), max_config_bytes);
-}
+// Reads JSON files, as many as a pipeline's configs may take together.
+class ConfigFiles {
+ public:
+  Json read(const fs::path& file) {
+    std::string text = io::read_file(file, max_config_bytes);
+    read_ += text.size();
+    if (read_ > max_pipeline_bytes) {
+      throw InvalidFile({file.string(), fmt::format("{} bytes", text.size()),
+                         fmt::format("the configs of one pipeline take more than {} bytes together",
+                                     max_pipeline_bytes),
+                         ""});
+    }
+    return parse_python_json(text, file.string(), max_config_bytes);
+  }
+
+ private:
+  size_t read_ = 0;
+};
 
 bool is_file(const fs::path& path) {
   std::error_code error;
@@ -30,13 +48,13 @@ bool is_folder(const fs::path& path) {
 }
 
 // The config of a component lies under a name that depends on what it is; tokenizers may have none.
-void read_config_of(ComponentFolder& component) {
+void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
   for (const char* name : {"config.json", "scheduler_config.json", "tokenizer_config.json",
                            "preprocessor_config.json"}) {
     fs::path file = component.folder / name;
     if (!is_file(file)) continue;
     component.config_file = file;
-    component.config = read_config_json(file);
+    component.config = configs.read(file);
     if (!component.config.is_object()) {
       throw InvalidFile({file.string(), shown(component.config), "an object is expected", ""});
     }
@@ -96,7 +114,8 @@ PipelineFolder read_pipeline_folder(const fs::path& path) {
     throw InvalidRequest({"model", path.string(), "the folder has no model_index.json",
                           "give a pipeline folder as diffusers' save_pretrained writes it"});
   }
-  folder.index = read_config_json(index);
+  ConfigFiles configs;
+  folder.index = configs.read(index);
   if (!folder.index.is_object())
     throw InvalidFile({index.string(), shown(folder.index), "an object is expected", ""});
   folder.class_name = class_of(folder.index);
@@ -104,6 +123,10 @@ PipelineFolder read_pipeline_folder(const fs::path& path) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string())
       continue;
     check_component_name(index, name);
+    if (folder.components.size() == max_components) {
+      throw InvalidFile(
+          {index.string(), name, fmt::format("more than {} components", max_components), ""});
+    }
     ComponentFolder component{name,
                               entry[0].get<std::string>(),
                               entry[1].get<std::string>(),
@@ -116,7 +139,7 @@ PipelineFolder read_pipeline_folder(const fs::path& path) {
            fmt::format("listed, but there is no folder {}", component.folder.string()),
            "complete the download, or set the entry to [null, null]"});
     }
-    read_config_of(component);
+    read_config_of(component, configs);
     folder.components.emplace(name, std::move(component));
   }
   return folder;
@@ -127,7 +150,8 @@ ComponentFolder read_component_folder(const std::string& name, const fs::path& p
   fs::path folder = checked_folder(path, field);
   if (is_file(folder / "model_index.json") && is_folder(folder / name)) folder /= name;
   ComponentFolder component{name, "", "", folder, {}, Json::object()};
-  read_config_of(component);
+  ConfigFiles configs;
+  read_config_of(component, configs);
   component.class_name = class_of(component.config);
   if (component.class_name.empty() && is_file(folder / "vocab.json"))
     component.class_name = "CLIPTokenizer";

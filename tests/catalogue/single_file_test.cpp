@@ -164,6 +164,20 @@ TEST(SingleFile, WarnsWhereTheKindsRuleMayBeWrong) {
   EXPECT_FALSE(warned());
 }
 
+TEST(SingleFile, RefusesAnIndexWhoseEntriesAreOfAnotherKind) {
+  TempFolder temp;
+  for (const char* entry :
+       {R"("unet": "x")", R"("scheduler": 5)", R"("tokenizer": ["a"])", R"("_class_name": 7)"}) {
+    write_checkpoint(
+        temp / "one.safetensors", golden_case("sd1")["shapes"].get<Shapes>(),
+        {{single_file_configs, fmt::format(R"({{"index": {{{}}}, "configs": {{}}}})", entry)}});
+    EXPECT_THAT(
+        message_of<InvalidFile>([&] { open_single_file(catalogue(), temp / "one.safetensors"); }),
+        HasSubstr("is expected"))
+        << entry;
+  }
+}
+
 TEST(SingleFile, TellsWhatItLeavesOut) {
   TempFolder temp;
   Shapes shapes = golden_case("sd1")["shapes"].get<Shapes>();

@@ -12,6 +12,7 @@
 #include "io/file.hpp"
 #include "io/utf8.hpp"
 #include "weights/adapters/layouts.hpp"
+#include "weights/adapters/limits.hpp"
 #include "weights/adapters/peft_settings.hpp"
 
 namespace omnirt::adapters {
@@ -137,10 +138,23 @@ class Reader {
       return;
     }
     auto token = parse_token(key, *tensors_.find(key), !file_.layers.empty(), file_.metadata);
-    if (token)
-      file_.tokens.push_back(*token);
+    if (token && token->token.size() > max_token_bytes)
+      name_too_long(key, token->token.size());
+    else if (token)
+      take_token(*token);
     else
       problem(key, "no adapter layout has such a key", "");
+  }
+
+  void take_token(const FileToken& token) {
+    file_.tokens.push_back(token);
+    has_tokens_ = true;
+  }
+
+  void name_too_long(const std::string& key, size_t bytes) {
+    problem(key, fmt::format("a token of {} bytes; the limit is {}", bytes, max_token_bytes),
+            "give it a shorter name");
+    has_tokens_ = true;
   }
 
   void check(const FileLayer& layer) {
@@ -162,7 +176,7 @@ class Reader {
       file_.problems.push_back({field_, file_.path.string(),
                                 fmt::format("and {} more such keys", count_ - most_problems), ""});
     }
-    if (!file_.layers.empty() || !file_.tokens.empty() || tensors_.size() == 0) return;
+    if (!file_.layers.empty() || has_tokens_ || tensors_.size() == 0) return;
     file_.problems = {{field_ + ".path", file_.path.string(),
                        fmt::format("no adapter: none of its {} tensors is a part of one (the first "
                                    "is {})",
@@ -179,6 +193,7 @@ class Reader {
   std::string field_;
   std::map<std::pair<std::string, std::string>, size_t> places_;
   size_t count_ = 0;
+  bool has_tokens_ = false;
 };
 
 }  // namespace
