@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "io/image.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -30,6 +31,17 @@ void make_folder(const fs::path& folder) {
   if (error)
     throw RunFailed(
         fmt::format("could not make the folder {}: {}", folder.string(), error.message()));
+}
+
+void check_record_size(Proposal& proposal, const Json& record) {
+  constexpr size_t margin = 1024;  // for the key and the seed
+  size_t bytes = record.dump().size();
+  if (bytes + margin <= io::max_metadata_bytes) return;
+  proposal.error({"inputs", fmt::format("{} bytes", bytes),
+                  fmt::format("each file carries the request that makes it, which may take {} "
+                              "bytes",
+                              io::max_metadata_bytes - margin),
+                  "shorten the texts"});
 }
 
 }  // namespace omnirt::blocks

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "pipeline/proposal.hpp"
 
 namespace omnirt::blocks {
 
@@ -37,5 +38,9 @@ Target target_of(const std::optional<std::string>& output, const std::string& ou
                  const std::string& fallback_stem);
 // Throws RunFailed.
 void make_folder(const std::filesystem::path& folder);
+
+// An error where what a file carries of its request (`record`, without its seed) is more than a
+// file may carry: told before the run, not at its end.
+void check_record_size(Proposal& proposal, const Json& record);
 
 }  // namespace omnirt::blocks

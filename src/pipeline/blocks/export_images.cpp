@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "pipeline/blocks/export_files.hpp"
 
 namespace omnirt::blocks {
@@ -24,6 +26,13 @@ Json record_of(const Json& record, uint64_t seed, const std::string& prompt) {
 }
 
 }  // namespace
+
+void ExportImages::check(Proposal& proposal) const {
+  auto texts = proposal.texts.find("prompt");
+  if (texts == proposal.texts.end() || texts->second.empty()) return;
+  const std::string& longest = *std::ranges::max_element(texts->second, {}, &std::string::size);
+  check_record_size(proposal, record_of(proposal.record(), 0, longest));
+}
 
 void ExportImages::run(Frame& frame) const {
   const auto& pictures = frame[images];

@@ -19,6 +19,7 @@ class ExportImages final : public Block {
 
   explicit ExportImages(Trigger trigger = {})
       : Block("export_images", Stage::export_artifacts, Guidance::shared, std::move(trigger)) {}
+  void check(Proposal& proposal) const override;
   void run(Frame& frame) const override;
 };
 

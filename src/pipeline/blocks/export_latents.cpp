@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/blocks/export_files.hpp"
 #include "pipeline/latents_file.hpp"
 
 namespace omnirt::blocks {
@@ -9,6 +10,10 @@ namespace fs = std::filesystem;
 
 Trigger writes_latents() {
   return chosen(keys::output_type.name, "latent");
+}
+
+void ExportLatents::check(Proposal& proposal) const {
+  check_record_size(proposal, proposal.record());
 }
 
 void ExportLatents::run(Frame& frame) const {
