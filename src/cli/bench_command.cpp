@@ -101,6 +101,7 @@ int bench(const BenchFlags& flags) {
   // Whether the result can be written is known before the runs.
   if (!flags.output.empty()) io::AtomicFile(flags.output);
   flags.session->keep_components();
+  flags.session->confine(flags.options->confine());
   Json result = run_bench(*flags.session, request, flags.options->strict(), plan).to_json(plan);
   if (!flags.output.empty()) io::write_file(flags.output, result.dump(2) + "\n");
   if (flags.json)

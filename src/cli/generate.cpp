@@ -40,6 +40,7 @@ int generate(const GenerateFlags& flags) {
   GenerateRequest request = flags.options->request();
   // Whether the report can be written is known before the run.
   if (!flags.report_path.empty()) io::AtomicFile(flags.report_path);
+  flags.session->confine(flags.options->confine());
   if (flags.dry_run) return dry_run(flags, request);
   CancelToken cancel;
   Stoppable stoppable(cancel);
@@ -64,6 +65,7 @@ int generate(const GenerateFlags& flags) {
 }
 
 int validate(const GenerateFlags& flags) {
+  flags.session->confine(flags.options->confine());
   auto checked = flags.session->check(flags.options->request(), flags.options->strict());
   if (flags.json) {
     say_json(checked.settled);

@@ -56,6 +56,19 @@ void print_component(const Json& component, const char* indent) {
     say("    {}\n", component["weights_error"].get<std::string>());
 }
 
+// A file of this program's own: what it is, and the request that made it.
+void print_own(const Json& found) {
+  if (found.contains("what")) say("  {}\n", found["what"].get<std::string>());
+  if (found.contains("width"))
+    say("  {}x{}, {}\n", found["width"].get<int64_t>(), found["height"].get<int64_t>(),
+               found["format"].get<std::string>());
+  const Json& request = found["request"];
+  if (request.is_null())
+    say("  it carries no request\n");
+  else
+    say_json(request);
+}
+
 int inspect_path(const InspectFlags& flags, const Session& session) {
   if (flags.describe) return describe(flags, session);
   Json found = inspect(flags.path);
@@ -65,7 +78,9 @@ int inspect_path(const InspectFlags& flags, const Session& session) {
     return 0;
   }
   say("{}\n", found["kind"].get<std::string>());
-  if (found.contains("components")) {
+  if (found.contains("request")) {
+    print_own(found);
+  } else if (found.contains("components")) {
     say("{}\n", found["class"].get<std::string>());
     for (const Json& component : found["components"]) print_component(component, "  ");
   } else if (found.contains("class")) {

@@ -97,6 +97,11 @@ void RequestOptions::add_fields(CLI::App& app) {
       ->group(group);
   app.add_option("--set", settings_, "key=value: any config key, the value as JSON or text")
       ->group(group);
+  app.add_option("--confine", confine_,
+                 "folder outside of which no path of the request may lie (models and adapters "
+                 "found by name may); also OMNIRT_CONFINE")
+      ->envname("OMNIRT_CONFINE")
+      ->group(group);
   app.add_flag("--strict", strict_, "unknown config keys are errors, not warnings")->group(group);
 }
 
@@ -151,7 +156,10 @@ GenerateRequest RequestOptions::request() const {
 GenerateRequest RequestOptions::request(GenerateRequest base) const {
   GenerateRequest request = file_.empty() ? std::move(base) : load_request(file_);
   if (!task_.empty()) request.task = checked_text("task", task_);
-  if (!model_.empty()) request.model = checked_text("model", model_);
+  if (!model_.empty()) {
+    request.model = checked_text("model", model_);
+    request.say("model");
+  }
   if (!backend_.empty()) request.backend = checked_text("backend", backend_);
   for (const auto& [name, texts] : {std::pair{"prompt", &prompts_},
                                     {"prompt_2", &prompts_2_},
@@ -159,30 +167,43 @@ GenerateRequest RequestOptions::request(GenerateRequest base) const {
                                     {"negative_prompt_2", &negative_prompts_2_}}) {
     if (!texts->empty()) request.inputs[name] = text_or_list(name, *texts);
   }
-  if (!image_.empty()) request.inputs["image"] = checked_text("image", image_);
-  if (!latents_.empty()) request.inputs["latents"] = checked_text("latents", latents_);
-  if (!mask_.empty()) request.inputs["mask"] = checked_text("mask", mask_);
+  for (const auto& [name, path] :
+       {std::pair{"image", &image_}, {"latents", &latents_}, {"mask", &mask_}}) {
+    if (path->empty()) continue;
+    request.inputs[name] = checked_text(name, *path);
+    request.say(std::string("inputs.") + name);
+  }
   std::map<std::string, std::vector<std::string>> named;
   for (const std::string& text : inputs_) {
     auto [name, value] = pair_flag("input", text);
     named[name].push_back(value);
   }
-  for (const auto& [name, values] : named) request.inputs[name] = text_or_list(name, values);
+  for (const auto& [name, values] : named) {
+    request.inputs[name] = text_or_list(name, values);
+    request.say("inputs." + name);
+  }
   take_guider(request);
-  for (const std::string& text : adapters_) request.adapters.push_back(adapter_flag(text));
+  for (const std::string& text : adapters_) {
+    request.say(fmt::format("adapters[{}]", request.adapters.size()));
+    request.adapters.push_back(adapter_flag(text));
+  }
   for (const std::string& text : components_) {
     auto [name, path] = pair_flag("component", text);
     request.components[name] = path;
+    request.say("components." + name);
   }
   for (const std::string& text : settings_) {
     auto [name, value] = pair_flag("set", text);
     request.config[name] = parse_json_or_text(value, "--set");
+    request.say("config." + name);
   }
   for (const KeyInfo* key : keys_) {
     auto value = values_.find(key->name);
     auto flag = flags_.find(key->name);
-    if (value != values_.end() && !value->second.empty())
+    if (value != values_.end() && !value->second.empty()) {
       request.config[key->name] = key_value(*key, value->second);
+      request.say(std::string("config.") + key->name);
+    }
     if (flag != flags_.end() && flag->second != 0) request.config[key->name] = flag->second > 0;
   }
   return request;

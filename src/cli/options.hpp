@@ -24,6 +24,8 @@ class RequestOptions {
   // The same, over `base` where no `-f` is given.
   GenerateRequest request(GenerateRequest base) const;
   bool strict() const { return strict_; }
+  // The folder to which requests are confined; "": none.
+  const std::string& confine() const { return confine_; }
 
  private:
   void add_fields(CLI::App& app);
@@ -31,7 +33,7 @@ class RequestOptions {
   void take_guider(GenerateRequest& request) const;
   Json key_value(const KeyInfo& key, const std::string& text) const;
 
-  std::string file_, task_, model_, backend_, image_, latents_, mask_, guider_;
+  std::string confine_, file_, task_, model_, backend_, image_, latents_, mask_, guider_;
   std::vector<std::string> prompts_, prompts_2_, negative_prompts_, negative_prompts_2_;
   std::vector<std::string> components_, inputs_, adapters_, settings_, guider_settings_;
   std::vector<const KeyInfo*> keys_;

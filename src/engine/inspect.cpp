@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "engine/recognise.hpp"
 #include "engine/session.hpp"
 #include "io/sharded.hpp"
 #include "weights/pipeline_folder.hpp"
@@ -54,6 +55,7 @@ Json inspect_component(const ComponentFolder& component) {
 
 Json inspect(const std::string& path) {
   std::error_code error;
+  if (auto own = inspect_own_file(path)) return *own;
   if (!fs::is_directory(path, error)) {
     Json json = {{"path", path}, {"kind", "weights file"}};
     json["weights"] = inspect_tensors(io::TensorFiles::open_file(path), true);

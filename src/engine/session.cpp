@@ -1,12 +1,14 @@
 #include "engine/session.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/convert.hpp"
 #include "engine/describe.hpp"
 #include "engine/describe_blocks.hpp"
 #include "engine/describe_networks.hpp"
 #include "engine/engine.hpp"
+#include "engine/recognise.hpp"
 #include "engine/reference_pages.hpp"
 #include "pipeline/single_file.hpp"
 
@@ -17,7 +19,8 @@ Session::Session(std::unique_ptr<Engine> engine, bool single_run)
 Session::~Session() = default;
 
 Session::Checked Session::check(const GenerateRequest& request, bool strict) {
-  Proposal proposal = engine_->check(request, {.single_run = single_run_, .strict = strict});
+  Proposal proposal =
+      engine_->check(request, {.single_run = single_run_, .strict = strict, .confine = confine_});
   return {proposal.ok(), proposal.to_json(), proposal.errors, proposal.warnings};
 }
 
@@ -30,7 +33,15 @@ void Session::run(const GenerateRequest& request, bool strict, const CancelToken
       on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});
     };
   }
-  engine_->run(request, {.single_run = single_run_, .strict = strict}, hooks, report);
+  engine_->run(request, {.single_run = single_run_, .strict = strict, .confine = confine_}, hooks,
+               report);
+}
+
+void Session::confine(const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw InvalidRequest({"confine", folder, "there is no such folder", "name one that is there"});
+  confine_ = folder;
 }
 
 std::vector<const KeyInfo*> Session::keys() const {
@@ -65,7 +76,12 @@ Json Session::describe_networks(const std::string& class_or_path) const {
   return omnirt::describe_networks(engine_->catalogue(), class_or_path);
 }
 Json Session::recognise(const std::string& path) const {
-  return open_single_file(engine_->catalogue(), path).to_json();
+  try {
+    return open_single_file(engine_->catalogue(), path).to_json();
+  } catch (const InvalidRequest&) {
+    if (auto adapter = recognise_adapter(engine_->catalogue(), path)) return *adapter;
+    throw;
+  }
 }
 std::map<std::string, std::string> Session::reference_pages() const {
   return omnirt::reference_pages(engine_->catalogue());

@@ -58,7 +58,8 @@ class Session {
   // What a network class, or each network of a folder or single file, says of itself:
   // [{component, class, metadata: [{key, value, what}]}]. Throws InvalidRequest.
   Json describe_networks(const std::string& class_or_path) const;
-  // What a single file was recognised as; throws Unsupported.
+  // What a single file was recognised as, {kind, ...}; of an adapter {kind, adapter}. Throws
+  // Unsupported.
   Json recognise(const std::string& path) const;
   // The reference pages: {file name: text}.
   std::map<std::string, std::string> reference_pages() const;
@@ -69,15 +70,20 @@ class Session {
                     const std::string& format) const;
   // More runs follow: what was made single_run at first holds on to its components from now on.
   void keep_components() { single_run_ = false; }
+  // From now on no path of a request may lie outside of this folder ("": anywhere); models and
+  // adapters that are found by name may. Throws InvalidRequest where there is no such folder.
+  void confine(const std::string& folder);
   Engine& engine() { return *engine_; }
 
  private:
   std::unique_ptr<Engine> engine_;
   bool single_run_;
+  std::string confine_;
 };
 
 // What a weights file, a component's folder or a pipeline's folder holds: class, types, parameters,
-// sizes. Reads headers only. Throws InvalidRequest / InvalidFile.
+// sizes; what a picture, a video, a state or latents of this program's are, with their request.
+// Reads headers only (of a state all, for its digest). Throws InvalidRequest / InvalidFile.
 Json inspect(const std::string& path);
 
 }  // namespace omnirt

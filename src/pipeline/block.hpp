@@ -13,6 +13,7 @@ namespace omnirt {
 class Frame;
 class Block;
 class LoadedPipeline;
+class SymbolSizes;  // pipeline/symbol_sizes.hpp
 using BlockList = std::vector<std::shared_ptr<const Block>>;
 struct Proposal;  // pipeline/validate.hpp: a request on its way through validation
 
@@ -29,7 +30,8 @@ struct PortInfo {
   Kind kind;
   std::string name;
   std::type_index type;
-  std::vector<std::string> shape;  // symbolic: {"B", "4", "H/8", "W/8"}; empty: not a tensor
+  // Symbolic: {"B", "4", "H/8", "W/8"}; of a list how many it holds: {"B"}. Empty: has no sizes.
+  std::vector<std::string> shape;
   std::string help;
   const KeyInfo* key = nullptr;  // of a config port
   // Of a component port: throws Unsupported when what is loaded under the name is of another type.
@@ -136,6 +138,9 @@ class Block {
   virtual void check(Proposal&) const {}
   // The same with the components' topologies and tokenizers at hand; still no weight has been read.
   virtual void check_loaded(Proposal&, const LoadedPipeline&) const {}
+  // What symbols of the ports' shapes stand for in this request, where the block knows it without
+  // running: values that come from a saved run are held against them.
+  virtual void tell_sizes(const Proposal&, SymbolSizes&) const {}
 
   // Other blocks of its list that this one runs as well, in the list's order: a loop over windows
   // runs the denoise loop in each. Edits of the list reach them (pipeline/block_list.hpp).

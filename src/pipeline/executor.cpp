@@ -11,6 +11,7 @@
 #include "io/lost_pages.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/preview.hpp"
+#include "pipeline/provenance.hpp"
 #include "pipeline/run_keys.hpp"
 #include "pipeline/validate.hpp"
 #include "tensor/memory.hpp"
@@ -64,7 +65,7 @@ class Execution {
                 .cancel = hooks.cancel,
                 .run_id = report.run_id,
                 .model = proposal.spec->id,
-                .record = proposal.record()}) {}
+                .record = [&] { return provenance_of(proposal_); }}) {}
 
   void run() {
     c10::InferenceMode no_autograd;

@@ -58,7 +58,8 @@ bool is_adapter_name(const std::string& name) {
   bool numbered = name.ends_with(":up") || name.ends_with(":down");
   return numbered || name.starts_with("lora_") || name.find(".lora_") != std::string::npos ||
          name.find("lora_down") != std::string::npos || name.find(".lora.") != std::string::npos ||
-         name.find("hada_w1") != std::string::npos || name.find("lokr_w") != std::string::npos;
+         name.find("_lora.") != std::string::npos || name.find("hada_w1") != std::string::npos ||
+         name.find("lokr_w") != std::string::npos;
 }
 
 }  // namespace

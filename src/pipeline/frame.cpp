@@ -9,6 +9,12 @@ Frame::Frame(Options options) : options_(std::move(options)) {
     same_inputs_[condition.name] = first_of_inputs(all, condition).name;
 }
 
+// Made late: it takes the fingerprints of files, which a run that writes nothing does not need.
+const Json& Frame::record() {
+  if (!record_) record_ = options_.record ? options_.record() : Json();
+  return *record_;
+}
+
 void Frame::enter(const Block* block, const Condition* condition) {
   block_ = block;
   condition_ = condition ? condition->name : "";

@@ -1,5 +1,6 @@
 #pragma once
 #include <any>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,8 +30,8 @@ class Frame {
     const CancelToken* cancel = nullptr;
     std::string run_id;
     std::string model;
-    Json record =
-        Json::object();  // the request that makes this run again: {task, model, inputs, config}
+    // Makes the request that makes this run again; null where its files are to carry none.
+    std::function<Json()> record{};
   };
   explicit Frame(Options options);
 
@@ -115,7 +116,8 @@ class Frame {
   }
   const Guider& guider() const { return *options_.guider; }
   const CancelToken* cancel() const { return options_.cancel; }
-  const Json& record() const { return options_.record; }
+  // The request that the run's files carry; null: none.
+  const Json& record();
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }
 
@@ -215,6 +217,7 @@ class Frame {
   }
 
   Options options_;
+  std::optional<Json> record_;
   const Block* block_ = nullptr;
   std::vector<const StepBlock*> step_blocks_;
   std::string condition_;

@@ -108,10 +108,10 @@ fs::path adapter_in_cache(const std::string& given) {
 
 }  // namespace
 
-fs::path find_adapter(const std::string& given, const std::string& field) {
+fs::path find_adapter(const std::string& given, const fs::path& at, const std::string& field) {
   std::error_code error;
-  if (fs::exists(given, error)) return given;
-  std::vector<std::string> places{given};
+  if (fs::exists(at, error)) return at;
+  std::vector<std::string> places{at.string()};
   bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
   for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
     for (const fs::path& below : {folder, folder / "loras", folder / "embeddings"}) {
@@ -130,10 +130,10 @@ fs::path find_adapter(const std::string& given, const std::string& field) {
        "name a file, a folder, or an id below a folder in OMNIRT_MODELS"});
 }
 
-bool looks_like_path(const std::string& model) {
+bool looks_like_path(const std::string& model, const fs::path& at) {
   std::error_code error;
   return model.starts_with("/") || model.starts_with(".") || model.starts_with("~") ||
-         fs::exists(model, error);
+         fs::exists(at, error);
 }
 
 }  // namespace omnirt

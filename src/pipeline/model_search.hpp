@@ -19,13 +19,15 @@ std::filesystem::path single_file_tokenizer();
 // itself); empty when there is none.
 std::filesystem::path find_model(const std::string& id, const std::vector<std::string>& hub_ids);
 
-// An adapter's file or folder: a path, a name in one of those folders (or in `loras` or
-// `embeddings` below it, with or without .safetensors), or "organisation/name" in the Hugging Face
-// cache, a file's name behind it where it holds several. Throws InvalidRequest under `field` with
-// the places that were looked at.
-std::filesystem::path find_adapter(const std::string& given, const std::string& field);
+// An adapter's file or folder: the path `at` that the name means, where it is there; a name in one
+// of those folders (or in `loras` or `embeddings` below it, with or without .safetensors), or
+// "organisation/name" in the Hugging Face cache, a file's name behind it where it holds several.
+// Throws InvalidRequest under `field` with the places that were looked at.
+std::filesystem::path find_adapter(const std::string& given, const std::filesystem::path& at,
+                                   const std::string& field);
 
-// Whether a request's `model` is meant as a path: it exists, or is written as one.
-bool looks_like_path(const std::string& model);
+// Whether a request's `model` is meant as a path: it is written as one, or stands for `at`, which
+// is there.
+bool looks_like_path(const std::string& model, const std::filesystem::path& at);
 
 }  // namespace omnirt

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/report.hpp"
 #include "pipeline/keys.hpp"
@@ -12,6 +13,29 @@ namespace omnirt {
 
 void Proposal::take(const InvalidRequest& thrown) {
   errors.insert(errors.end(), thrown.findings().begin(), thrown.findings().end());
+}
+
+void Proposal::unused(const KeyInfo& key, const std::string& why, const std::string& way_out) {
+  unused_keys.insert(key.name);
+  const ConfigValue* given = config.find(key.name);
+  if (!given || given->value.is_null() || given->origin != Origin::user) return;
+  warn({fmt::format("config.{}", key.name), shown(given->value), why, way_out});
+}
+
+std::string Proposal::path_of(const std::string& field, const std::string& given) const {
+  namespace fs = std::filesystem;
+  std::string path = request.path_of(field, given);
+  if (confine.empty()) return path;
+  // Links are followed, of what is there already.
+  std::error_code error;
+  fs::path limit = fs::weakly_canonical(confine, error), real = fs::weakly_canonical(path, error);
+  auto [end, rest] = std::ranges::mismatch(limit, real);
+  if (!error && (end == limit.end() || end->empty())) return path;
+  throw InvalidRequest({field, given,
+                        fmt::format("{} lies outside of {}, to which requests are "
+                                    "confined",
+                                    path, confine),
+                        "name a path in that folder"});
 }
 
 LevelPolicy Proposal::levels() const {
@@ -61,12 +85,16 @@ Json Proposal::record() const {
     auto is_this = [&key = name](const KeyInfo* other) { return key == other->name; };
     bool about_files = std::ranges::any_of(keys::about_files(), is_this);
     // A preset's values stand in the config themselves.
-    if (!about_files && name != keys::preset.name && !value.value.is_null())
-      settled[name] = value.value;
+    bool used = !about_files && !unused_keys.contains(name);
+    if (used && name != keys::preset.name && !value.value.is_null()) settled[name] = value.value;
   }
-  Json json = {{"task", task}, {"model", spec->id}, {"inputs", inputs_json()}, {"config", settled}};
+  Json json = {{"task", task}, {"model", model}, {"inputs", inputs_json()}, {"config", settled}};
   if (!request.guider.empty()) json["guider"] = request.guider;
-  if (!request.components.empty()) json["components"] = request.components;
+  for (const auto& [name, value] : request.components.items()) {
+    json["components"][name] =
+        value.is_string() ? Json(request.path_of("components." + name, value.get<std::string>()))
+                          : value;
+  }
   if (!request.adapters.empty()) json["adapters"] = request.adapters;
   return json;
 }

@@ -70,12 +70,20 @@ struct Proposal {
   std::map<std::string, std::map<std::string, std::any>> restored;
   // What a run that stops before the end has to leave, with the ports that will read it.
   std::map<std::string, const PortInfo*> across;
+  std::string confine;  // the folder that the request's paths must lie in; "": anywhere
+  std::string model;    // as a request names it wherever it runs: an id, or an absolute path
+  std::set<std::string> unused_keys;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
 
   bool ok() const { return errors.empty(); }
   void error(Finding finding) { errors.push_back(std::move(finding)); }
   void warn(Finding finding) { warnings.push_back(std::move(finding)); }
+  // A config key that this run makes no use of: told where the user set it, and not in the record.
+  void unused(const KeyInfo& key, const std::string& why, const std::string& way_out);
+  // The absolute path that the request's `field` means. Throws InvalidRequest where it lies outside
+  // of the folder that requests are confined to.
+  std::string path_of(const std::string& field, const std::string& given) const;
   // Which levels the config allows.
   LevelPolicy levels() const;
   // The findings of an error that some check threw.
@@ -89,8 +97,7 @@ struct Proposal {
     refuse_component(component);
   }
   Json inputs_json() const;
-  // The request that gives this picture again, as written into files: settled values, no paths of
-  // outputs.
+  // The request as settled: values that the run uses, no paths of outputs.
   Json record() const;
   // {ok, resolved values with origins, errors, warnings}
   Json to_json() const;

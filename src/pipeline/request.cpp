@@ -1,14 +1,18 @@
 #include "pipeline/request.hpp"
 
+#include <filesystem>
+
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "pipeline/keys.hpp"
 
 namespace omnirt {
 namespace {
 
 const std::vector<std::string>& field_names() {
-  static const std::vector<std::string> names{"task",   "model",  "backend",    "inputs",
-                                              "config", "guider", "components", "adapters"};
+  static const std::vector<std::string> names{"task",       "model",    "backend",
+                                              "inputs",     "config",   "guider",
+                                              "components", "adapters", "fingerprints"};
   return names;
 }
 
@@ -39,7 +43,29 @@ Json GenerateRequest::to_json() const {
   if (!guider.empty()) json["guider"] = guider;
   if (!components.empty()) json["components"] = components;
   if (!adapters.empty()) json["adapters"] = adapters;
+  if (!fingerprints.empty()) json["fingerprints"] = fingerprints;
   return json;
+}
+
+std::string GenerateRequest::path_of(const std::string& field, const std::string& given) const {
+  std::filesystem::path path = given;
+  std::error_code error;
+  if (!folder.empty() && !said_beside.contains(field)) path = folder / path;
+  return std::filesystem::absolute(path, error).lexically_normal().string();
+}
+
+void GenerateRequest::say(const std::string& field) {
+  said_beside.insert(field);
+  bool whole_model = field == "model";
+  for (const KeyInfo* key : {&keys::model_path, &keys::single_file_config})
+    whole_model |= field == std::string("config.") + key->name;
+  Json kept = Json::object();
+  for (const auto& [name, digest] : fingerprints.items()) {
+    bool of_model = name.find_first_of(".[") == name.npos;
+    bool named = name == field || name.starts_with(field + "[") || "components." + name == field;
+    if (!named && !(whole_model && of_model)) kept[name] = digest;
+  }
+  fingerprints = std::move(kept);
 }
 
 GenerateRequest parse_request(const Json& json) {
@@ -65,6 +91,8 @@ GenerateRequest parse_request(const Json& json) {
       take(field, value, &Json::is_object, object, request.components, findings);
     else if (field == "adapters")
       take(field, value, &Json::is_array, "a list is expected", request.adapters, findings);
+    else if (field == "fingerprints")
+      take(field, value, &Json::is_object, object, request.fingerprints, findings);
     else
       findings.push_back(
           {field, shown(value), "unknown request field", suggest(field, field_names())});

@@ -4,7 +4,9 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "io/carried_text.hpp"
 #include "io/file.hpp"
+#include "io/image.hpp"
 #include "pipeline/request.hpp"
 
 namespace omnirt {
@@ -39,8 +41,24 @@ Json load_document(const std::string& path) {
                                : parse_yaml(text, where);
 }
 
+namespace {
+
+Json load_carried(const std::string& path, const io::CarriedText& carried) {
+  if (carried.text) return parse_json(*carried.text, path, io::max_metadata_bytes);
+  throw InvalidFile({path, carried.kind, "it carries no request of this program",
+                     "pictures carry one unless they were made with metadata none, or written "
+                     "again by another program"});
+}
+
+}  // namespace
+
 GenerateRequest load_request(const std::string& path) {
-  return parse_request(load_document(path));
+  auto carried = path == "-" ? std::nullopt : io::read_carried_text(path);
+  GenerateRequest request =
+      parse_request(carried ? load_carried(path, *carried) : load_document(path));
+  std::error_code error;
+  if (path != "-") request.folder = std::filesystem::absolute(path, error).parent_path().string();
+  return request;
 }
 
 }  // namespace omnirt

@@ -15,8 +15,13 @@ List joined(List list, const List& more) {
 }  // namespace
 
 List of_runs() {
-  return {&stop_after,  &state,        &resume,         &preview_every,
-          &preview_dir, &preview_name, &preview_decoder};
+  return {&stop_after,  &state,        &resume,          &preview_every,
+          &preview_dir, &preview_name, &preview_decoder, &metadata};
+}
+
+List paths() {
+  return {&output, &output_dir, &model_path,  &single_file_config,
+          &state,  &resume,     &preview_dir, &preview_decoder};
 }
 
 List about_files() {

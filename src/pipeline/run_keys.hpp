@@ -39,7 +39,19 @@ inline constexpr Key<std::string> preview_decoder{
     "how latents become these images: linear (the model's own colours, no network), tiny (the "
     "model's tiny autoencoder, where it is on this machine), or the folder of one"};
 
+inline constexpr Key<std::string> metadata{
+    "metadata",
+    "full",
+    {},
+    "metadata",
+    "what pictures and videos carry of their request: all of it with absolute paths, base names in "
+    "place of paths (names), or nothing",
+    "",
+    "full|names|none"};
+
 std::vector<const KeyInfo*> of_runs();
+// Those whose values are paths: relative ones begin where the request's file lies.
+std::vector<const KeyInfo*> paths();
 // Those that say how and where a run is run and where its files go, and not what it makes: they are
 // not in its record, or may differ between the parts of a split run.
 std::vector<const KeyInfo*> about_files();

@@ -108,7 +108,20 @@ std::map<std::string, const PortInfo*> values_across(const Plan& plan, size_t cu
       if (port.kind == Kind::output || port.kind == Kind::inout) made.insert(port.name);
     }
   }
+  std::erase_if(needed, [&](const auto& each) {
+    return each.second->type == typeid(std::vector<std::string>) &&
+           !maker_of(plan, cut, each.first);
+  });
   return needed;
+}
+
+const PortInfo* maker_of(const Plan& plan, size_t cut, const std::string& name) {
+  for (size_t i = 0; i < cut; ++i) {
+    for (const PortInfo& port : plan.blocks[i]->ports()) {
+      if (port.kind == Kind::output && port.name == name) return &port;
+    }
+  }
+  return nullptr;
 }
 
 void keep_components_of(Plan& plan, const RunPart& part, const std::vector<Condition>& conditions) {

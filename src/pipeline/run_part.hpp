@@ -16,10 +16,14 @@ struct RunPart {
 size_t cut_after(const Plan& plan, const std::string& name);
 
 // What blocks from `cut` on read and none of these makes first: what a state must hold, each with
-// the port that reads it. What a step block before the cut reads, whose loop stands behind it, is
-// among them.
+// the port that reads it; but the request's texts, which travel in the request. What a step block
+// before the cut reads, whose loop stands behind it, is among them.
 std::map<std::string, const PortInfo*> values_across(const Plan& plan, size_t cut,
                                                      const std::vector<Condition>& conditions);
+
+// The port of the block before `cut` that makes the value of this name; null where the request
+// brings it.
+const PortInfo* maker_of(const Plan& plan, size_t cut, const std::string& name);
 
 // Leaves in plan.components and plan.last_use those of the part, its loops' step blocks included.
 void keep_components_of(Plan& plan, const RunPart& part, const std::vector<Condition>& conditions);

@@ -200,6 +200,10 @@ void write_saved_run(const fs::path& file, const SavedRun& run) {
                         io::Readers::owner);
 }
 
+bool is_saved_run(const io::SafetensorsFile& file) {
+  return file.metadata().contains(state_key);
+}
+
 SavedRun read_saved_run(const fs::path& file) {
   try {
     return Reader(file).read();

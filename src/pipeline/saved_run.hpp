@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "io/safetensors.hpp"
 #include "pipeline/value_codec.hpp"
 
 namespace omnirt {
@@ -39,6 +40,8 @@ std::string saved_run_version();
 // One safetensors file: the values' tensors, and all else as JSON in its metadata with a digest
 // over everything. Written whole or not at all (AtomicFile). Throws as write_safetensors.
 void write_saved_run(const std::filesystem::path& file, const SavedRun& run);
+// Whether the file says that it is one.
+bool is_saved_run(const io::SafetensorsFile& file);
 // Throws InvalidFile naming the file when it is no such file, damaged, or does not hold together.
 // All sizes are checked against the file's before memory is taken.
 SavedRun read_saved_run(const std::filesystem::path& file);

@@ -4,6 +4,7 @@
 
 #include "pipeline/keys.hpp"
 #include "pipeline/numbered.hpp"
+#include "pipeline/provenance.hpp"
 
 namespace omnirt {
 namespace {
@@ -53,6 +54,7 @@ void check_blocks(Proposal& proposal) {
 // The steps that know the model; each finds all it can before the next looks.
 void settle_all(Proposal& proposal) {
   using namespace validation;
+  settle_paths(proposal);
   settle_resume(proposal);
   if (!proposal.ok() || !settle_model(proposal)) return;
   expand_lists(proposal);
@@ -77,6 +79,8 @@ void settle_all(Proposal& proposal) {
   restore_values(proposal);
   if (proposal.ok()) check_blocks(proposal);
   compare_record(proposal);
+  check_restored(proposal);
+  check_fingerprints(proposal);
 }
 
 }  // namespace
@@ -86,6 +90,7 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
   Proposal proposal;
   proposal.request = request;
   proposal.catalogue = &catalogue;
+  proposal.confine = options.confine;
   try {
     settle_all(proposal);
   } catch (const InvalidRequest& thrown) {

@@ -8,6 +8,7 @@ struct ValidateOptions {
   // the request says otherwise.
   bool single_run = false;
   bool strict = false;  // warnings about unknown keys and schedulers become errors
+  std::string confine;  // a folder outside of which no path of a request may lie; "": anywhere
 };
 
 // Settles a request against the catalogue and the model's folder, reading JSON files and image
@@ -19,6 +20,7 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
 namespace validation {
 
 // The steps, in order; each adds to the proposal. False: nothing further can be said.
+void settle_paths(Proposal& proposal);               // validate_inputs.cpp
 void settle_resume(Proposal& proposal);              // validate_resume.cpp
 bool settle_model(Proposal& proposal);               // validate_model.cpp
 bool settle_task(Proposal& proposal);                // validate_model.cpp
@@ -45,8 +47,10 @@ void check_output_dir(Proposal& proposal, const std::string& field,
 Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
 // The part of the plan to run; the state's values; whether the state's request is this one.
 void settle_part(Proposal& proposal);     // validate_resume.cpp
-void restore_values(Proposal& proposal);  // validate_resume.cpp
+void restore_values(Proposal& proposal);  // validate_restored.cpp
 void compare_record(Proposal& proposal);  // validate_resume.cpp
+// The state's values against their ports' shapes, each other, and the request.
+void check_restored(Proposal& proposal);  // validate_restored.cpp
 
 }  // namespace validation
 

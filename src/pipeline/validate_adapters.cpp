@@ -136,7 +136,10 @@ class Reader {
 
   void open() {
     try {
-      fs_path path = find_adapter(choice_.given, field_ + ".path");
+      // A path was made absolute, and held against where it may lie; a name is looked for.
+      if (choice_.given.starts_with("/")) proposal_.path_of(field_, choice_.given);
+      std::string at = proposal_.request.path_of(field_, choice_.given);
+      fs_path path = find_adapter(choice_.given, at, field_ + ".path");
       auto file = adapters::open_adapter(path, file_, field_);
       check_kind(file);
       check_problems(file);

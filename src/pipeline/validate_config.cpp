@@ -10,6 +10,7 @@
 #include "nn/denoiser_network.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/presets.hpp"
+#include "pipeline/run_keys.hpp"
 #include "pipeline/validate.hpp"
 
 namespace omnirt::validation {
@@ -34,11 +35,14 @@ bool in_family(const Family& family, const std::string& name) {
   });
 }
 
-const Json& recorded_config(const Proposal& proposal) {
-  static const Json nothing = Json::object();
-  if (!proposal.resumed || !proposal.resumed->record.contains("config")) return nothing;
-  const Json& config = proposal.resumed->record["config"];
-  return config.is_object() ? config : nothing;
+// Without what a state says of files and of how it was run: it is not trusted with these.
+Json recorded_config(const Proposal& proposal) {
+  Json config = Json::object();
+  if (proposal.resumed && proposal.resumed->record.contains("config"))
+    config = proposal.resumed->record["config"];
+  if (!config.is_object()) return Json::object();
+  for (const KeyInfo* key : keys::about_files()) config.erase(key->name);
+  return config;
 }
 
 // Sets each value that fits; what does not fit is a finding under `where`.
@@ -67,13 +71,19 @@ void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const J
   }
 }
 
-// What the state was made with, each value with the origin that it had.
+// What the state was made with, each value with the origin that it had. What a run makes no use of
+// is not in its record.
 void merge_recorded(Proposal& proposal, const std::vector<const KeyInfo*>& known) {
   if (!proposal.resumed) return;
+  const Json recorded = recorded_config(proposal);
+  for (const KeyInfo* key : known) {
+    if (!recorded.contains(key->name) && !proposal.request.config.contains(key->name))
+      proposal.unused_keys.insert(key->name);
+  }
   for (Origin origin : {Origin::fallback, Origin::model, Origin::preset, Origin::user,
                         Origin::drawn, Origin::derived}) {
     Json values = Json::object();
-    for (const auto& [name, value] : recorded_config(proposal).items()) {
+    for (const auto& [name, value] : recorded.items()) {
       auto given = proposal.resumed->origins.find(name);
       std::string word = given == proposal.resumed->origins.end() ? "user" : given->second;
       if (word == to_string(origin)) values[name] = value;
@@ -354,11 +364,9 @@ void settle_scheduler(Proposal& proposal) {
     auto steps = proposal.config.maybe(keys::num_inference_steps);
     if (steps) scheduler->set_timesteps({.num_inference_steps = *steps, .eta = 0.0, .mu = {}});
     auto eta = proposal.config.maybe(keys::eta);
-    if (eta && *eta > 0 && !scheduler->uses_eta()) {
-      proposal.warn({"config.eta", fmt::format("{}", *eta),
-                     fmt::format("{} does not use it", info->class_name),
-                     "remove it, or use DDIMScheduler"});
-    }
+    if (eta && *eta > 0 && !scheduler->uses_eta())
+      proposal.unused(keys::eta, fmt::format("{} does not use it", info->class_name),
+                      "remove it, or use DDIMScheduler");
   } catch (const InvalidRequest& thrown) {
     proposal.take(thrown);
   }

@@ -38,12 +38,12 @@ std::optional<ImageInput> probed(Proposal& proposal, const std::string& field, c
         {field, shown(value), "the path of an image is expected", "png, jpeg and webp are read"});
     return std::nullopt;
   }
-  std::string path = value.get<std::string>();
   try {
+    std::string path = proposal.path_of(field, value.get<std::string>());
     return ImageInput{path, io::probe_image(path)};
   } catch (const InvalidRequest& thrown) {
     for (Finding finding : thrown.findings()) {
-      finding.field = field + " (" + finding.field + ")";
+      if (finding.field != field) finding.field = field + " (" + finding.field + ")";
       proposal.error(std::move(finding));
     }
   }
@@ -76,12 +76,12 @@ void take_latents(Proposal& proposal, const std::string& name, const Json& value
                     "config.output_type latent writes one"});
     return;
   }
-  std::string path = value.get<std::string>();
   try {
+    std::string path = proposal.path_of(field, value.get<std::string>());
     proposal.latents[name] = {path, probe_latents(path)};
   } catch (const InvalidRequest& thrown) {
     for (Finding finding : thrown.findings()) {
-      finding.field = field + " (" + finding.field + ")";
+      if (finding.field != field) finding.field = field + " (" + finding.field + ")";
       proposal.error(std::move(finding));
     }
   }
@@ -146,8 +146,69 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
 
 }  // namespace
 
+namespace {
+
+// Paths of the components, in lists of lists too.
+void settle_component(const Proposal& proposal, const std::string& field, Json& value) {
+  if (value.is_string() && !value.get<std::string>().empty())
+    value = proposal.path_of(field, value.get<std::string>());
+  if (value.is_array()) {
+    for (Json& each : value) settle_component(proposal, field, each);
+  }
+}
+
+// A name of an adapter that is no file here is looked for by that name.
+void settle_adapter_path(const Proposal& proposal, size_t index, Json& adapter) {
+  if (!adapter.is_object() || !adapter.contains("path") || !adapter["path"].is_string()) return;
+  std::string given = adapter["path"], field = fmt::format("adapters[{}]", index);
+  std::error_code error;
+  bool file = !given.empty() && fs::exists(proposal.request.path_of(field, given), error);
+  if (file || given.starts_with("/") || given.find("..") != given.npos)
+    adapter["path"] = proposal.path_of(field, given);
+}
+
+bool is_path(const KeyInfo& key, const Json& value) {
+  if (!value.is_string() || value.get<std::string>().empty()) return false;
+  // Words that stand for no folder.
+  return std::string(key.name) != keys::preview_decoder.name ||
+         (value != "linear" && value != "tiny");
+}
+
+}  // namespace
+
+// From here on the request's paths are absolute (but inputs', whose types the model tells), and lie
+// where they may.
+void settle_paths(Proposal& proposal) {
+  auto each = [&](auto&& settle) {
+    try {
+      settle();
+    } catch (const InvalidRequest& thrown) {
+      proposal.take(thrown);
+    }
+  };
+  GenerateRequest& request = proposal.request;
+  for (const KeyInfo* key : keys::paths()) {
+    auto value = request.config.find(key->name);
+    if (value == request.config.end() || !is_path(*key, *value)) continue;
+    each([&] {
+      *value = proposal.path_of(std::string("config.") + key->name, value->get<std::string>());
+    });
+  }
+  for (auto& [name, value] : request.components.items())
+    each([&, &name = name, &value = value] {
+      settle_component(proposal, "components." + name, value);
+    });
+  for (size_t i = 0; i < request.adapters.size(); ++i)
+    each([&] { settle_adapter_path(proposal, i, request.adapters[i]); });
+}
+
 void check_output_dir(Proposal& proposal, const std::string& field, const fs::path& given) {
   std::error_code error;
+  try {
+    proposal.path_of(field, given.string());
+  } catch (const InvalidRequest& thrown) {
+    return proposal.take(thrown);
+  }
   fs::path at = fs::absolute(given, error);
   while (!fs::exists(at, error) && at != at.root_path()) at = at.parent_path();
   check_folder(proposal, field, at);

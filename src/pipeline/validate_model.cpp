@@ -15,15 +15,18 @@ namespace fs = std::filesystem;
 namespace {
 
 // The folder that holds the weights of `model`; throws with the places that were looked at.
-fs::path folder_of(const Proposal& proposal, const std::string& model) {
+// Sets how the request names the model wherever it runs.
+fs::path folder_of(Proposal& proposal, const std::string& model) {
   const Json& config = proposal.request.config;
-  if (config.contains(keys::model_path.name) && config[keys::model_path.name].is_string()) {
-    return config[keys::model_path.name].get<std::string>();
-  }
+  proposal.model = model;
   const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
   // A registered id wins over a folder of the same name in the working directory: "./name" says the
   // folder.
-  if (!entry && looks_like_path(model)) return model;
+  bool is_path = !entry && looks_like_path(model, proposal.request.path_of("model", model));
+  if (is_path) proposal.model = proposal.path_of("model", model);
+  if (config.contains(keys::model_path.name) && config[keys::model_path.name].is_string())
+    return config[keys::model_path.name].get<std::string>();
+  if (is_path) return proposal.model;
   fs::path found =
       find_model(entry ? entry->id : model, entry ? entry->hub_ids : std::vector<std::string>{});
   if (!found.empty()) return found;
@@ -204,7 +207,7 @@ void settle_components(Proposal& proposal) {
       proposal.error({field, shown(value), "a folder is expected, as a text", ""});
     } else {
       try {
-        std::string path = value.get<std::string>();
+        std::string path = proposal.path_of(field, value.get<std::string>());
         auto file = read_component_file(name, path);
         ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
         check_role(proposal, component);

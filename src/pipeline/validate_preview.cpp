@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "nn/autoencoder.hpp"
+#include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
 #include "pipeline/preview.hpp"
@@ -11,9 +11,7 @@ namespace omnirt::validation {
 namespace fs = std::filesystem;
 namespace {
 
-int64_t latent_channels(const Proposal& proposal) {
-  return proposal.network<nn::Autoencoder>("vae").latent_channels();
-}
+using blocks::latent_channels;
 
 void check_linear(Proposal& proposal) {
   const PreviewMeans* means = preview_means(*proposal.family, proposal.spec->id);

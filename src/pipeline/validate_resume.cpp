@@ -8,6 +8,7 @@
 #include "pipeline/fingerprint.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"
+#include "pipeline/provenance.hpp"
 #include "pipeline/run_keys.hpp"
 #include "pipeline/validate.hpp"
 
@@ -16,6 +17,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* another_request = "omit it, or make the state again with this request";
+
+bool is_among(const std::vector<const KeyInfo*>& keys, const std::string& name) {
+  return std::ranges::any_of(keys, [&](const KeyInfo* key) { return name == key->name; });
+}
 
 std::string text_of(const Json& config, const char* key) {
   auto it = config.find(key);
@@ -38,37 +43,76 @@ void take_or_compare(Proposal& proposal, const char* field, Json& given, const J
   }
 }
 
+// A file that the state names, and not this request, is told before it is read.
+void warn_of_file(Proposal& proposal, const std::string& field, const std::string& path) {
+  proposal.warn({field, path, "named by the state, and not by this request",
+                 fmt::format("give {} too where the state comes from somebody else", field)});
+}
+
 // A folder that is named is where to look for the state's model; an id must be that model.
 void take_model(Proposal& proposal, const SavedRun& run) {
   GenerateRequest& request = proposal.request;
-  std::string id = text_of(run.record, "model");
-  bool is_id = proposal.catalogue->find_entry(request.model, "") != nullptr;
+  std::string said = text_of(run.record, "model");
+  const ModelSpec* recorded = proposal.catalogue->find_entry(said, "");
+  const ModelSpec* given = proposal.catalogue->find_entry(request.model, "");
+  std::error_code error;
   if (request.model.empty()) {
-    std::error_code error;
-    if (!request.config.contains(keys::model_path.name) && fs::exists(run.model_path, error))
+    bool unsaid = !request.config.contains(keys::model_path.name);
+    bool found = recorded && !find_model(recorded->id, recorded->hub_ids).empty();
+    request.model = said;
+    if (!unsaid || found) return;
+    if (recorded && fs::exists(run.model_path, error)) {
       request.config[keys::model_path.name] = run.model_path;
-  } else if (!is_id) {
-    request.config[keys::model_path.name] = request.model;
-  } else if (request.model != id && proposal.catalogue->find_entry(request.model, "") !=
-                                        proposal.catalogue->find_entry(id, "")) {
-    proposal.error({"model", request.model, fmt::format("the state is of model '{}'", id),
+      warn_of_file(proposal, "model", run.model_path);
+    } else if (said.starts_with("/")) {
+      warn_of_file(proposal, "model", said);
+    }
+  } else if (!given && recorded) {
+    request.config[keys::model_path.name] = proposal.path_of("model", request.model);
+    request.model = said;
+  } else if (given && recorded && given != recorded) {
+    proposal.error({"model", request.model, fmt::format("the state is of model '{}'", said),
                     "name that model, or omit it"});
   }
-  request.model = id;
+}
+
+// The same texts, or files of the same name.
+bool same_input(const Proposal& proposal, const std::string& field, const Json& recorded,
+                const Json& given) {
+  if (recorded == given) return true;
+  if (recorded.is_string() && given.is_string())
+    return recorded == proposal.request.path_of(field, given.get<std::string>());
+  if (!recorded.is_array() || !given.is_array() || recorded.size() != given.size()) return false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!same_input(proposal, field, recorded[i], given[i])) return false;
+  }
+  return true;
+}
+
+void take_adapters(Proposal& proposal, const SavedRun& run) {
+  Json recorded = Json::array();
+  if (run.record.contains("adapters") && run.record["adapters"].is_array())
+    recorded = run.record["adapters"];
+  bool said = !proposal.request.adapters.empty();
+  take_or_compare(proposal, "adapters", proposal.request.adapters, recorded);
+  for (size_t i = 0; i < recorded.size() && !said; ++i)
+    warn_of_file(proposal, fmt::format("adapters[{}]", i), text_of(recorded[i], "path"));
 }
 
 void compare_input(Proposal& proposal, const SavedRun& run, const std::string& name,
                    const Json& given) {
   const Json& recorded = part_of(run.record, "inputs");
+  std::string field = "inputs." + name;
   auto it = recorded.find(name);
-  if (it != recorded.end() && *it == given) return;
+  if (it != recorded.end() && same_input(proposal, field, *it, given)) return;
   auto digest = run.files.find(name);
   std::error_code error;
-  if (digest != run.files.end() && given.is_string() &&
-      fs::is_regular_file(given.get<std::string>(), error) &&
-      fingerprint_of_file(given.get<std::string>()) == digest->second)
+  std::string path =
+      given.is_string() ? proposal.request.path_of(field, given.get<std::string>()) : "";
+  if (digest != run.files.end() && fs::is_regular_file(path, error) &&
+      fingerprint_of_file(proposal.path_of(field, path)) == digest->second)
     return;
-  proposal.error({"inputs." + name, shown(given),
+  proposal.error({field, shown(given),
                   it == recorded.end() ? "the state was made without it"
                                        : fmt::format("the state was made with {}", shown(*it)),
                   another_request});
@@ -113,89 +157,9 @@ void refuse_state(Proposal& proposal, std::string why) {
                   std::move(why), "make the state again with this program and this request"});
 }
 
-// Brings the state's values back, each checked against the port that reads it.
-class Restorer {
- public:
-  Restorer(Proposal& proposal, size_t cut)
-      : proposal_(proposal),
-        needed_(values_across(proposal.plan, cut, proposal.guider->conditions())) {}
-
-  void restore() {
-    for (const SavedRun::Value& value : proposal_.resumed->values) take(value);
-    for (const auto& [name, port] : needed_) {
-      bool wanted = port->kind == PortInfo::Kind::input || port->kind == PortInfo::Kind::inout;
-      if (wanted && port->name == name) require(name);
-    }
-  }
-
- private:
-  void take(const SavedRun::Value& value) {
-    auto needed = needed_.find(value.name);
-    std::string type =
-        needed == needed_.end() || !needed->second->codec ? "" : needed->second->codec->type;
-    if (type != value.type) {
-      return refuse_state(proposal_, fmt::format("it holds '{}' ({}), which no later block reads",
-                                                 value.name, value.type));
-    }
-    try {
-      std::any loaded = needed->second->codec->load(value.saved, *proposal_.catalogue);
-      check_rank(*needed->second, loaded);
-      note_size(value.name, loaded);
-      proposal_.restored[value.condition][value.name] = std::move(loaded);
-    } catch (const InvalidRequest& thrown) {
-      refuse_state(proposal_, fmt::format("its value '{}': {}", value.name,
-                                          thrown.findings().front().message));
-    }
-  }
-
-  // Later blocks may look at a picture's size.
-  void note_size(const std::string& name, const std::any& value) {
-    std::string path = text_of(proposal_.request.inputs, name.c_str());
-    auto noted = [&](const io::Image& image) {
-      return ImageInput{path, {io::ImageFormat::png, image.width, image.height, image.channels}};
-    };
-    if (const auto* image = std::any_cast<io::Image>(&value)) {
-      proposal_.images[name] = noted(*image);
-    } else if (const auto* list = std::any_cast<std::vector<io::Image>>(&value)) {
-      for (const io::Image& each : *list) proposal_.image_lists[name].push_back(noted(each));
-    }
-  }
-
-  // As many dimensions as a port of the plan that hands the value on says; videos' latents have one
-  // more than the pictures' that a shared block speaks of.
-  void check_rank(const PortInfo& read, const std::any& value) const {
-    const auto* tensor = std::any_cast<Tensor>(&value);
-    if (!tensor || !tensor->defined() || read.shape.empty()) return;
-    for (const auto& block : proposal_.plan.blocks) {
-      for (const PortInfo& port : block->ports()) {
-        if (port.name == read.name && static_cast<int64_t>(port.shape.size()) == tensor->dim())
-          return;
-      }
-    }
-    SavedValue::refuse(
-        fmt::format("of {} dimensions, where {} are expected", tensor->dim(), read.shape.size()));
-  }
-
-  // Shared, or there for each condition.
-  void require(const std::string& name) {
-    if (proposal_.restored[""].contains(name) || proposal_.texts.contains(name)) return;
-    std::vector<Condition> all = proposal_.guider->conditions();
-    for (const Condition& condition : all) {
-      if (proposal_.restored[first_of_inputs(all, condition).name].contains(name)) continue;
-      return refuse_state(proposal_, fmt::format("its value '{}' is missing", name));
-    }
-  }
-
-  Proposal& proposal_;
-  std::map<std::string, const PortInfo*> needed_;
-};
-
 // What says how a run is run, and where its files go, and not what it makes.
 bool about_the_run(const std::string& key) {
-  for (const KeyInfo* each : keys::about_the_run()) {
-    if (key == each->name) return true;
-  }
-  return false;
+  return is_among(keys::about_the_run(), key);
 }
 
 void check_stop(Proposal& proposal, const std::string& after, const std::string& file) {
@@ -227,6 +191,7 @@ Json given_when_saved(const Proposal& proposal) {
   Json given = Json::object();
   if (!proposal.resumed) return given;
   for (const auto& [name, value] : part_of(proposal.resumed->record, "config").items()) {
+    if (is_among(keys::about_files(), name)) continue;
     auto origin = proposal.resumed->origins.find(name);
     if (origin == proposal.resumed->origins.end()) continue;
     if (origin->second == "user" || origin->second == "model" || origin->second == "preset")
@@ -260,14 +225,14 @@ void settle_resume(Proposal& proposal) {
   }
   request.inputs = part_of(run->record, "inputs");
   take_or_compare(proposal, "guider", request.guider, part_of(run->record, "guider"));
-  const Json recorded_adapters =
-      run->record.contains("adapters") ? run->record["adapters"] : Json::array();
-  take_or_compare(proposal, "adapters", request.adapters, recorded_adapters);
+  take_adapters(proposal, *run);
   Json components = part_of(run->record, "components");
   std::error_code error;
   for (const auto& [name, value] : components.items()) {
     bool here = value.is_string() && fs::exists(value.get<std::string>(), error);
-    if (here && !request.components.contains(name)) request.components[name] = value;
+    if (!here || request.components.contains(name)) continue;
+    warn_of_file(proposal, "components." + name, value.get<std::string>());
+    request.components[name] = value;
   }
 }
 
@@ -301,10 +266,6 @@ void settle_part(Proposal& proposal) {
   keep_components_of(proposal.plan, proposal.part, proposal.guider->conditions());
 }
 
-void restore_values(Proposal& proposal) {
-  if (proposal.resumed && proposal.ok()) Restorer(proposal, proposal.part.first).restore();
-}
-
 void compare_record(Proposal& proposal) {
   if (!proposal.resumed || !proposal.ok()) return;
   const Json now = proposal.record();
@@ -329,38 +290,32 @@ void compare_record(Proposal& proposal) {
 }  // namespace omnirt::validation
 
 namespace omnirt {
-namespace {
-
-// What a file holds that the request names, to be known again under another name.
-void add_file(SavedRun& run, const std::string& input, const std::filesystem::path& path) {
-  std::error_code error;
-  if (!run.files.contains(input) && std::filesystem::is_regular_file(path, error))
-    run.files[input] = fingerprint_of_file(path);
-}
-
-}  // namespace
 
 SavedRun begin_saved_run(const Proposal& proposal) {
   SavedRun run;
   run.version = saved_run_version();
   run.record = proposal.record();
-  for (const auto& [name, value] : proposal.config.all())
-    run.origins[name] = to_string(value.origin);
+  for (const auto& [name, value] : run.record["config"].items()) {
+    run.origins[name] = to_string(proposal.config.find(name)->origin);
+    if (!proposal.resumed) continue;
+    auto before = proposal.resumed->origins.find(name);
+    if (before != proposal.resumed->origins.end()) run.origins[name] = before->second;
+  }
   run.model_path = proposal.folder.path.string();
   for (const auto& block : proposal.plan.blocks) run.workflow.push_back(block->name());
   run.after = proposal.plan.blocks[proposal.part.end - 1]->name();
   if (proposal.resumed) {
     run.components = proposal.resumed->components;
     run.files = proposal.resumed->files;
-    run.origins = proposal.resumed->origins;
   }
   for (const auto& [name, component] : proposal.folder.components) {
     if (proposal.absent.contains(name)) continue;
     run.components[name] = {component.class_name, fingerprint_of(*proposal.catalogue, component),
                             component.config};
   }
-  for (const auto& [name, image] : proposal.images) add_file(run, name, image.path);
-  for (const auto& [name, file] : proposal.latents) add_file(run, name, file.path);
+  if (proposal.resumed) return run;
+  for (const auto& [name, path] : input_files(proposal))
+    run.files[name] = fingerprint_of_file(path);
   return run;
 }
 

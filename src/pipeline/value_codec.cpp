@@ -62,6 +62,10 @@ Tensor ValueCodec<Tensor>::load(const SavedValue& saved, const Catalogue&) {
   return saved.get<bool>("defined") ? saved.tensor("value") : Tensor();
 }
 
+std::vector<int64_t> ValueCodec<Tensor>::sizes(const Tensor& value) {
+  return value.defined() ? value.sizes().vec() : std::vector<int64_t>{};
+}
+
 SavedValue ValueCodec<std::vector<Tensor>>::save(const std::vector<Tensor>& value) {
   SavedValue saved{Json{{"count", value.size()}}};
   for (size_t i = 0; i < value.size(); ++i) saved.tensors[std::to_string(i)] = value[i];
@@ -97,6 +101,11 @@ std::vector<io::Image> ValueCodec<std::vector<io::Image>>::load(const SavedValue
   return all;
 }
 
+std::vector<int64_t> ValueCodec<std::vector<io::Image>>::sizes(
+    const std::vector<io::Image>& value) {
+  return {static_cast<int64_t>(value.size())};
+}
+
 SavedValue ValueCodec<std::shared_ptr<Noise>>::save(const std::shared_ptr<Noise>& value) {
   return {Json::object(), {{"state", value->state()}}};
 }
@@ -115,6 +124,11 @@ std::shared_ptr<Noise> ValueCodec<std::shared_ptr<Noise>>::load(const SavedValue
     SavedValue::refuse("not the state of a generator");
   }
   return noise;
+}
+
+std::vector<int64_t> ValueCodec<std::shared_ptr<Noise>>::sizes(
+    const std::shared_ptr<Noise>& value) {
+  return {static_cast<int64_t>(value->size())};
 }
 
 SavedValue ValueCodec<std::vector<ArtifactReport>>::save(const std::vector<ArtifactReport>& value) {

@@ -46,6 +46,9 @@ struct SavedValue {
 //   };
 //
 // What is loaded comes from a file from outside: load checks it, and throws (SavedValue::refuse).
+// Where the type has sizes of which its port's shape speaks (of a list: how many it holds),
+//   static std::vector<int64_t> sizes(const Mine& value);
+// tells them, and what is loaded is held against the shape and against the other values.
 template <class T>
 struct ValueCodec;
 
@@ -54,7 +57,17 @@ struct PortCodec {
   const char* type;
   SavedValue (*save)(const std::any& value);
   std::any (*load)(const SavedValue& saved, const Catalogue& catalogue);
+  std::vector<int64_t> (*sizes)(const std::any& value);  // null where the type has none
 };
+
+template <class T>
+constexpr auto sizes_of() -> std::vector<int64_t> (*)(const std::any&) {
+  if constexpr (requires(const T& value) { ValueCodec<T>::sizes(value); })
+    return
+        [](const std::any& value) { return ValueCodec<T>::sizes(std::any_cast<const T&>(value)); };
+  else
+    return nullptr;
+}
 
 // The codec of T; null where T has none.
 template <class T>
@@ -65,7 +78,8 @@ const PortCodec* codec_of() {
         [](const std::any& value) { return ValueCodec<T>::save(std::any_cast<const T&>(value)); },
         [](const SavedValue& saved, const Catalogue& catalogue) {
           return std::any(ValueCodec<T>::load(saved, catalogue));
-        }};
+        },
+        sizes_of<T>()};
     return &codec;
   } else {
     return nullptr;
@@ -77,6 +91,7 @@ struct ValueCodec<Tensor> {
   static constexpr const char* type = "tensor";
   static SavedValue save(const Tensor& value);
   static Tensor load(const SavedValue& saved, const Catalogue& catalogue);
+  static std::vector<int64_t> sizes(const Tensor& value);  // none of one that was never made
 };
 
 template <>
@@ -98,6 +113,7 @@ struct ValueCodec<std::vector<io::Image>> {
   static constexpr const char* type = "images";
   static SavedValue save(const std::vector<io::Image>& value);
   static std::vector<io::Image> load(const SavedValue& saved, const Catalogue& catalogue);
+  static std::vector<int64_t> sizes(const std::vector<io::Image>& value);
 };
 
 // Generators travel with their state, so that what is drawn next is what would have been.
@@ -106,6 +122,7 @@ struct ValueCodec<std::shared_ptr<Noise>> {
   static constexpr const char* type = "noise";
   static SavedValue save(const std::shared_ptr<Noise>& value);
   static std::shared_ptr<Noise> load(const SavedValue& saved, const Catalogue& catalogue);
+  static std::vector<int64_t> sizes(const std::shared_ptr<Noise>& value);
 };
 
 template <>
@@ -130,6 +147,9 @@ struct ValueCodec<std::vector<std::string>> : JsonCodec<std::vector<std::string>
 template <>
 struct ValueCodec<std::vector<uint64_t>> : JsonCodec<std::vector<uint64_t>> {
   static constexpr const char* type = "whole numbers";
+  static std::vector<int64_t> sizes(const std::vector<uint64_t>& value) {
+    return {static_cast<int64_t>(value.size())};
+  }
 };
 template <>
 struct ValueCodec<std::vector<int64_t>> : JsonCodec<std::vector<int64_t>> {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "schedulers/check_history.hpp"
 #include "schedulers/scheduler.hpp"
 
 namespace omnirt {
@@ -45,6 +46,73 @@ TEST(History, OfEverySchedulerCarriesAWalkOnToTheSameBits) {
       Tensor expected = walk(*whole, middle, cut, calls, noise);
       EXPECT_TRUE(walk(*second, middle, cut, calls, other).equal(expected));
     }
+  }
+}
+
+std::unique_ptr<Scheduler> planned(const SchedulerInfo& info) {
+  auto scheduler = info.make(Json::object(), "scheduler");
+  scheduler->set_timesteps({.num_inference_steps = 5, .eta = 0.0, .mu = {}});
+  return scheduler;
+}
+
+bool is_taken(const SchedulerInfo& info, const History& history) {
+  try {
+    auto fresh = planned(info);
+    check_history(*fresh, history, 0, fresh->timesteps().size());
+  } catch (const InvalidFile&) {
+    return false;
+  }
+  return true;
+}
+
+TEST(History, OfEveryWalkIsTaken) {
+  for (const SchedulerInfo& info : all_schedulers()) {
+    size_t calls = planned(info)->timesteps().size();
+    for (size_t cut = 0; cut <= calls; ++cut) {
+      std::vector<uint64_t> seeds{7};
+      Noise noise(seeds);
+      auto scheduler = planned(info);
+      walk(*scheduler, noise.randn({1, 4, 3, 3}), 0, cut, noise);
+      History saved(History::Mode::save);
+      scheduler->visit_history(saved);
+      EXPECT_TRUE(is_taken(info, saved)) << info.class_name << " after " << cut;
+    }
+  }
+}
+
+// A scheduler that took one over would read what is not there.
+TEST(History, ThatNoWalkLeavesIsRefused) {
+  for (const SchedulerInfo& info : all_schedulers()) {
+    SCOPED_TRACE(info.class_name);
+    std::vector<uint64_t> seeds{7};
+    Noise noise(seeds);
+    auto scheduler = planned(info);
+    walk(*scheduler, noise.randn({1, 4, 3, 3}), 0, 3, noise);
+    History saved(History::Mode::save);
+    scheduler->visit_history(saved);
+    auto damaged = [&](auto&& damage) {
+      History history = saved;
+      damage(history);
+      return is_taken(info, history);
+    };
+    for (const auto& [name, number] : saved.numbers) {
+      for (double forged : {-1e3, 0.5, 1e9, 1e300}) {
+        EXPECT_FALSE(damaged([&](History& h) { h.numbers[name] = number + forged; })) << name;
+      }
+      EXPECT_FALSE(damaged([&](History& h) { h.numbers.erase(name); })) << name;
+    }
+    for (const auto& [name, list] : saved.tensors) {
+      EXPECT_FALSE(damaged([&](History& h) { h.tensors.erase(name); })) << name;
+      EXPECT_FALSE(damaged([&](History& h) {
+        h.tensors[name].assign(64, noise.randn({1, 4, 3, 3}));
+      })) << name;
+      if (list.empty()) continue;
+      EXPECT_FALSE(damaged([&](History& h) { h.tensors[name].front() = Tensor(); })) << name;
+      EXPECT_FALSE(damaged([&](History& h) {
+        h.tensors[name].front() = h.tensors[name].front().to(at::kDouble);
+      })) << name;
+    }
+    EXPECT_FALSE(damaged([](History& h) { h.numbers["another"] = 1; }));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/proposal.hpp"
+#include "pipeline/symbol_sizes.hpp"
 
 namespace omnirt::pixart {
 namespace {
@@ -67,9 +68,27 @@ Size binned(Size wanted, std::span<const Bin> bins) {
 PictureSize::PictureSize()
     : Block("picture_size", Stage::prepare_conditions), binning(this, use_resolution_binning) {}
 
+namespace {
+
+const PixArtTransformer2DModel& network_of(const Proposal& proposal) {
+  return proposal.network<PixArtTransformer2DModel>("transformer");
+}
+
+}  // namespace
+
+// The pictures' own sides are bound by no symbol: they are made at another size, and fitted.
+void PictureSize::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
+  Size made{proposal.config.get(keys::height), proposal.config.get(keys::width)};
+  auto bins = bins_of(network_of(proposal).sample_size()[0]);
+  if (proposal.config.get(use_resolution_binning) && !bins.empty()) made = binned(made, bins);
+  int64_t grid = blocks::pixels_per_latent(proposal);
+  sizes.set("H/8", made.height / grid);
+  sizes.set("W/8", made.width / grid);
+  sizes.set("C", blocks::latent_channels(proposal));
+}
+
 void PictureSize::check(Proposal& proposal) const {
-  const auto& network = proposal.network<PixArtTransformer2DModel>("transformer");
-  int64_t sample_size = network.sample_size()[0];
+  int64_t sample_size = network_of(proposal).sample_size()[0];
   int64_t pixels = blocks::pixels_per_latent(proposal);
   for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
     if (!proposal.config.maybe(*key))
@@ -88,7 +107,7 @@ void PictureSize::check(Proposal& proposal) const {
     return;
   }
   if (bins) made = binned(wanted, bins_of(sample_size));
-  int64_t grid = pixels * network.patch_size();
+  int64_t grid = pixels * network_of(proposal).patch_size();
   for (auto [name, side] : {std::pair{"width", made.width}, {"height", made.height}}) {
     if (side % grid == 0) continue;
     std::string way = bins ? "set use_resolution_binning to false, and a size that fits"

@@ -35,6 +35,7 @@ class PictureSize final : public Block {
   PictureSize();
   void run(Frame&) const override {}
   void check(Proposal& proposal) const override;
+  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
 };
 
 }  // namespace omnirt::pixart

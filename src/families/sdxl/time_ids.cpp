@@ -32,21 +32,9 @@ void check_pairs(Proposal& proposal, const Block& block) {
   }
 }
 
-bool given_by_user(const Proposal& proposal, const KeyInfo& key) {
-  const ConfigValue* value = proposal.config.find(key.name);
-  return value && !value->value.is_null() && value->origin == Origin::user;
-}
-
 bool has_negative(const Proposal& proposal) {
   return std::ranges::any_of(proposal.guider->conditions(),
                              [](const Condition& condition) { return !condition.renames.empty(); });
-}
-
-void warn_of_no_effect(Proposal& proposal, const KeyInfo& key, const std::string& why,
-                       const std::string& way_out) {
-  if (!given_by_user(proposal, key)) return;
-  proposal.warn({fmt::format("config.{}", key.name), shown(proposal.config.find(key.name)->value),
-                 why, way_out});
 }
 
 const std::vector<const KeyInfo*>& negative_keys() {
@@ -60,8 +48,8 @@ const std::vector<const KeyInfo*>& negative_keys() {
 bool warn_without_guidance(Proposal& proposal) {
   if (has_negative(proposal)) return false;
   for (const KeyInfo* key : negative_keys()) {
-    warn_of_no_effect(proposal, *key, "has no effect without guidance",
-                      "raise guidance_scale above 1, or remove it");
+    proposal.unused(*key, "has no effect without guidance",
+                    "raise guidance_scale above 1, or remove it");
   }
   return true;
 }
@@ -72,21 +60,21 @@ void TimeIds::check(Proposal& proposal) const {
   check_pairs(proposal, *this);
   if (warn_without_guidance(proposal)) return;
   if (!from_noise_) {
-    warn_of_no_effect(proposal, negative_crop.key,
-                      fmt::format("has no effect on task {}: the prompt's corner serves both, as "
-                                  "in the reference",
-                                  proposal.task),
-                      "remove it");
+    proposal.unused(negative_crop.key,
+                    fmt::format("has no effect on task {}: the prompt's corner serves both, as "
+                                "in the reference",
+                                proposal.task),
+                    "remove it");
     return;
   }
   if (proposal.config.maybe(negative_original_size.key) &&
       proposal.config.maybe(negative_target_size.key))
     return;
   for (const KeyInfo* key : negative_keys()) {
-    warn_of_no_effect(proposal, *key,
-                      "has no effect unless negative_original_size and negative_target_size are "
-                      "both given, as in the reference",
-                      "give both, or remove it");
+    proposal.unused(*key,
+                    "has no effect unless negative_original_size and negative_target_size are "
+                    "both given, as in the reference",
+                    "give both, or remove it");
   }
 }
 

@@ -116,11 +116,8 @@ void SetPartialTimestepsXL::check(Proposal& proposal) const {
                     fmt::format("not before denoising_end {}", *end), "give a smaller one"});
     return;
   }
-  const ConfigValue* given = proposal.config.find(strength.key.name);
-  if (start && given && given->origin == Origin::user) {
-    proposal.warn({"config.strength", shown(given->value), "has no effect beside denoising_start",
-                   "give one of them"});
-  }
+  if (start)
+    proposal.unused(strength.key, "has no effect beside denoising_start", "give one of them");
   check_walk(proposal,
              partial([&](const auto& port) { return proposal.config.maybe(port.key); }, *this));
 }

@@ -9,6 +9,8 @@
 #include "pipeline/blocks/clip_image.hpp"
 #include "pipeline/blocks/image_tensor.hpp"
 #include "pipeline/blocks/latents.hpp"
+#include "pipeline/proposal.hpp"
+#include "pipeline/symbol_sizes.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -37,6 +39,10 @@ void StartVideos::run(Frame& frame) const {
   frame[noise_source] = std::make_shared<Noise>(all);
   frame[first_pictures] = std::vector<io::Image>(count, frame[image]);
   frame[seeds] = std::move(all);
+}
+
+void StartVideos::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
+  sizes.set("n", proposal.config.get(num_videos.key));
 }
 
 void EncodeFirstPictures::run(Frame& frame) const {
@@ -98,6 +104,10 @@ void PrepareVideoConditions::run(Frame& frame) const {
       at::tensor({static_cast<float>(frame[fps] - 1), static_cast<float>(frame[motion_bucket_id]),
                   static_cast<float>(frame[noise_aug_strength])})
           .unsqueeze(0);
+}
+
+void PrepareVideoLatents::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
+  sizes.set("F", proposal.config.get(num_frames.key));
 }
 
 void PrepareVideoLatents::run(Frame& frame) const {

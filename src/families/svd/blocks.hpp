@@ -38,14 +38,15 @@ class StartVideos final : public Block {
   Input<io::Image> image{this, "image", "the image that the video begins with"};
   Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
   Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
-  Output<std::shared_ptr<Noise>> noise_source{this, "noise_source",
-                                              "the generators, one per video"};
-  Output<std::vector<io::Image>> first_pictures{this, "first_pictures",
-                                                "what each video begins with"};
+  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per video", {"n"}};
+  Output<std::shared_ptr<Noise>> noise_source{
+      this, "noise_source", "the generators, one per video", {"n"}};
+  Output<std::vector<io::Image>> first_pictures{
+      this, "first_pictures", "what each video begins with", {"n"}};
 
   StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
+  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
 };
 
 // What the image encoder makes of each first picture; zeros without the picture.
@@ -117,6 +118,7 @@ class PrepareVideoLatents final : public Block {
 
   PrepareVideoLatents() : Block("prepare_video_latents", Stage::prepare_latents) {}
   void run(Frame& frame) const override;
+  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
 };
 
 // Latents -> frames, decode_chunk_size of a video at once.

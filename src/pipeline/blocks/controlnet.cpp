@@ -52,7 +52,7 @@ ControlNet::ControlNet(size_t place)
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),
                     "the image that components." + numbered("controlnet", place) + " reads"),
-      pixels(this, numbered("control_pixels", place), "the control image", {"1", "C", "H", "W"}),
+      pixels(this, numbered("control_pixels", place), "the control image", {"1", "K", "H", "W"}),
       place_(place) {}
 
 void ControlNet::run(Frame& frame) const {

@@ -7,6 +7,7 @@
 #include "pipeline/blocks/guidance.hpp"
 #include "pipeline/blocks/guidance_embedding.hpp"
 #include "pipeline/proposal.hpp"
+#include "pipeline/run_keys.hpp"
 
 namespace omnirt::blocks {
 
@@ -41,23 +42,39 @@ void DenoiseLoop::check(Proposal& proposal) const {
   for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache_interval),
                              static_cast<const KeyInfo*>(&keys::cache_branch),
                              static_cast<const KeyInfo*>(&keys::cache_order)}) {
-    const ConfigValue* given = proposal.config.find(key->name);
-    if (!given || given->origin != Origin::user) continue;
-    proposal.warn({fmt::format("config.{}", key->name), shown(given->value),
-                   "has no effect without a cache", "set cache to deep, or remove it"});
+    proposal.unused(*key, "has no effect without a cache", "set cache to deep, or remove it");
   }
 }
 
+namespace {
+
+// What a saved run brings must be as wide as the network takes it: the encoder and the autoencoder
+// that made it are not here to be asked.
+void check_restored_width(Proposal& proposal, const char* name, int64_t axis, int64_t wanted) {
+  for (const auto& [condition, values] : proposal.restored) {
+    auto value = values.find(name);
+    const Tensor* tensor = value == values.end() ? nullptr : std::any_cast<Tensor>(&value->second);
+    if (!tensor || !tensor->defined() || tensor->size(axis) == wanted) continue;
+    proposal.error({"config.resume", proposal.config.maybe(keys::resume).value_or(""),
+                    fmt::format("its value '{}' is {} wide, and the network takes {}", name,
+                                tensor->size(axis), wanted),
+                    "make the state again with this model"});
+  }
+}
+
+}  // namespace
+
 void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
   check_guidance(proposal, pipeline, unet.name());
+  const auto& own = pipeline.get<nn::DenoiserNetwork>(unet.name());
+  check_restored_width(proposal, prompt_embeds.name().c_str(), -1, own.context_dim());
   if (proposal.config.get(keys::cache) == "none") return;
-  const auto& network = pipeline.get<nn::DenoiserNetwork>(unet.name());
-  auto branches = static_cast<int64_t>(network.cache_branches());
+  auto branches = static_cast<int64_t>(own.cache_branches());
   int64_t branch = proposal.config.get(keys::cache_branch);
   if (branches == 0) {
     proposal.error(
         {"config.cache", proposal.config.get(keys::cache),
-         fmt::format("{} has no place where steps could share features", network.class_name()),
+         fmt::format("{} has no place where steps could share features", own.class_name()),
          "remove it"});
   } else if (branch >= branches) {
     proposal.error({"config.cache_branch", std::to_string(branch),

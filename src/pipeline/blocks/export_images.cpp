@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pipeline/blocks/export_files.hpp"
+#include "pipeline/provenance.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -16,13 +17,14 @@ io::ImageFormat image_format_of(const std::optional<std::string>& format,
   return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
 }
 
-// The request that makes this one picture.
-Json record_of(const Json& record, uint64_t seed, const std::string& prompt) {
-  Json one = record;
-  one["inputs"]["prompt"] = prompt;
+// The request that makes this one picture, of prompt `prompt` of `prompts`; empty where it carries
+// none.
+io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, size_t prompts) {
+  if (record.is_null()) return {};
+  Json one = of_one_prompt(record, prompt, prompts);
   one["config"]["seed"] = seed;
   one["config"]["num_images_per_prompt"] = 1;
-  return one;
+  return {{io::request_metadata_key, one.dump()}};
 }
 
 }  // namespace
@@ -43,16 +45,20 @@ void ExportImages::run(Frame& frame) const {
   make_folder(target.folder);
   Written written;
   std::vector<ArtifactReport> made;
+  ensure(!frame[prompt].empty() && pictures.size() == frame[seeds].size() &&
+             pictures.size() % frame[prompt].size() == 0,
+         "{} pictures of {} seeds and {} prompts", pictures.size(), frame[seeds].size(),
+         frame[prompt].size());
   size_t per_prompt = pictures.size() / frame[prompt].size();
   for (size_t i = 0; i < pictures.size(); ++i) {
     if (frame.cancel()) frame.cancel()->check();
-    const std::string& shown = frame[prompt][i / per_prompt];
+    size_t of = i / per_prompt;
     fs::path file = target.file(i, pictures.size());
-    std::string record = record_of(frame.record(), frame[seeds][i], shown).dump();
-    io::write_image(file, pictures[i], format, {{io::request_metadata_key, record}});
+    io::write_image(file, pictures[i], format,
+                    metadata_of(frame.record(), frame[seeds][i], of, frame[prompt].size()));
     written.add(file);
     made.push_back({file.string(), "image", io::image_media_type(format), pictures[i].width,
-                    pictures[i].height, frame[seeds][i], shown});
+                    pictures[i].height, frame[seeds][i], frame[prompt][of]});
   }
   written.keep();
   frame[artifacts] = std::move(made);

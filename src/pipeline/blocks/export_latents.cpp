@@ -30,7 +30,11 @@ void ExportLatents::run(Frame& frame) const {
   }
   if (frame.cancel()) frame.cancel()->check();
   const Tensor& sample = frame[latents];
-  write_latents(file, sample, {{"request", frame.record()}});
+  ensure(!frame[seeds].empty() && !frame[prompt].empty() && sample.dim() == 4,
+         "latents of {} dimensions, {} seeds and {} prompts", sample.dim(), frame[seeds].size(),
+         frame[prompt].size());
+  write_latents(file, sample,
+                frame.record().is_null() ? Json::object() : Json{{"request", frame.record()}});
   frame[artifacts] = {{file.string(), "latents", "application/x-safetensors", sample.size(3),
                        sample.size(2), frame[seeds].front(), frame[prompt].front()}};
 }

@@ -15,12 +15,13 @@ io::VideoFormat video_format_of(const std::optional<std::string>& format,
   return output ? io::video_format_from_path(*output) : io::VideoFormat::mp4;
 }
 
-// The request that makes this one video.
-Json record_of(const Json& record, uint64_t seed) {
+// The request that makes this one video; empty where it carries none.
+io::ImageMetadata metadata_of(const Json& record, uint64_t seed) {
+  if (record.is_null()) return {};
   Json one = record;
   one["config"]["seed"] = seed;
   one["config"]["num_videos_per_prompt"] = 1;
-  return one;
+  return {{io::request_metadata_key, one.dump()}};
 }
 
 void check_names(Proposal& proposal, const std::string& output,
@@ -60,14 +61,16 @@ void ExportVideo::run(Frame& frame) const {
   make_folder(target.folder);
   Written written;
   std::vector<ArtifactReport> made;
-  size_t videos = frame[seeds].size(), count = all.size() / videos;
+  size_t videos = frame[seeds].size();
+  ensure(videos > 0 && !all.empty() && all.size() % videos == 0, "{} frames of {} videos",
+         all.size(), videos);
+  size_t count = all.size() / videos;
   io::VideoOptions options{.fps = frame[output_fps]};
   for (size_t i = 0; i < videos; ++i) {
     if (frame.cancel()) frame.cancel()->check();
     std::span<const io::Image> of_one(all.data() + i * count, count);
     fs::path file = target.file(i, videos);
-    std::string record = record_of(frame.record(), frame[seeds][i]).dump();
-    io::write_video(file, of_one, format, {{io::request_metadata_key, record}}, options);
+    io::write_video(file, of_one, format, metadata_of(frame.record(), frame[seeds][i]), options);
     written.add(file);
     auto [width, height] = io::video_size(of_one.front(), format);
     made.push_back({.path = file.string(),

@@ -5,6 +5,7 @@
 #include "nn/autoencoder.hpp"
 #include "nn/denoiser_network.hpp"
 #include "pipeline/proposal.hpp"
+#include "pipeline/symbol_sizes.hpp"
 
 namespace omnirt::blocks {
 namespace {
@@ -64,6 +65,20 @@ void PictureSize::settle_from_image(Proposal& proposal, const io::ImageInfo& inf
       proposal.config.set(side.key.name, rounded, Origin::derived);
     }
   }
+}
+
+int64_t latent_channels(const Proposal& proposal) {
+  return proposal.network<nn::Autoencoder>("vae").latent_channels();
+}
+
+void PictureSize::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
+  int64_t grid = pixels_per_latent(proposal);
+  int64_t high = proposal.config.get(keys::height), wide = proposal.config.get(keys::width);
+  sizes.set("H", high);
+  sizes.set("W", wide);
+  sizes.set("H/8", high / grid);
+  sizes.set("W/8", wide / grid);
+  sizes.set("C", latent_channels(proposal));
 }
 
 void PictureSize::check(Proposal& proposal) const {

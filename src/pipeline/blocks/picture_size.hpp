@@ -13,6 +13,9 @@ int64_t pixels_per_latent(const Proposal& proposal);
 void settle_from_model(Proposal& proposal, const Key<int64_t>& key, const std::string& denoiser,
                        int64_t sample_size);
 
+// Channels of the latents, by the same.
+int64_t latent_channels(const Proposal& proposal);
+
 // Settles width and height before anything else takes them: the request's, which must be multiples
 // of the latents' grid; else those of the model's training, or of the given image.
 class PictureSize final : public Block {
@@ -30,6 +33,7 @@ class PictureSize final : public Block {
         image_(std::move(image)) {}
   void run(Frame&) const override {}
   void check(Proposal& proposal) const override;
+  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
 
  private:
   void settle_from_image(Proposal& proposal, const io::ImageInfo& info, int64_t grid) const;

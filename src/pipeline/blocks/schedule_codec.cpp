@@ -3,6 +3,7 @@
 #include "pipeline/blocks/denoise.hpp"
 #include "pipeline/blocks/set_timesteps.hpp"
 #include "pipeline/model_spec.hpp"
+#include "schedulers/check_history.hpp"
 
 namespace omnirt {
 namespace {
@@ -66,15 +67,22 @@ blocks::Schedule ValueCodec<blocks::Schedule>::load(const SavedValue& saved,
                                                     const Catalogue& catalogue) {
   const SchedulerInfo* info = catalogue.find_scheduler(saved.get<std::string>("class"));
   if (!info) SavedValue::refuse("its scheduler is not one of this build");
-  std::shared_ptr<Scheduler> scheduler = info->make(saved.get<Json>("config"), "scheduler");
-  scheduler->set_timesteps(plan_of(saved));
+  auto planned = [&] {
+    auto scheduler = info->make(saved.get<Json>("config"), "scheduler");
+    scheduler->set_timesteps(plan_of(saved));
+    return scheduler;
+  };
+  std::shared_ptr<Scheduler> scheduler = planned();
   size_t calls = scheduler->timesteps().size();
   auto first = saved.get<uint64_t>("scheduler_begin"), begin = saved.get<uint64_t>("begin");
   auto end = saved.get<uint64_t>("end");
-  if (first > calls || begin > end || end > calls)
-    SavedValue::refuse("the walk begins after its end");
+  if (first > begin || begin >= end || end > calls)
+    SavedValue::refuse("the walk does not begin before its end");
   scheduler->set_begin(first);
   History history = history_of(saved);
+  auto fresh = planned();
+  fresh->set_begin(first);
+  check_history(*fresh, history, begin, end);
   scheduler->visit_history(history);
   return {std::move(scheduler), begin, end};
 }

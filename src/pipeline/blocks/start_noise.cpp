@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "pipeline/proposal.hpp"
+#include "pipeline/symbol_sizes.hpp"
 
 namespace omnirt::blocks {
 namespace {
@@ -18,6 +19,12 @@ void StartNoise::check(Proposal& proposal) const {
   proposal.error({"config.num_images_per_prompt", fmt::format("{} images in all", pictures),
                   fmt::format("more than {} in one request", max_pictures),
                   "send several requests"});
+}
+
+void StartNoise::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
+  auto prompts = proposal.texts.find("prompt");
+  auto count = prompts == proposal.texts.end() ? size_t{0} : prompts->second.size();
+  sizes.set("B", static_cast<int64_t>(count) * proposal.config.get(keys::num_images_per_prompt));
 }
 
 void StartNoise::run(Frame& frame) const {

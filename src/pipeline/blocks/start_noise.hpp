@@ -15,13 +15,14 @@ class StartNoise final : public Block {
   Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
   Config<int64_t> num_images{this, keys::num_images_per_prompt};
   Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Output<std::shared_ptr<Noise>> noise_source{this, "noise_source",
-                                              "the generators, one per image"};
+  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per image", {"B"}};
+  Output<std::shared_ptr<Noise>> noise_source{
+      this, "noise_source", "the generators, one per image", {"B"}};
 
   StartNoise() : Block("start_noise", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
   void check(Proposal& proposal) const override;
+  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
 };
 
 }  // namespace omnirt::blocks

@@ -89,7 +89,7 @@ class DecodeCircular final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
   Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
-  Output<std::vector<io::Image>> images{this, "images", "the images"};
+  Output<std::vector<io::Image>> images{this, "images", "the images", {"B"}};
   Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
 
   explicit DecodeCircular(Trigger trigger)

@@ -1,0 +1,132 @@
+#include "engine/recognise.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "io/carried_text.hpp"
+#include "io/image.hpp"
+#include "io/safetensors.hpp"
+#include "pipeline/adapter_family.hpp"
+#include "pipeline/latents_file.hpp"
+#include "pipeline/saved_run.hpp"
+
+namespace omnirt {
+namespace fs = std::filesystem;
+namespace {
+
+std::set<int64_t> ranks_of(const adapters::AdapterFile& file) {
+  std::set<int64_t> ranks;
+  for (const adapters::FileLayer& layer : file.layers) {
+    auto down = layer.parts.find("down");
+    if (down != layer.parts.end() && !down->second.entry->shape.empty())
+      ranks.insert(down->second.entry->shape.front());
+  }
+  return ranks;
+}
+
+std::string in_words(const adapters::AdapterFile& file, const std::string& made_for,
+                     const std::set<int64_t>& ranks) {
+  std::string kind = fmt::format("{} ({}", fmt::join(file.kinds(), ", "), file.layout);
+  kind += "'s layout)";
+  if (!made_for.empty()) kind += " for " + made_for;
+  if (!ranks.empty()) kind += fmt::format(", rank {}", fmt::join(ranks, ", "));
+  return "an adapter: " + kind + "; use it with --lora";
+}
+
+std::string text(const Json& json, const char* key) {
+  auto it = json.find(key);
+  return it != json.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+Json inspect_picture(const fs::path& path, const io::CarriedText& carried) {
+  bool picture = carried.kind == "png" || carried.kind == "jpeg" || carried.kind == "webp";
+  Json json = {
+      {"path", path.string()}, {"kind", picture ? "picture" : "video"}, {"format", carried.kind}};
+  if (picture) {
+    io::ImageInfo info = io::probe_image(path);
+    json["width"] = info.width;
+    json["height"] = info.height;
+    json["channels"] = info.channels;
+  }
+  json["request"] = nullptr;
+  if (carried.text)
+    json["request"] = parse_json(*carried.text, path.string(), io::max_metadata_bytes);
+  return json;
+}
+
+Json inspect_state(const fs::path& path) {
+  SavedRun run = read_saved_run(path);
+  Json values = Json::array(), components = Json::object();
+  for (const SavedRun::Value& value : run.values) {
+    Json tensors = Json::object();
+    for (const auto& [name, tensor] : value.saved.tensors) tensors[name] = tensor.sizes().vec();
+    values.push_back({{"name", value.name},
+                      {"condition", value.condition},
+                      {"type", value.type},
+                      {"tensors", tensors}});
+  }
+  for (const auto& [name, component] : run.components) components[name] = component.class_name;
+  return {{"path", path.string()},
+          {"kind", "state of a run"},
+          {"what", fmt::format("a run of {}, {}, stopped after {}: go on with generate --resume {}",
+                               text(run.record, "model"), text(run.record, "task"), run.after,
+                               path.string())},
+          {"version", run.version},
+          {"after", run.after},
+          {"workflow", run.workflow},
+          {"components", components},
+          {"values", values},
+          {"request", run.record}};
+}
+
+Json inspect_latents(const fs::path& path) {
+  LatentsInfo info = probe_latents(path);
+  Json request = info.origin.value("request", Json());
+  return {{"path", path.string()},
+          {"kind", "latents"},
+          {"what", fmt::format("latents {{{}}} of {} pictures: go on with generate --latents {}",
+                               fmt::join(info.shape, ", "), info.shape.front(), path.string())},
+          {"shape", info.shape},
+          {"request", request}};
+}
+
+}  // namespace
+
+std::optional<Json> recognise_adapter(const Catalogue& catalogue, const fs::path& path) {
+  adapters::AdapterFile file;
+  try {
+    file = adapters::open_adapter(path, "", "path");
+  } catch (const InvalidRequest&) {
+    return std::nullopt;
+  }
+  if (!file.problems.empty() || file.kinds().empty()) return std::nullopt;
+  Proposal proposal;
+  proposal.catalogue = &catalogue;
+  std::string made_for = other_family(proposal, file).value_or("");
+  std::set<int64_t> ranks = ranks_of(file);
+  return Json{{"kind", in_words(file, made_for, ranks)},
+              {"adapter",
+               {{"layout", file.layout},
+                {"kinds", file.kinds()},
+                {"made_for", made_for.empty() ? Json() : Json(made_for)},
+                {"ranks", ranks},
+                {"layers", file.layers.size()},
+                {"tokens", file.tokens.size()}}}};
+}
+
+std::optional<Json> inspect_own_file(const fs::path& path) {
+  if (auto carried = io::read_carried_text(path)) return inspect_picture(path, *carried);
+  std::shared_ptr<const io::SafetensorsFile> file;
+  try {
+    file = io::SafetensorsFile::open(path);
+  } catch (const InvalidRequest&) {
+    return std::nullopt;  // who looks for weights says what it is
+  }
+  if (is_saved_run(*file)) return inspect_state(path);
+  bool latents = file->entries().size() == 1 && file->find("latents");
+  return latents ? std::optional(inspect_latents(path)) : std::nullopt;
+}
+
+}  // namespace omnirt
