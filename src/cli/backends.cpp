@@ -9,6 +9,22 @@
 namespace omnirt::cli {
 namespace {
 
+std::string words_of(const Json& words) {
+  return fmt::format("{}", fmt::join(words.get<std::vector<std::string>>(), ", "));
+}
+
+// What goes together, by the config keys: "compile: dtype fp32; quantize none, int8; ...".
+void print_mode(const Json& mode) {
+  std::string line = words_of(mode["levels"]) + ":";
+  const char* separator = " ";
+  for (const auto& [key, words] : mode.items()) {
+    if (key == "levels" || words.empty()) continue;
+    line += fmt::format("{}{} {}", separator, key, words_of(words));
+    separator = "; ";
+  }
+  say("{:<10} {}\n", "", line);
+}
+
 void print_backend(const Json& backend) {
   bool available = backend["available"].get<bool>();
   std::string state = !available                         ? "not available"
@@ -17,8 +33,8 @@ void print_backend(const Json& backend) {
   say("{:<10} {}: {}\n", backend["name"].get<std::string>(), state,
       backend["reason"].get<std::string>());
   if (available) {
-    say("{:<10} computes in {}; compile {}, graph mode {}; {:.1f} GiB free\n", "",
-        fmt::join(backend["dtype_options"].get<std::vector<std::string>>(), ", "),
+    for (const Json& mode : backend["modes"]) print_mode(mode);
+    say("{:<10} compile {}, graph mode {}; {:.1f} GiB free\n", "",
         backend["compile_available"].get<bool>() ? "yes" : "no",
         backend["supports_graph_mode"].get<bool>() ? "yes" : "no",
         backend["available_memory_gb"].get<double>());

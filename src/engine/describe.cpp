@@ -124,6 +124,21 @@ Json describe_models(const Catalogue& catalogue) {
   return entries;
 }
 
+namespace {
+
+Json modes_json(const Capabilities& can) {
+  Json modes = Json::array();
+  for (const ComputeMode& mode : can.modes) {
+    Json one;
+    for (Level level : mode.levels) one["levels"].push_back(to_string(level));
+    for (const ModeOption& option : mode_options) one[option.key] = mode.*option.values;
+    modes.push_back(std::move(one));
+  }
+  return modes;
+}
+
+}  // namespace
+
 Json describe_backends(const Catalogue& catalogue) {
   Json all = Json::array();
   bool taken = false;
@@ -139,7 +154,9 @@ Json describe_backends(const Catalogue& catalogue) {
     if (found.available) {
       auto backend = info.make();
       Capabilities can = backend->capabilities();
-      one["dtype_options"] = can.dtype_options;
+      for (const ModeOption& option : mode_options)
+        one[std::string(option.key) + "_options"] = can.options(option.values);
+      one["modes"] = modes_json(can);
       one["compile_available"] = can.compile_available;
       one["supports_graph_mode"] = can.supports_graph_mode;
       one["available_memory_gb"] = backend->available_memory_gb();

@@ -9,6 +9,7 @@
 
 #include "engine/describe.hpp"
 #include "nn/feature_metadata.hpp"
+#include "ops/op_table.hpp"
 #include "pipeline/keys.hpp"
 
 namespace omnirt {
@@ -230,12 +231,26 @@ std::string networks_page(const Catalogue& catalogue) {
   return page;
 }
 
+std::string ops_page() {
+  std::string page = std::string("# Ops\n") + made_by +
+                     "What networks compute with; a backend may bring kernels for any of them, and "
+                     "a script of the cpu-stub may let any of them fail "
+                     "([adding-a-backend.md](../adding-a-backend.md)).\n\n| op | |\n|---|---|\n";
+  for (const ops::OpInfo& op : ops::list_ops())
+    page += fmt::format("| {} | {} |\n", code(op.name), cell(op.summary));
+  return page;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> reference_pages(const Catalogue& catalogue) {
-  return {{"models.md", models_page(catalogue)},   {"blocks.md", blocks_page(catalogue)},
-          {"keys.md", keys_page(catalogue)},       {"schedulers.md", schedulers_page(catalogue)},
-          {"guiders.md", guiders_page(catalogue)}, {"networks.md", networks_page(catalogue)}};
+  return {{"models.md", models_page(catalogue)},
+          {"blocks.md", blocks_page(catalogue)},
+          {"keys.md", keys_page(catalogue)},
+          {"schedulers.md", schedulers_page(catalogue)},
+          {"guiders.md", guiders_page(catalogue)},
+          {"networks.md", networks_page(catalogue)},
+          {"ops.md", ops_page()}};
 }
 
 }  // namespace omnirt

@@ -5,7 +5,8 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 
-#include "base/error.hpp"
+#include "base/ensure.hpp"
+#include "ops/sizes.hpp"
 
 namespace omnirt::ops {
 
@@ -45,14 +46,24 @@ Tensor activate_in_place(Tensor x, Activation kind) {
 }
 
 Shape Geglu::shape(const Geglu& args) {
+  ensure(args.x.dim() > 0, "halves of a single number");
   Shape shape = args.x.sizes().vec();
   shape.back() /= 2;
   return shape;
 }
 
 Tensor Geglu::reference(const Geglu& args) {
+  ensure(fits(args), "halves of {} values", args.x.size(-1));
   auto halves = args.x.chunk(2, -1);
   return halves[0] * at::gelu(halves[1]);
+}
+
+bool Activate::fits(const Activate&) {
+  return true;
+}
+
+bool Geglu::fits(const Geglu& args) {
+  return args.x.dim() >= 1 && args.x.size(-1) % 2 == 0;
 }
 
 }  // namespace omnirt::ops

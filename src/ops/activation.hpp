@@ -20,19 +20,25 @@ Tensor activate_in_place(Tensor x, Activation kind);
 // y = act(x), any shape.
 struct Activate {
   static constexpr const char* name = "activate";
+  static constexpr const char* summary = "y = act(x)";
   const Tensor& x;
   Activation kind;
   static Shape shape(const Activate& args) { return args.x.sizes().vec(); }
   static Tensor reference(const Activate& args) { return activate(args.x, args.kind); }
+  static bool fits(const Activate& args);
+  static Samples<Activate> samples();
 };
 
 // Gated GELU (Shazeer 2020, arXiv 2002.05202): x {..., 2 d} -> x[..., :d] * gelu(x[..., d:]), {...,
 // d}.
 struct Geglu {
   static constexpr const char* name = "geglu";
+  static constexpr const char* summary = "y = a * gelu(b), the halves of x";
   const Tensor& x;
   static Shape shape(const Geglu& args);
   static Tensor reference(const Geglu& args);
+  static bool fits(const Geglu& args);
+  static Samples<Geglu> samples();
 };
 
 }  // namespace omnirt::ops

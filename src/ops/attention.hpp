@@ -7,6 +7,7 @@ namespace omnirt::ops {
 // x (the queries) {B, Tq, heads * d}, key and value {B, Tk, heads * d}; y {B, Tq, heads * d}.
 struct Attention {
   static constexpr const char* name = "attention";
+  static constexpr const char* summary = "y = softmax(scale x key^T + bias) value, by heads";
   const Tensor& x;
   const Tensor& key;
   const Tensor& value;
@@ -16,10 +17,13 @@ struct Attention {
   // Scores and softmax in fp32 whatever the dtype, as SD2.x checkpoints ask by upcast_attention.
   bool upcast = false;
   // Added to the scores before the softmax, {B or 1, heads or 1, Tq or 1, Tk}: masks (-infinity
-  // keeps a query from a key), relative positions. Null: nothing.
+  // keeps a query from a key), relative positions. Null: nothing. Not together with causal, which
+  // is a bias of its own.
   const Tensor* bias = nullptr;
   static Shape shape(const Attention& args) { return args.x.sizes().vec(); }
   static Tensor reference(const Attention& args);
+  static bool fits(const Attention& args);
+  static Samples<Attention> samples();
 };
 
 }  // namespace omnirt::ops

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/ensure.hpp"
+#include "ops/sizes.hpp"
 
 namespace omnirt::ops {
 namespace {
@@ -40,6 +41,11 @@ Tensor BlurTokens::reference(const BlurTokens& args) {
   Tensor y = at::conv2d(picture, weight, {}, at::IntArrayRef{1}, at::IntArrayRef{0},
                         at::IntArrayRef{1}, channels);
   return y.flatten(2).transpose(1, 2).contiguous();
+}
+
+bool BlurTokens::fits(const BlurTokens& args) {
+  return args.height > 0 && args.width > 0 &&
+         has_sizes(args.x, {any, args.height * args.width, any});
 }
 
 }  // namespace omnirt::ops

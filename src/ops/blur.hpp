@@ -10,6 +10,7 @@ namespace omnirt::ops {
 // x {B, height * width, C}; y as x.
 struct BlurTokens {
   static constexpr const char* name = "blur_tokens";
+  static constexpr const char* summary = "tokens of an image, smoothed over it";
   const Tensor& x;
   int64_t height;
   int64_t width;
@@ -17,6 +18,8 @@ struct BlurTokens {
   bool infinite = false;
   static Shape shape(const BlurTokens& args) { return args.x.sizes().vec(); }
   static Tensor reference(const BlurTokens& args);
+  static bool fits(const BlurTokens& args);
+  static Samples<BlurTokens> samples();
 };
 
 }  // namespace omnirt::ops

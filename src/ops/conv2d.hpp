@@ -24,6 +24,8 @@ struct InputNorm {
 // W'} when given.
 struct Conv2d {
   static constexpr const char* name = "conv2d";
+  static constexpr const char* summary =
+      "y = act(conv(up(norm(x)), weight) + bias + sample_bias + residual)";
   const Tensor& x;
   const Tensor& weight;
   const Tensor* bias = nullptr;
@@ -42,6 +44,8 @@ struct Conv2d {
   PackSlot* pack = nullptr;  // where kernels keep further forms of the weight; null: nowhere
   static Shape shape(const Conv2d& args);
   static Tensor reference(const Conv2d& args);
+  static bool fits(const Conv2d& args);
+  static Samples<Conv2d> samples();
 };
 
 }  // namespace omnirt::ops

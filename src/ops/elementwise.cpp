@@ -5,6 +5,9 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
+#include "base/ensure.hpp"
+#include "ops/sizes.hpp"
+
 namespace omnirt::ops {
 
 Tensor Add::reference(const Add& args) {
@@ -13,6 +16,7 @@ Tensor Add::reference(const Add& args) {
 }
 
 Shape Concat::shape(const Concat& args) {
+  ensure(args.x.dim() > 1, "tensors of {} dimensions have no channels", args.x.dim());
   Shape shape = args.x.sizes().vec();
   shape[1] += args.other.size(1);
   return shape;
@@ -32,6 +36,7 @@ Tensor Gate::reference(const Gate& args) {
 }
 
 Shape AvgPool2d::shape(const AvgPool2d& args) {
+  ensure(args.size > 0, "windows of {} pixels", args.size);
   return {args.x.size(0), args.x.size(1), args.x.size(2) / args.size, args.x.size(3) / args.size};
 }
 
@@ -49,6 +54,43 @@ Tensor SoftClamp::reference(const SoftClamp& args) {
 
 Tensor Affine::reference(const Affine& args) {
   return args.x * args.scale + args.shift;
+}
+
+bool Add::fits(const Add& args) {
+  return broadcasts_to(args.other, args.x.sizes());
+}
+
+bool Concat::fits(const Concat& args) {
+  if (args.x.dim() < 2) return false;
+  Shape sizes = args.x.sizes().vec();
+  sizes[1] = any;
+  return has_sizes(args.other, sizes);
+}
+
+bool Modulate::fits(const Modulate& args) {
+  return broadcasts_to(args.scale, args.x.sizes()) && broadcasts_to(args.shift, args.x.sizes());
+}
+
+bool Gate::fits(const Gate& args) {
+  return broadcasts_to(args.gate, args.x.sizes()) &&
+         absent_or_has_sizes(args.residual, args.x.sizes());
+}
+
+bool AvgPool2d::fits(const AvgPool2d& args) {
+  return args.x.dim() == 4 && args.size > 0 && args.x.size(2) >= args.size &&
+         args.x.size(3) >= args.size;
+}
+
+bool UpsampleNearest::fits(const UpsampleNearest& args) {
+  return args.x.dim() == 4 && args.height > 0 && args.width > 0;
+}
+
+bool SoftClamp::fits(const SoftClamp&) {
+  return true;
+}
+
+bool Affine::fits(const Affine&) {
+  return true;
 }
 
 }  // namespace omnirt::ops

@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "ops/sizes.hpp"
+
 namespace omnirt::ops {
 
 Shape Embedding::shape(const Embedding& args) {
@@ -32,6 +34,14 @@ Tensor TimestepEmbedding::reference(const TimestepEmbedding& args) {
   Tensor y = args.flip_sin_to_cos ? at::cat({angle.cos(), angle.sin()}, 1)
                                   : at::cat({angle.sin(), angle.cos()}, 1);
   return args.dim % 2 == 0 ? y : at::constant_pad_nd(y, {0, 1});
+}
+
+bool Embedding::fits(const Embedding& args) {
+  return args.weight.dim() == 2;
+}
+
+bool TimestepEmbedding::fits(const TimestepEmbedding& args) {
+  return args.x.dim() == 1 && args.dim > 0;
 }
 
 }  // namespace omnirt::ops

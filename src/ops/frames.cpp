@@ -4,6 +4,7 @@
 #include <ATen/ops/sigmoid.h>
 
 #include "base/ensure.hpp"
+#include "ops/sizes.hpp"
 
 namespace omnirt::ops {
 
@@ -24,6 +25,14 @@ Tensor Blend::reference(const Blend& args) {
   Tensor weight = at::sigmoid(args.mix.to(at::kFloat)).to(args.x.scalar_type());
   return args.switched ? at::lerp(args.x, args.other, weight)
                        : at::lerp(args.other, args.x, weight);
+}
+
+bool SwapRows::fits(const SwapRows& args) {
+  return args.x.dim() == 3 && divides(args.outer, args.x.size(0));
+}
+
+bool Blend::fits(const Blend& args) {
+  return has_sizes(args.other, args.x.sizes()) && has_sizes(args.mix, {1});
 }
 
 }  // namespace omnirt::ops

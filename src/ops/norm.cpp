@@ -6,6 +6,8 @@
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/square.h>
 
+#include "ops/sizes.hpp"
+
 namespace omnirt::ops {
 namespace {
 
@@ -28,6 +30,21 @@ Tensor RmsNorm::reference(const RmsNorm& args) {
   Tensor x = args.x.to(at::kFloat);
   Tensor scale = at::rsqrt(at::mean(at::square(x), {-1}, /*keepdim=*/true).add_(args.eps));
   return (x * scale).to(args.x.scalar_type()) * args.weight;
+}
+
+bool GroupNorm::fits(const GroupNorm& args) {
+  return args.x.dim() >= 2 && divides(args.groups, args.x.size(1)) &&
+         absent_or_has_sizes(args.weight, {args.x.size(1)}) &&
+         absent_or_has_sizes(args.bias, {args.x.size(1)});
+}
+
+bool LayerNorm::fits(const LayerNorm& args) {
+  return args.x.dim() >= 1 && absent_or_has_sizes(args.weight, {args.x.size(-1)}) &&
+         absent_or_has_sizes(args.bias, {args.x.size(-1)});
+}
+
+bool RmsNorm::fits(const RmsNorm& args) {
+  return args.x.dim() >= 1 && has_sizes(args.weight, {args.x.size(-1)});
 }
 
 }  // namespace omnirt::ops

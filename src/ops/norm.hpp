@@ -8,6 +8,7 @@ namespace omnirt::ops {
 // 1803.08494).
 struct GroupNorm {
   static constexpr const char* name = "group_norm";
+  static constexpr const char* summary = "y = act(group_norm(x) * weight + bias)";
   const Tensor& x;
   const Tensor* weight;  // null: no affine part
   const Tensor* bias;
@@ -16,17 +17,22 @@ struct GroupNorm {
   Activation activation = Activation::none;
   static Shape shape(const GroupNorm& args) { return args.x.sizes().vec(); }
   static Tensor reference(const GroupNorm& args);
+  static bool fits(const GroupNorm& args);
+  static Samples<GroupNorm> samples();
 };
 
 // y = layer_norm(x) * weight + bias over the last dimension. x {..., D}, weight and bias {D}.
 struct LayerNorm {
   static constexpr const char* name = "layer_norm";
+  static constexpr const char* summary = "y = layer_norm(x) * weight + bias";
   const Tensor& x;
   const Tensor* weight;
   const Tensor* bias;
   double eps;
   static Shape shape(const LayerNorm& args) { return args.x.sizes().vec(); }
   static Tensor reference(const LayerNorm& args);
+  static bool fits(const LayerNorm& args);
+  static Samples<LayerNorm> samples();
 };
 
 // y = x / sqrt(mean(x^2) + eps) * weight over the last dimension, the mean in fp32 whatever the
@@ -34,11 +40,14 @@ struct LayerNorm {
 // {D}.
 struct RmsNorm {
   static constexpr const char* name = "rms_norm";
+  static constexpr const char* summary = "y = x / sqrt(mean(x^2) + eps) * weight";
   const Tensor& x;
   const Tensor& weight;
   double eps;
   static Shape shape(const RmsNorm& args) { return args.x.sizes().vec(); }
   static Tensor reference(const RmsNorm& args);
+  static bool fits(const RmsNorm& args);
+  static Samples<RmsNorm> samples();
 };
 
 }  // namespace omnirt::ops

@@ -28,7 +28,8 @@ class Caller {
 template <class Args>
 struct Kernel {
   std::string name;
-  std::function<bool(const Args&)> accepts;  // by shapes, dtypes and machine, never by batch
+  // By shapes, dtypes and machine, never by batch; asked only of arguments that fit each other.
+  std::function<bool(const Args&)> accepts;
   std::function<Tensor(const Args&)> run;
   // Bytes of tensors that run takes beside its result; empty: none. A dry forward plans with it, so
   // that accepts must do with tensors without storage too.
@@ -42,9 +43,29 @@ Tensor meta_bytes(size_t bytes);
 // that has another shape.
 Tensor dry_reference(const std::function<Tensor()>& reference, const Shape& shape);
 
-// An op is its argument struct with three statics: `name`, `shape` (the shape rule) and `reference`
-// (the maths, in ATen). Kernels are tried in order; the reference serves whatever none of them
-// takes.
+class Sampler;
+
+// Arguments of an op by which kernels are held against its reference (samples/sampler.hpp): `with`
+// makes the tensors, whose numbers and place are the sampler's, and hands the arguments to `use`,
+// during which they live.
+template <class Args>
+struct Sample {
+  std::string what;
+  std::function<void(Sampler& make, const std::function<void(const Args&)>& use)> with;
+};
+
+template <class Args>
+using Samples = std::vector<Sample<Args>>;
+
+// An op is its argument struct with these statics:
+// * name, summary
+// * shape: the shape rule
+// * reference: the maths, in ATen
+// * fits: whether the sizes of all arguments go together as the struct says. What does not fit is
+//   never given to a kernel, whose memory is read by these sizes; the reference then says, as an
+//   error, what is wrong, or computes it where ATen has a meaning for it (it broadcasts).
+// * samples: each optional argument on and off, odd sizes, layouts
+// Kernels are tried in order; the reference serves whatever none of them takes.
 template <class Args>
 class Op {
  public:
@@ -52,8 +73,9 @@ class Op {
     Shape shape = Args::shape(args);
     caller.on_op(Args::name, shape);
     if (caller.dry()) return planned(shape, args);
+    const bool fits = Args::fits(args);
     for (const Kernel<Args>& kernel : kernels_) {
-      if (!kernel.accepts(args)) continue;
+      if (!fits || !kernel.accepts(args)) continue;
       try {
         Tensor y = kernel.run(args);
         caller.on_computed(kernel.name.c_str());
@@ -78,6 +100,7 @@ class Op {
  private:
   static Tensor meta(const Shape& shape, const Tensor& like);
   const Kernel<Args>* kernel_for(const Args& args) const {
+    if (!Args::fits(args)) return nullptr;
     for (const Kernel<Args>& kernel : kernels_)
       if (kernel.accepts(args)) return &kernel;
     return nullptr;

@@ -42,6 +42,43 @@ struct OpTable {
   Op<StateAtToken> state_at_token;
   Op<SwapRows> swap_rows;
   Op<Blend> blend;
+
+  // Calls v with each op; v takes `auto&`. Whatever runs over all ops goes by it.
+  static void visit(auto& table, auto&& v) {
+    v(table.activate);
+    v(table.geglu);
+    v(table.linear);
+    v(table.gated_linear);
+    v(table.conv2d);
+    v(table.group_norm);
+    v(table.layer_norm);
+    v(table.rms_norm);
+    v(table.attention);
+    v(table.blur_tokens);
+    v(table.relative_position_bias);
+    v(table.add_positions);
+    v(table.embedding);
+    v(table.timestep_embedding);
+    v(table.add);
+    v(table.concat);
+    v(table.modulate);
+    v(table.gate);
+    v(table.avg_pool2d);
+    v(table.upsample_nearest);
+    v(table.soft_clamp);
+    v(table.affine);
+    v(table.gaussian_sample);
+    v(table.state_at_token);
+    v(table.swap_rows);
+    v(table.blend);
+  }
 };
+
+struct OpInfo {
+  std::string name;
+  std::string summary;
+};
+// All ops, in the table's order.
+std::vector<OpInfo> list_ops();
 
 }  // namespace omnirt::ops

@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "base/ensure.hpp"
+#include "ops/sizes.hpp"
 
 namespace omnirt::ops {
 namespace {
@@ -80,6 +81,15 @@ Tensor RelativePositionBias::reference(const RelativePositionBias& args) {
   if (args.dtype == at::kBFloat16) lowest = -3.3895313892515355e38;
   Tensor dropped = args.mask->to(at::kBool).logical_not().unsqueeze(1).unsqueeze(1);
   return bias.masked_fill_(dropped, lowest);
+}
+
+bool AddPositions::fits(const AddPositions& args) {
+  return args.height > 0 && args.width > 0 && args.base_size > 0 &&
+         has_sizes(args.x, {any, args.height * args.width, any}) && args.x.size(2) % 4 == 0;
+}
+
+bool RelativePositionBias::fits(const RelativePositionBias& args) {
+  return args.x.dim() == 2 && args.length > 0 && absent_or_has_sizes(args.mask, {any, args.length});
 }
 
 }  // namespace omnirt::ops

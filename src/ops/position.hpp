@@ -11,6 +11,7 @@ namespace omnirt::ops {
 // interpolation_scale divides them.
 struct AddPositions {
   static constexpr const char* name = "add_positions";
+  static constexpr const char* summary = "y = x + sines and cosines of each token's row and column";
   const Tensor& x;
   int64_t height;
   int64_t width;
@@ -18,6 +19,8 @@ struct AddPositions {
   double interpolation_scale;
   static Shape shape(const AddPositions& args) { return args.x.sizes().vec(); }
   static Tensor reference(const AddPositions& args);
+  static bool fits(const AddPositions& args);
+  static Samples<AddPositions> samples();
 };
 
 // What is added to attention scores for how far apart two tokens of a text are (Raffel et al. 2019,
@@ -28,6 +31,8 @@ struct AddPositions {
 // all queries.
 struct RelativePositionBias {
   static constexpr const char* name = "relative_position_bias";
+  static constexpr const char* summary =
+      "what is added to attention scores by the distance of two tokens";
   const Tensor& x;
   int64_t length;
   int64_t max_distance;
@@ -35,6 +40,8 @@ struct RelativePositionBias {
   const Tensor* mask = nullptr;
   static Shape shape(const RelativePositionBias& args);
   static Tensor reference(const RelativePositionBias& args);
+  static bool fits(const RelativePositionBias& args);
+  static Samples<RelativePositionBias> samples();
 };
 
 }  // namespace omnirt::ops

@@ -9,11 +9,14 @@ namespace omnirt::ops {
 // or one row for all of noise's, noise and y {B, C, H, W}.
 struct GaussianSample {
   static constexpr const char* name = "gaussian_sample";
+  static constexpr const char* summary = "y = x + exp(logvar / 2) * noise";
   const Tensor& x;
   const Tensor& logvar;
   const Tensor& noise;
   static Shape shape(const GaussianSample& args) { return args.noise.sizes().vec(); }
   static Tensor reference(const GaussianSample& args);
+  static bool fits(const GaussianSample& args);
+  static Samples<GaussianSample> samples();
 };
 
 // The state at one token of each row: x {B, T, D}, ids {B, T} int64; y {B, D}. The token is the
@@ -21,12 +24,15 @@ struct GaussianSample {
 // configs with the historical end token 2 are read). A row without the token gives its first state.
 struct StateAtToken {
   static constexpr const char* name = "state_at_token";
+  static constexpr const char* summary = "the state at one token of each row";
   const Tensor& x;
   const Tensor& ids;
   int64_t token;
   bool largest;
   static Shape shape(const StateAtToken& args) { return {args.x.size(0), args.x.size(2)}; }
   static Tensor reference(const StateAtToken& args);
+  static bool fits(const StateAtToken& args);
+  static Samples<StateAtToken> samples();
 };
 
 }  // namespace omnirt::ops

@@ -43,6 +43,8 @@ void describe(Proposal& proposal, const ComponentFolder& component);  // validat
 // the run writes there.
 void check_output_dir(Proposal& proposal, const std::string& field,
                       const std::filesystem::path& given);  // validate_inputs.cpp
+// Refuses what the backend says in its capabilities that it does not do.
+void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
 // The config that somebody gave for the run that the state is of; empty without a state.
 Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
 // The part of the plan to run; the state's values; whether the state's request is this one.

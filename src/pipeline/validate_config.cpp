@@ -100,17 +100,6 @@ std::unique_ptr<Backend> backend_of(const Proposal& proposal) {
   return nullptr;
 }
 
-void check_dtype(Proposal& proposal) {
-  std::unique_ptr<Backend> backend = backend_of(proposal);
-  if (!backend) return;
-  std::string dtype = proposal.config.get(keys::dtype);
-  auto options = backend->capabilities().dtype_options;
-  if (std::ranges::find(options, dtype) != options.end()) return;
-  proposal.error({"config.dtype", dtype,
-                  fmt::format("backend {} does not compute in it", proposal.backend),
-                  fmt::format("give one of: {}", fmt::join(options, ", "))});
-}
-
 void check_levels(Proposal& proposal) {
   LevelPolicy policy = proposal.levels();
   if (!policy.only || !policy.required || at_least(*policy.only, *policy.required)) return;
@@ -275,7 +264,7 @@ void settle_config(Proposal& proposal) {
   merge(proposal, known, user, Origin::user, "config.");
   draw_seed(proposal);
   hide_unused_guidance(proposal);
-  check_dtype(proposal);
+  if (!proposal.backend.empty()) check_backend_modes(proposal);
   check_levels(proposal);
   warn_of_memory(proposal);
 }

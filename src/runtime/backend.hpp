@@ -6,15 +6,10 @@
 #include <vector>
 
 #include "ops/op_table.hpp"
+#include "runtime/capabilities.hpp"
 #include "runtime/wrapped_component.hpp"
 
 namespace omnirt {
-
-struct Capabilities {
-  std::vector<std::string> dtype_options;  // "fp32", "fp16", "bf16": what it computes in
-  bool compile_available = false;
-  bool supports_graph_mode = false;  // compile captures whole calls and plays them back
-};
 
 struct Availability {
   bool available = false;

@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/randn.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -11,6 +12,14 @@
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/example_backend.hpp"
 #include "backends/stub/stub_backend.hpp"
+
+namespace omnirt {
+
+void PrintTo(const BackendInfo& info, std::ostream* out) {
+  *out << info.name;
+}
+
+}  // namespace omnirt
 
 namespace omnirt::testing {
 
@@ -25,6 +34,24 @@ std::vector<BackendInfo> backends_under_test() {
           cuda_backend_info(),
           ascend_backend_info(),
           example_backend_info()};
+}
+
+std::string name_of_backend(const ::testing::TestParamInfo<BackendInfo>& info) {
+  std::string name = info.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+PlanFacts facts_of(const std::string& dtype, const std::string& quantize, const std::string& pack,
+                   const std::string& precision) {
+  return {.dtype = dtype == "fp32"   ? at::kFloat
+                   : dtype == "bf16" ? at::kBFloat16
+                                     : at::kHalf,
+          .pack = pack == "never"    ? ops::PackPolicy::never
+                  : pack == "always" ? ops::PackPolicy::always
+                                     : ops::PackPolicy::automatic,
+          .quantization = quantize == "int8" ? ops::Quantization::int8 : ops::Quantization::none,
+          .precision = precision == "highest" ? MatmulPrecision::highest : MatmulPrecision::high};
 }
 
 ProbeNetwork::ProbeNetwork()
@@ -73,7 +100,8 @@ Tensor ProbeNetwork::forward(Context& cx, const Tensor& x) const {
     Tensor tokens = h.permute({0, 2, 3, 1}).reshape({h.size(0), -1, h.size(1)});
     Tensor mixed =
         ops.attention(cx, {.x = tokens, .key = tokens, .value = tokens, .heads = 2, .scale = 0.5});
-    return ops.linear(cx, {.x = mixed, .weight = cx[proj_], .residual = &tokens});
+    return ops.linear(
+        cx, {.x = mixed, .weight = cx[proj_], .residual = &tokens, .pack = cx.packing(proj_)});
   });
 }
 

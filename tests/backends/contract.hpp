@@ -1,4 +1,6 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,6 +9,13 @@
 #include "runtime/component_run.hpp"
 #include "runtime/resolve.hpp"
 
+namespace omnirt {
+
+// How test listings name a backend.
+void PrintTo(const BackendInfo& info, std::ostream* out);
+
+}  // namespace omnirt
+
 namespace omnirt::testing {
 
 // Names the tests' own plug-in to the ascend backend; before it is first asked for.
@@ -14,6 +23,11 @@ void use_fake_ascend();
 
 // The backends that this build holds, and the worked example of docs/adding-a-backend.md.
 std::vector<BackendInfo> backends_under_test();
+std::string name_of_backend(const ::testing::TestParamInfo<BackendInfo>& info);
+
+// What a backend may know of a run with such a config.
+PlanFacts facts_of(const std::string& dtype, const std::string& quantize = "none",
+                   const std::string& pack = "auto", const std::string& precision = "high");
 
 // A small network that goes through most ops: two convolutions with a norm between them, and
 // attention over what comes out. Weights of its own, the same each time.

@@ -8,21 +8,8 @@
 
 #include <thread>
 
-namespace omnirt {
-
-// How test listings name a backend.
-void PrintTo(const BackendInfo& info, std::ostream* out) {
-  *out << info.name;
-}
-
-}  // namespace omnirt
-
 namespace omnirt::testing {
 namespace {
-
-at::ScalarType scalar_type_of(const std::string& name) {
-  return name == "fp32" ? at::kFloat : name == "bf16" ? at::kBFloat16 : at::kHalf;
-}
 
 // Of the largest value. fp32: another order of additions over sums of 72 terms. Half types: their
 // epsilon (2^-11, 2^-8) through three layers and a softmax.
@@ -65,11 +52,11 @@ TEST_P(ListedBackend, IsNamedAsItIsListedAndResolvedByThatName) {
 }
 
 TEST_P(BackendContract, ComputesInFp32AndInEachTypeThatItNames) {
-  auto options = backend_->capabilities().dtype_options;
+  auto options = backend_->capabilities().dtype_options();
   EXPECT_THAT(options, ::testing::Contains("fp32"));
   Tensor x = ProbeNetwork::input(2, 8), expected = expected_of_probe(x);
   for (const std::string& name : options) {
-    PlanFacts facts{.dtype = scalar_type_of(name)};
+    PlanFacts facts = facts_of(name);
     for (Level level : all_levels) {
       ProbeRun probe(*backend_, {.only = level, .required = {}}, facts);
       if (!probe.run().plan()) continue;
@@ -95,6 +82,30 @@ TEST_P(BackendContract, CompilesWhereItSaysSoAndRefusesWithAReasonElsewhere) {
   auto wrapped = backend_->wrap_module("probe", "ProbeNetwork");
   EXPECT_EQ(wrapped->at(Level::compile).ok, backend_->capabilities().compile_available)
       << wrapped->at(Level::compile).reason;
+}
+
+// What a mode names must be there at its levels, and what no mode has at a level must be refused,
+// so that nothing that a request may ask for is dropped without a word.
+TEST_P(BackendContract, DoesAtEachLevelJustWhatItsModesSay) {
+  Capabilities can = backend_->capabilities();
+  Tensor x = ProbeNetwork::input(2, 8), expected = expected_of_probe(x);
+  for (const ComputeMode& mode : can.modes) {
+    EXPECT_THAT(mode.quantize, ::testing::Contains("none"));
+    EXPECT_THAT(mode.pack, ::testing::Contains("auto"));
+    for (Level level : mode.levels) {
+      if (level == Level::compile && !can.compile_available) continue;
+      for (const std::string& dtype : mode.dtype) {
+        for (const std::string& quantize : mode.quantize) {
+          ProbeRun probe(*backend_, {.only = level, .required = {}}, facts_of(dtype, quantize));
+          if (level == Level::kernel_override && backend_->overrides().empty()) continue;
+          ASSERT_TRUE(probe.run().plan()) << dtype << " " << quantize << " at " << to_string(level);
+          double error = relative_error(probe.call(x), expected);
+          EXPECT_LT(error, quantize == "int8" ? 5e-2 : tolerance(facts_of(dtype).dtype));
+          EXPECT_TRUE(quantize == "none" || error > 1e-4) << "nothing was rounded";
+        }
+      }
+    }
+  }
 }
 
 TEST_P(BackendContract, GivesTheSameBitsForTheSameCall) {
@@ -195,14 +206,10 @@ TEST_P(BackendContract, GoesOnAfterItsWeightsWereGivenBack) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<BackendInfo>& info) {
-  std::string name = info.param.name;
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, ListedBackend, ::testing::ValuesIn(backends_under_test()), name_of);
-INSTANTIATE_TEST_SUITE_P(All, BackendContract, ::testing::ValuesIn(backends_under_test()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, ListedBackend, ::testing::ValuesIn(backends_under_test()),
+                         name_of_backend);
+INSTANTIATE_TEST_SUITE_P(All, BackendContract, ::testing::ValuesIn(backends_under_test()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace omnirt::testing

@@ -13,7 +13,8 @@ namespace {
 ops::Kernel<ops::Linear> linear_kernel() {
   return {"example linear",
           [](const ops::Linear& args) {
-            return args.bias && !args.residual && args.activation == ops::Activation::none;
+            return args.bias && !args.residual && args.activation == ops::Activation::none &&
+                   args.weight.scalar_type() == args.x.scalar_type();
           },
           [](const ops::Linear& args) {
             Tensor rows = args.x.reshape({-1, args.x.size(-1)});
@@ -28,8 +29,9 @@ Availability ExampleBackend::is_available() const noexcept {
 }
 
 Capabilities ExampleBackend::capabilities() const {
-  return {
-      .dtype_options = {"fp32", "bf16"}, .compile_available = false, .supports_graph_mode = false};
+  return {.modes = {{.levels = {Level::kernel_override, Level::eager}, .dtype = {"fp32", "bf16"}}},
+          .compile_available = false,
+          .supports_graph_mode = false};
 }
 
 void ExampleBackend::prepare(const PlanFacts&) {

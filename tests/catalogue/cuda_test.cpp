@@ -1,11 +1,12 @@
-// The cuda backend against the cpu backend on a checkpoint of SD1.5's size with random weights, at
-// each level. Skipped by name where there is no device.
+// The cuda backend against the cpu backend at each level, on a checkpoint of SD1.5's size with
+// random weights and on a tiny one of each family. Skipped by name where there is no device.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -106,6 +107,38 @@ TEST_F(Cuda, GivesTheCpusPictureOfAnSd15SizeCheckpointAtEveryLevel) {
     }
   }
 }
+
+class CudaFamily : public Cuda, public ::testing::WithParamInterface<const char*> {};
+
+// A folder below tests/goldens; PixArt's text encoder and transformer are those whose attention
+// takes a bias.
+TEST_P(CudaFamily, GivesTheCpusLatentsAtEveryLevel) {
+  GenerateRequest request = folder_request(source_path(std::string("tests/goldens/") + GetParam()));
+  request.config["num_inference_steps"] = 4;
+  if (request.task == "image2video") request.config["output_format"] = "frames";
+  request.backend = "cpu";
+  Tensor expected = run(request).latents_after.back();
+  double peak = (expected.max() - expected.min()).item<double>();
+  for (const char* level : {"eager", "kernel_override", "compile"}) {
+    request.backend = "cuda";
+    request.config["level"] = level;
+    for (const char* warmth : {"cold", "warm"}) {
+      Outcome outcome = run(request);
+      EXPECT_GT(psnr(outcome.latents_after.back(), expected, peak), 50) << level << ", " << warmth;
+      EXPECT_THAT(outcome.report.fallbacks, ::testing::IsEmpty()) << level;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, CudaFamily,
+                         ::testing::Values("pipelines/sd15/text2image", "pipelines/sdxl/text2image",
+                                           "videos/svd/stock", "pipelines/pixart_sigma/text2image",
+                                           "pipelines/pixart_alpha/text2image"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '/', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace omnirt::testing

@@ -117,9 +117,13 @@ Tensor copy_from(const Tensor& source, const Tensor& self, bool) {
   return self;
 }
 
+// A result that an op has made where `self` had another size.
 Tensor copy_from_and_resize(const Tensor& source, const Tensor& self) {
-  TORCH_CHECK(self.sizes() == source.sizes(), "the fake device does not resize");
-  return copy_from(source, self, false);
+  if (self.sizes() == source.sizes()) return copy_from(source, self, false);
+  Tensor there = source.to(device);
+  self.unsafeGetTensorImpl()->set_storage_keep_dtype(there.storage());
+  self.unsafeGetTensorImpl()->set_sizes_and_strides(there.sizes(), there.strides());
+  return self;
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,

@@ -74,7 +74,11 @@ Availability AscendBackend::is_available() const noexcept {
 
 Capabilities AscendBackend::capabilities() const {
   bool graphs = graph_mode();
-  return {.dtype_options = {"fp32", "fp16", "bf16"},
+  // How products are computed is the plug-in's to say: none of the precisions can be promised.
+  return {.modes = {{.levels = graphs ? std::vector{Level::compile, Level::eager}
+                                      : std::vector{Level::eager},
+                     .dtype = {"fp32", "fp16", "bf16"},
+                     .matmul_precision = {}}},
           .compile_available = graphs,
           .supports_graph_mode = graphs};
 }

@@ -15,18 +15,7 @@ TokenView<Float> tokens(const Tensor& x, Float* data, int64_t heads) {
 }
 
 bool readable(const Tensor& x) {
-  return is_fp32(x) && x.dim() == 3 && x.stride(2) == 1;
-}
-
-// Whether dimension `at` of the bias has `size` values, or one for all.
-bool covers(const Tensor& bias, int64_t at, int64_t size) {
-  return bias.size(at) == size || bias.size(at) == 1;
-}
-
-bool addable(const ops::Attention& args, const Tensor& bias) {
-  return is_fp32(bias) && bias.dim() == 4 && covers(bias, 0, args.x.size(0)) &&
-         covers(bias, 1, args.heads) && covers(bias, 2, args.x.size(1)) &&
-         covers(bias, 3, args.key.size(1));
+  return is_fp32(x) && x.stride(2) == 1;
 }
 
 ScoreBias score_bias(const Tensor* bias) {
@@ -35,8 +24,9 @@ ScoreBias score_bias(const Tensor* bias) {
   return {bias->const_data_ptr<float>(), stride(0), stride(1), stride(2), stride(3)};
 }
 
+// That the sizes go together, the op has seen.
 bool accepts(const ops::Attention& args) {
-  return (!args.bias || addable(args, *args.bias)) && readable(args.x) && readable(args.key) &&
+  return is_fp32_or_absent(args.bias) && readable(args.x) && readable(args.key) &&
          readable(args.value) && args.x.numel() > 0 && args.key.size(1) > 0;
 }
 
@@ -69,11 +59,11 @@ Tensor run(const ops::Attention& args) {
 }  // namespace
 
 void add_split_attention_kernels(ops::OpTable& table) {
-  table.attention.add({"cpu split attention", accepts_split, run<attention_split>});
+  table.attention.add(kernel("cpu split attention", accepts_split, run<attention_split>));
 }
 
 void add_attention_kernels(ops::OpTable& table) {
-  table.attention.add({"cpu flash attention", accepts, run<attention>});
+  table.attention.add(kernel("cpu flash attention", accepts, run<attention>));
 }
 
 }  // namespace omnirt::cpu

@@ -22,14 +22,12 @@ bool worth_packing(const ops::Conv2d& args, const Tensor& y, size_t bytes) {
           bytes <= most_bytes_worth_packing);
 }
 
+// That the sizes go together, the op has seen.
 bool takes(const ops::Conv2d& args) {
-  return is_fp32(args.x) && args.x.dim() == 4 && args.x.numel() > 0 &&
-         is_stored_weight(args.weight) && args.weight.size(1) == args.x.size(1) &&
-         is_fp32_or_absent(args.bias) && is_fp32_or_absent(args.residual) &&
-         is_fp32_or_absent(args.sample_bias) &&
-         (!args.norm ||
-          (is_fp32_or_absent(args.norm->weight) && is_fp32_or_absent(args.norm->bias) &&
-           args.x.size(1) % args.norm->groups == 0));
+  return is_fp32(args.x) && args.x.numel() > 0 && is_stored_weight(args.weight) &&
+         args.weight.numel() > 0 && is_row_or_absent(args.bias) &&
+         is_fp32_or_absent(args.residual) && is_fp32_or_absent(args.sample_bias) &&
+         (!args.norm || (is_row_or_absent(args.norm->weight) && is_row_or_absent(args.norm->bias)));
 }
 
 GroupNormShape norm_shape(const Tensor& x, const ops::InputNorm& norm) {
@@ -278,13 +276,15 @@ Tensor run_int8(const ops::Conv2d& args) {
 }  // namespace
 
 void add_split_convolution_kernels(ops::OpTable& table) {
-  table.conv2d.add({"cpu split convolution", accepts_split_conv, run_split_conv});
+  table.conv2d.add(kernel("cpu split convolution", accepts_split_conv, run_split_conv));
 }
 
 void add_convolution_kernels(ops::OpTable& table) {
-  table.conv2d.add({"cpu int8 convolution", accepts_int8, run_int8, bytes_of_normalised});
-  table.conv2d.add({"cpu winograd", accepts_winograd, run_winograd});
-  table.conv2d.add({"cpu direct convolution", takes, run_direct, bytes_of_normalised});
+  table.conv2d.add(
+      kernel<ops::Conv2d>("cpu int8 convolution", accepts_int8, run_int8, bytes_of_normalised));
+  table.conv2d.add(kernel("cpu winograd", accepts_winograd, run_winograd));
+  table.conv2d.add(
+      kernel<ops::Conv2d>("cpu direct convolution", takes, run_direct, bytes_of_normalised));
 }
 
 }  // namespace omnirt::cpu

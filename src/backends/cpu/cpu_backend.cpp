@@ -41,7 +41,16 @@ Availability CpuBackend::is_available() const noexcept {
 }
 
 Capabilities CpuBackend::capabilities() const {
-  return {{"fp32", "bf16"}, true, false};
+  // Kernels compute in fp32, and keep packed forms or split products at compile alone; the
+  // references have neither, nor rounded weights.
+  return {.modes = {{.levels = {Level::compile},
+                     .quantize = {"none", "int8"},
+                     .pack = {"auto", "never", "always"},
+                     .matmul_precision = {"high", "highest"}},
+                    {.levels = {Level::kernel_override}, .quantize = {"none", "int8"}},
+                    {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
+          .compile_available = true,
+          .supports_graph_mode = false};
 }
 
 void CpuBackend::prepare(const PlanFacts&) {

@@ -21,9 +21,10 @@ bool worth_packing(int64_t rows, const WeightView& weight, size_t bytes) {
          rows <= most_rows_worth_packing && bytes <= most_matrix_bytes_worth_packing;
 }
 
+// That the sizes go together, the op has seen.
 bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
   return is_fp32(x) && x.dim() >= 2 && x.numel() > 0 && is_stored_weight(weight) &&
-         weight.dim() == 2 && weight.numel() > 0 && is_fp32_or_absent(bias);
+         weight.numel() > 0 && is_row_or_absent(bias);
 }
 
 int64_t rows_of(const Tensor& x) {
@@ -88,7 +89,7 @@ Tensor run_linear(const ops::Linear& args) {
 }
 
 bool accepts_gated(const ops::GatedLinear& args) {
-  return takes(args.x, args.weight, args.bias) && args.weight.size(0) % 2 == 0;
+  return takes(args.x, args.weight, args.bias);
 }
 
 template <ProductOf product>
@@ -148,13 +149,14 @@ bool accepts_split_gated(const ops::GatedLinear& args) {
 }  // namespace
 
 void add_split_dense_kernels(ops::OpTable& table) {
-  table.linear.add({"cpu split gemm", accepts_split_linear, run_linear<split_product>});
-  table.gated_linear.add({"cpu split gemm geglu", accepts_split_gated, run_gated<split_product>});
+  table.linear.add(kernel("cpu split gemm", accepts_split_linear, run_linear<split_product>));
+  table.gated_linear.add(
+      kernel("cpu split gemm geglu", accepts_split_gated, run_gated<split_product>));
 }
 
 void add_dense_kernels(ops::OpTable& table) {
-  table.linear.add({"cpu gemm", accepts_linear, run_linear<product>});
-  table.gated_linear.add({"cpu gemm geglu", accepts_gated, run_gated<product>});
+  table.linear.add(kernel("cpu gemm", accepts_linear, run_linear<product>));
+  table.gated_linear.add(kernel("cpu gemm geglu", accepts_gated, run_gated<product>));
 }
 
 }  // namespace omnirt::cpu

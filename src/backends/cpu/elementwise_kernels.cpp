@@ -119,15 +119,15 @@ bool accepts_picture(const Args& args) {
 }  // namespace
 
 void add_elementwise_kernels(ops::OpTable& table) {
-  table.activate.add({"cpu activate", accepts_dense<ops::Activate>, run_activate});
-  table.add.add({"cpu add", accepts_add, run_add});
-  table.concat.add({"cpu concat", accepts_concat, run_concat});
-  table.modulate.add({"cpu modulate", accepts_modulate, run_modulate});
+  table.activate.add(kernel("cpu activate", accepts_dense<ops::Activate>, run_activate));
+  table.add.add(kernel("cpu add", accepts_add, run_add));
+  table.concat.add(kernel("cpu concat", accepts_concat, run_concat));
+  table.modulate.add(kernel("cpu modulate", accepts_modulate, run_modulate));
   table.upsample_nearest.add(
-      {"cpu upsample_nearest", accepts_picture<ops::UpsampleNearest>, run_upsample});
-  table.avg_pool2d.add({"cpu avg_pool2d", accepts_picture<ops::AvgPool2d>, run_avg_pool});
-  table.soft_clamp.add({"cpu soft_clamp", accepts_dense<ops::SoftClamp>, run_soft_clamp});
-  table.affine.add({"cpu affine", accepts_dense<ops::Affine>, run_affine});
+      kernel("cpu upsample_nearest", accepts_picture<ops::UpsampleNearest>, run_upsample));
+  table.avg_pool2d.add(kernel("cpu avg_pool2d", accepts_picture<ops::AvgPool2d>, run_avg_pool));
+  table.soft_clamp.add(kernel("cpu soft_clamp", accepts_dense<ops::SoftClamp>, run_soft_clamp));
+  table.affine.add(kernel("cpu affine", accepts_dense<ops::Affine>, run_affine));
 }
 
 }  // namespace omnirt::cpu

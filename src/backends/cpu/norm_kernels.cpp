@@ -8,8 +8,7 @@ namespace {
 
 bool accepts_group_norm(const ops::GroupNorm& args) {
   return is_fp32(args.x) && args.x.dim() == 4 && args.x.numel() > 0 &&
-         is_fp32_or_absent(args.weight) && is_fp32_or_absent(args.bias) &&
-         args.x.size(1) % args.groups == 0;
+         is_row_or_absent(args.weight) && is_row_or_absent(args.bias);
 }
 
 Tensor run_group_norm(const ops::GroupNorm& args) {
@@ -25,7 +24,7 @@ Tensor run_group_norm(const ops::GroupNorm& args) {
 
 bool accepts_layer_norm(const ops::LayerNorm& args) {
   return is_fp32(args.x) && args.x.dim() >= 1 && args.x.numel() > 0 &&
-         is_fp32_or_absent(args.weight) && is_fp32_or_absent(args.bias);
+         is_row_or_absent(args.weight) && is_row_or_absent(args.bias);
 }
 
 Tensor run_layer_norm(const ops::LayerNorm& args) {
@@ -47,8 +46,8 @@ Tensor run_layer_norm(const ops::LayerNorm& args) {
 }  // namespace
 
 void add_norm_kernels(ops::OpTable& table) {
-  table.group_norm.add({"cpu group_norm", accepts_group_norm, run_group_norm});
-  table.layer_norm.add({"cpu layer_norm", accepts_layer_norm, run_layer_norm});
+  table.group_norm.add(kernel("cpu group_norm", accepts_group_norm, run_group_norm));
+  table.layer_norm.add(kernel("cpu layer_norm", accepts_layer_norm, run_layer_norm));
 }
 
 }  // namespace omnirt::cpu

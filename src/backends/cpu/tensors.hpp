@@ -2,6 +2,7 @@
 #include <ATen/ops/empty.h>
 
 #include "backends/cpu/simd/types.hpp"
+#include "base/ensure.hpp"
 #include "ops/activation.hpp"
 #include "ops/op.hpp"
 
@@ -18,6 +19,31 @@ inline bool is_fp32(const Tensor& x) {
 
 inline bool is_fp32_or_absent(const Tensor* x) {
   return !x || is_fp32(*x);
+}
+
+// Values that kernels read one after the other; an argument that may be absent.
+inline bool is_row_or_absent(const Tensor* x) {
+  return !x || (is_fp32(*x) && x->is_contiguous());
+}
+
+#ifdef NDEBUG
+inline constexpr bool debug_build = false;
+#else
+inline constexpr bool debug_build = true;
+#endif
+
+// A kernel of this backend. `run` reads memory by the sizes that the op and `accepts` have seen;
+// debug builds hold its arguments against both again, whoever calls it.
+template <class Args>
+ops::Kernel<Args> kernel(const char* name, bool (*accepts)(const Args&), Tensor (*run)(const Args&),
+                         std::function<size_t(const Args&)> temporary = {}) {
+  if constexpr (!debug_build) return {name, accepts, run, std::move(temporary)};
+  auto checked = [name, accepts, run](const Args& args) {
+    ensure(Args::fits(args) && accepts(args), "{}: arguments of {} that it does not take", name,
+           Args::name);
+    return run(args);
+  };
+  return {name, accepts, checked, std::move(temporary)};
 }
 
 // The types of weights that kernels read as the file stores them.

@@ -52,7 +52,7 @@ Availability CudaBackend::is_available() const noexcept {
 Capabilities CudaBackend::capabilities() const {
   std::vector<std::string> dtypes{"fp32", "fp16"};
   if (capability() >= 8) dtypes.emplace_back("bf16");
-  return {.dtype_options = dtypes, .compile_available = true, .supports_graph_mode = true};
+  return {.modes = {{.dtype = dtypes}}, .compile_available = true, .supports_graph_mode = true};
 }
 
 void CudaBackend::prepare(const PlanFacts&) {

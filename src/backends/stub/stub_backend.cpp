@@ -38,11 +38,7 @@ void add_kernel(ops::Op<Args>& op, const Failures& failures) {
 }
 
 void add_kernels(ops::OpTable& table, const Failures& failures) {
-  auto add = [&](auto&... ops) { (add_kernel(ops, failures), ...); };
-  add(table.activate, table.geglu, table.linear, table.gated_linear, table.conv2d, table.group_norm,
-      table.layer_norm, table.attention, table.embedding, table.timestep_embedding, table.add,
-      table.concat, table.modulate, table.avg_pool2d, table.upsample_nearest, table.soft_clamp,
-      table.affine, table.gaussian_sample, table.state_at_token);
+  ops::OpTable::visit(table, [&](auto& op) { add_kernel(op, failures); });
 }
 
 // Counts a component's calls, and fails those that the script names: after they were computed, so
@@ -77,7 +73,7 @@ Availability StubBackend::is_available() const noexcept {
 
 Capabilities StubBackend::capabilities() const {
   bool compiles = !script_.refuse.contains(Level::compile);
-  return {.dtype_options = {"fp32", "bf16"},
+  return {.modes = {{.dtype = {"fp32", "bf16"}}},
           .compile_available = compiles,
           .supports_graph_mode = false};
 }

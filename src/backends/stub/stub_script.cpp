@@ -1,6 +1,9 @@
 #include "backends/stub/stub_script.hpp"
 
+#include <algorithm>
+
 #include "base/config.hpp"
+#include "base/nearest.hpp"
 
 namespace omnirt {
 namespace {
@@ -33,6 +36,20 @@ Level level_of(const std::string& name) {
   throw InvalidRequest({where, name, "no such level", "compile, kernel_override or eager"});
 }
 
+// Throws where the failure could never come.
+void check_failure(const StubScript::Failure& failure) {
+  Level level = level_of(failure.level);
+  if (failure.op.empty()) return;
+  std::vector<std::string> names;
+  for (const ops::OpInfo& op : ops::list_ops()) names.push_back(op.name);
+  if (std::ranges::find(names, failure.op) == names.end())
+    throw InvalidRequest({where, failure.op, "no such op", suggest(failure.op, names)});
+  if (level == Level::eager) {
+    throw InvalidRequest({where, failure.op, "eager computes by the references, which do not fail",
+                          "name another level, or a call in place of the op"});
+  }
+}
+
 }  // namespace
 
 StubScript parse_stub_script(const std::string& text) {
@@ -46,7 +63,7 @@ StubScript parse_stub_script(const std::string& text) {
   const Json fail = json.value("fail", Json::array());
   for (const Json& failure : fail) {
     script.fail.push_back(read_config<StubScript::Failure>(failure, where));
-    level_of(script.fail.back().level);
+    check_failure(script.fail.back());
   }
   if (json.contains("memory")) {
     auto memory = read_config<Memory>(json["memory"], where);

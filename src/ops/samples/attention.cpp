@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ops/samples/sampler.hpp"
+
+namespace omnirt::ops {
+namespace {
+
+struct AttentionSize {
+  int64_t heads, dim, queries, keys;
+  std::string text() const {
+    return fmt::format("{} heads of {}, {} queries, {} keys", heads, dim, queries, keys);
+  }
+  double scale() const { return 1.0 / std::sqrt(static_cast<double>(dim)); }
+};
+
+// The last is large enough for kernels that split their numbers.
+constexpr AttentionSize attention_sizes[] = {{2, 8, 1, 3},     {8, 40, 64, 64},  {5, 64, 256, 77},
+                                             {1, 512, 49, 49}, {12, 64, 77, 77}, {3, 5, 9, 11},
+                                             {4, 32, 130, 130}};
+
+// Some keys are kept from some queries; the first key from none.
+Tensor masked(Tensor bias) {
+  bias = bias.masked_fill(bias.lt(-0.5), -std::numeric_limits<double>::infinity());
+  if (bias.numel() > 0) bias.select(-1, 0).zero_();
+  return bias;
+}
+
+void use_biases(Sampler& make, const AttentionSize& size, Attention args,
+                const std::function<void(const Attention&)>& use) {
+  for (bool each_sample : {true, false}) {
+    for (bool each_head : {true, false}) {
+      for (bool each_query : {true, false}) {
+        Tensor bias = make.numbers({each_sample ? 2 : 1, each_head ? size.heads : 1,
+                                    each_query ? size.queries : 1, size.keys});
+        args.bias = &bias;
+        use(args);
+        Tensor mask = masked(bias);
+        args.bias = &mask;
+        use(args);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Samples<Attention> Attention::samples() {
+  Samples<Attention> all;
+  for (const AttentionSize& size : attention_sizes) {
+    all.push_back({size.text(), [size](Sampler& make, const auto& use) {
+                     const int64_t width = size.heads * size.dim;
+                     Tensor query = make.numbers({2, size.queries, width});
+                     Tensor key = make.numbers({2, size.keys, width});
+                     Tensor value = make.numbers({2, size.keys, width});
+                     Attention args{query, key, value, size.heads, size.scale()};
+                     use(args);
+                     args.upcast = true;
+                     use(args);
+                     args.upcast = false;
+                     args.causal = true;
+                     if (size.queries == size.keys) use(args);
+                     args.causal = false;
+                     use_biases(make, size, args, use);
+                   }});
+  }
+  all.push_back({"parts of one product", [](Sampler& make, const auto& use) {
+                   auto parts = make.numbers({2, 33, 3 * 64}).chunk(3, 2);
+                   if (parts.size() == 3) use({parts[0], parts[1], parts[2], 4, 0.25});
+                 }});
+  return all;
+}
+
+Samples<BlurTokens> BlurTokens::samples() {
+  return {{"5 x 6 tokens", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 30, 3});
+             use({x, 5, 6, 0.7});
+             use({x, 5, 6, 10.0});
+             use({x, 5, 6, 0, /*infinite=*/true});
+           }}};
+}
+
+Samples<AddPositions> AddPositions::samples() {
+  return {{"3 x 5 tokens", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 15, 8});
+             use({x, 3, 5, 64, 1});
+             use({x, 3, 5, 16, 2});
+           }}};
+}
+
+Samples<RelativePositionBias> RelativePositionBias::samples() {
+  return {{"9 tokens", [](Sampler& make, const auto& use) {
+             Tensor table = make.numbers({32, 3}), mask = make.integers({2, 9}, 2);
+             use({table, 9, 128, make.dtype()});
+             use({table, 9, 128, make.dtype(), &mask});
+           }}};
+}
+
+Samples<StateAtToken> StateAtToken::samples() {
+  return {{"2 texts of 7 ids", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 7, 5}), ids = make.integers({2, 7}, 9);
+             use({x, ids, 3, false});
+             use({x, ids, 3, true});
+           }}};
+}
+
+}  // namespace omnirt::ops

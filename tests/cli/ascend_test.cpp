@@ -1,0 +1,99 @@
+// A model end to end on the ascend backend, over a plug-in of the tests' own whose device computes
+// on the processor: what is not moved to the device, or is computed without it, fails there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/json.hpp"
+#include "cli/program.hpp"
+#include "io/safetensors.hpp"
+
+namespace omnirt::testing {
+namespace {
+using ::testing::HasSubstr;
+
+const std::string goldens = std::string(OMNIRT_SOURCE_DIR) + "/tests/goldens/";
+
+// The latents that a state holds.
+std::vector<float> latents_of(const std::string& state) {
+  auto opened = io::SafetensorsFile::open(state);
+  const io::TensorEntry* entry = opened->find(":latents:value");
+  if (!entry) return {};
+  auto bytes = opened->data(*entry);
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+double relative_error(const std::vector<float>& got, const std::vector<float>& expected) {
+  double off = 0, largest = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    off = std::max(off, std::abs(static_cast<double>(got[i]) - expected[i]));
+    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+  }
+  return off / largest;
+}
+
+class AscendModel : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("OMNIRT_ASCEND_PLUGIN", OMNIRT_FAKE_ASCEND, 1); }
+  void TearDown() override { unsetenv("OMNIRT_ASCEND_PLUGIN"); }
+  Scratch scratch_;
+};
+
+// A text encoder and a transformer, whose attention takes biases, with guidance over two steps.
+TEST_F(AscendModel, MakesTheCpusLatentsOfPixArt) {
+  auto run = [&](const std::string& backend) {
+    return run_program({"generate",
+                        "-m",
+                        goldens + "pipelines/pixart_sigma/model",
+                        "--backend",
+                        backend,
+                        "-p",
+                        "a red apple",
+                        "--width",
+                        "64",
+                        "--height",
+                        "64",
+                        "--seed",
+                        "7",
+                        "--steps",
+                        "2",
+                        "--json",
+                        "--stop-after",
+                        "denoise",
+                        "--state",
+                        scratch_.file(backend)});
+  };
+  Ended here = run("cpu"), there = run("ascend");
+  ASSERT_EQ(here.exit_code, 0) << here.err;
+  ASSERT_EQ(there.exit_code, 0) << there.err;
+  Json report = parse_json(there.out, "stdout");
+  EXPECT_EQ(report["backend"], "ascend");
+  for (const Json& component : report["backend_timeline"]) {
+    const Json& last = component["attempts"].back();
+    EXPECT_EQ(last["level"], "eager") << component["component"];
+    EXPECT_TRUE(last["ok"].get<bool>()) << last["reason"];
+  }
+  auto expected = latents_of(scratch_.file("cpu")), got = latents_of(scratch_.file("ascend"));
+  ASSERT_FALSE(expected.empty());
+  ASSERT_EQ(got.size(), expected.size());
+  // The goldens' own limit of latents: the same maths in another order of additions.
+  EXPECT_LT(relative_error(got, expected), 1e-3);
+}
+
+TEST_F(AscendModel, RefusesWhatTheBackendDoesNotDo) {
+  for (auto [flag, value] :
+       {std::pair{"--quantize", "int8"}, {"--pack", "always"}, {"--matmul-precision", "highest"}}) {
+    Ended ended =
+        run_program({"validate", "--backend", "ascend", "-p", "a red apple", flag, value});
+    EXPECT_EQ(ended.exit_code, 2) << flag;
+    EXPECT_THAT(ended.err, HasSubstr("backend ascend does not have it"));
+  }
+}
+
+}  // namespace
+}  // namespace omnirt::testing
