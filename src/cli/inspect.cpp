@@ -61,7 +61,7 @@ void print_own(const Json& found) {
   if (found.contains("what")) say("  {}\n", found["what"].get<std::string>());
   if (found.contains("width"))
     say("  {}x{}, {}\n", found["width"].get<int64_t>(), found["height"].get<int64_t>(),
-               found["format"].get<std::string>());
+        found["format"].get<std::string>());
   const Json& request = found["request"];
   if (request.is_null())
     say("  it carries no request\n");

@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::string_view_literals;
 
-uint32_t byte_at(std::string_view bytes, size_t at) {
+uint32_t number_at(std::string_view bytes, size_t at) {
   return static_cast<unsigned char>(bytes[at]);
 }
 
 uint64_t big_endian(std::string_view bytes) {
   uint64_t value = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) value = value << 8 | byte_at(bytes, i);
+  for (size_t i = 0; i < bytes.size(); ++i) value = value << 8 | number_at(bytes, i);
   return value;
 }
 
@@ -28,13 +28,13 @@ uint64_t big_endian(std::string_view bytes) {
 std::optional<std::string> gif_comment(std::string_view bytes) {
   constexpr size_t header = 13;
   if (bytes.size() < header) return std::nullopt;
-  uint32_t flags = byte_at(bytes, 10);
+  uint32_t flags = number_at(bytes, 10);
   size_t at = header + ((flags & 0x80) != 0 ? size_t{3} << ((flags & 7) + 1) : 0);
   while (at + 2 < bytes.size() && bytes[at] == '\x21') {
     bool comment = bytes[at + 1] == '\xfe';
     std::string text;
     for (at += 2; at < bytes.size() && bytes[at] != '\0';) {
-      size_t length = byte_at(bytes, at);
+      size_t length = number_at(bytes, at);
       if (length >= bytes.size() - at || text.size() > max_metadata_bytes) return std::nullopt;
       if (comment) text += bytes.substr(at + 1, length);
       at += 1 + length;
