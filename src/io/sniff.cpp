@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-struct Signature {
+struct FileStart {
   std::string_view start;  // in lower case
   std::string_view what, way_out;
 };
@@ -22,7 +22,7 @@ constexpr std::string_view pickle_conversion =
     "torch.is_tensor(v)}, NEW_PATH)";
 constexpr std::string_view download_again = "download the file again";
 
-constexpr auto signatures = std::to_array<Signature>({
+constexpr auto file_starts = std::to_array<FileStart>({
     {"pk\3\4"sv, "a zip archive, as torch.save writes (.bin, .pt, .ckpt)", pickle_conversion},
     {"\x80\2"sv, "a Python pickle (.bin, .pt, .ckpt)", pickle_conversion},
     {"\x80\3"sv, "a Python pickle (.bin, .pt, .ckpt)", pickle_conversion},
@@ -58,9 +58,9 @@ Sniffed sniff(std::span<const std::byte> bytes) {
   if (start.empty()) return {};
   std::string lowered(start.substr(std::min(start.find_first_not_of(" \t\r\n"), start.size())));
   std::ranges::transform(lowered, lowered.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (const Signature& signature : signatures) {
-    if (lowered.starts_with(signature.start)) {
-      return {std::string(signature.what), std::string(signature.way_out)};
+  for (const FileStart& known : file_starts) {
+    if (lowered.starts_with(known.start)) {
+      return {std::string(known.what), std::string(known.way_out)};
     }
   }
   if (std::ranges::all_of(start, [](char c) { return c == '\0'; })) {

@@ -1,14 +1,27 @@
 #include "ops/linear.hpp"
 
 #include <ATen/ops/linear.h>
+#include <fmt/ranges.h>
 
 #include "base/ensure.hpp"
 #include "ops/sizes.hpp"
 
 namespace omnirt::ops {
+namespace {
+
+// Kernels read memory by these sizes: none may be asked about a product whose sizes do not fit.
+void check_sizes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  ensure(x.dim() > 0 && weight.dim() == 2 && x.size(-1) == weight.size(1),
+         "rows of {} do not fit a matrix of {}", fmt::join(x.sizes(), " x "),
+         fmt::join(weight.sizes(), " x "));
+  ensure(!bias || (bias->dim() == 1 && bias->size(0) == weight.size(0)),
+         "a bias of {} values for {} columns", bias ? bias->numel() : 0, weight.size(0));
+}
+
+}  // namespace
 
 Shape Linear::shape(const Linear& args) {
-  ensure(args.x.dim() > 0, "a product wants rows, not a single number");
+  check_sizes(args.x, args.weight, args.bias);
   Shape shape = args.x.sizes().vec();
   shape.back() = args.weight.size(0);
   return shape;
@@ -22,7 +35,7 @@ Tensor Linear::reference(const Linear& args) {
 }
 
 Shape GatedLinear::shape(const GatedLinear& args) {
-  ensure(args.x.dim() > 0, "a product wants rows, not a single number");
+  check_sizes(args.x, args.weight, args.bias);
   Shape shape = args.x.sizes().vec();
   shape.back() = args.weight.size(0) / 2;
   return shape;

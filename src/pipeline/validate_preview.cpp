@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "nn/autoencoder.hpp"
 #include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_search.hpp"

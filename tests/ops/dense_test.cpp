@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "ops/support.hpp"
 
 namespace omnirt::testing {
@@ -115,6 +116,15 @@ TEST(TimestepEmbedding, IsWavesOfFallingFrequency) {
 TEST(TimestepEmbedding, IsInFullPrecisionWhateverComesIn) {
   Tensor t = at::tensor({999.0f}).to(at::kHalf);
   EXPECT_EQ(computed(ops::TimestepEmbedding{t, 4, true, 0}).scalar_type(), at::kFloat);
+}
+
+TEST(Linear, IsRefusedWhereItsSizesDoNotFit) {
+  Tensor x = numbers({2, 3, 5}), weight = numbers({4, 5}, 2), bias = numbers({4}, 3);
+  Tensor wide = numbers({4, 7}, 2), short_bias = numbers({3}, 3);
+  EXPECT_NO_THROW(ops::Linear::shape({x, weight, &bias}));
+  EXPECT_THROW(ops::Linear::shape({x, wide}), InternalError);
+  EXPECT_THROW(ops::Linear::shape({x, weight, &short_bias}), InternalError);
+  EXPECT_THROW(ops::GatedLinear::shape({x, wide}), InternalError);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "io/image.hpp"
+#include "pipeline/run_keys.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -34,7 +35,8 @@ void make_folder(const fs::path& folder) {
 }
 
 void check_record_size(Proposal& proposal, const Json& record) {
-  constexpr size_t margin = 1024;  // for the key and the seed
+  if (proposal.config.maybe(keys::metadata) == "none") return;
+  constexpr size_t margin = 16384;  // for the key, the seed and the fingerprints
   size_t bytes = record.dump().size();
   if (bytes + margin <= io::max_metadata_bytes) return;
   proposal.error({"inputs", fmt::format("{} bytes", bytes),

@@ -32,8 +32,10 @@ io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, 
 void ExportImages::check(Proposal& proposal) const {
   auto texts = proposal.texts.find("prompt");
   if (texts == proposal.texts.end() || texts->second.empty()) return;
-  const std::string& longest = *std::ranges::max_element(texts->second, {}, &std::string::size);
-  check_record_size(proposal, record_of(proposal.record(), 0, longest));
+  const std::vector<std::string>& prompts = texts->second;
+  auto longest = std::ranges::max_element(prompts, {}, &std::string::size) - prompts.begin();
+  check_record_size(proposal,
+                    of_one_prompt(proposal.record(), static_cast<size_t>(longest), prompts.size()));
 }
 
 void ExportImages::run(Frame& frame) const {

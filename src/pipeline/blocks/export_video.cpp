@@ -38,7 +38,7 @@ void check_names(Proposal& proposal, const std::string& output,
 }  // namespace
 
 void ExportVideo::check(Proposal& proposal) const {
-  check_record_size(proposal, record_of(proposal.record(), 0));
+  check_record_size(proposal, proposal.record());
   auto output_of_request = proposal.config.maybe(keys::output);
   auto format = proposal.config.maybe(keys::video_format);
   if (output_of_request) check_names(proposal, *output_of_request, format);
