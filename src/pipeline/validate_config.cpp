@@ -100,12 +100,14 @@ std::unique_ptr<Backend> backend_of(const Proposal& proposal) {
   return nullptr;
 }
 
-void check_levels(Proposal& proposal) {
+// Whether some level is allowed at all.
+bool check_levels(Proposal& proposal) {
   LevelPolicy policy = proposal.levels();
-  if (!policy.only || !policy.required || at_least(*policy.only, *policy.required)) return;
+  if (!policy.only || !policy.required || at_least(*policy.only, *policy.required)) return true;
   proposal.error({"config.require_level", to_string(*policy.required),
                   fmt::format("level {} is asked for, which is below it", to_string(*policy.only)),
                   "omit one of the two"});
+  return false;
 }
 
 // What a run takes at most for each byte of its weights: with fp16 weights widened by a level that
@@ -264,8 +266,7 @@ void settle_config(Proposal& proposal) {
   merge(proposal, known, user, Origin::user, "config.");
   draw_seed(proposal);
   hide_unused_guidance(proposal);
-  if (!proposal.backend.empty()) check_backend_modes(proposal);
-  check_levels(proposal);
+  if (check_levels(proposal) && !proposal.backend.empty()) check_backend_modes(proposal);
   warn_of_memory(proposal);
 }
 

@@ -25,7 +25,7 @@ class EditedModel {
       : path_(fs::temp_directory_path() / ("omnirt-fit-" + std::to_string(::getpid()))) {
     fs::remove_all(path_);
     fs::copy(source_path("tests/goldens/pipelines/" + model + "/model"), path_,
-             fs::copy_options::recursive | fs::copy_options::create_symlinks);
+             fs::copy_options::recursive);
   }
   ~EditedModel() { fs::remove_all(path_); }
   EditedModel(const EditedModel&) = delete;

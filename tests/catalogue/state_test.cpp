@@ -110,15 +110,15 @@ TEST_F(State, HoldsNothingOfFilesAndNoText) {
 TEST_F(State, ChoosesNoFile) {
   stop(request(), "prepare_latents");
   Proposal proposal = forged([&](SavedRun& run) {
-    for (const auto& [key, forged] : Json({{"output", file("victim.png")},
-                                           {"output_dir", file("victim")},
-                                           {"state", file("victim.safetensors")},
-                                           {"stop_after", "denoise"},
-                                           {"preview_every", 1},
-                                           {"preview_dir", file("victim")},
-                                           {"preview_name", "{step}.png"},
-                                           {"model_path", file("victim")}})
-                                         .items()) {
+    const Json values = {{"output", file("victim.png")},
+                         {"output_dir", file("victim")},
+                         {"state", file("victim.safetensors")},
+                         {"stop_after", "denoise"},
+                         {"preview_every", 1},
+                         {"preview_dir", file("victim")},
+                         {"preview_name", "{step}.png"},
+                         {"model_path", file("victim")}};
+    for (const auto& [key, forged] : values.items()) {
       run.record["config"][key] = forged;
       run.origins[key] = "user";
     }

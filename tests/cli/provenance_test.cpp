@@ -123,7 +123,8 @@ TEST(Provenance, OfAModelGivenByModelPathHoldsIt) {
              scratch.file("out.png")} +
        quick);
   change_weights(scratch.path() / "mine");
-  Ended again = run_program({"generate", "-f", scratch.file("out.png"), "-o", "/dev/null"});
+  Ended again =
+      run_program({"generate", "-f", scratch.file("out.png"), "-o", scratch.file("again.png")});
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.err, AllOf(HasSubstr("fingerprints.unet"), HasSubstr(scratch.file("mine"))));
 }
@@ -207,7 +208,8 @@ TEST(Provenance, WithNamesOrNothingTellsNoFolder) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr(scratch.path().string())), HasSubstr("start.png")));
   make(image + quick + Words{"--metadata", "none", "-o", scratch.file("none.png")});
   EXPECT_FALSE(io::read_image_metadata(scratch.file("none.png")).contains("omnirt"));
-  Ended none = run_program({"generate", "-f", scratch.file("none.png"), "-o", "/dev/null"});
+  Ended none =
+      run_program({"generate", "-f", scratch.file("none.png"), "-o", scratch.file("again.png")});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("carries no request"));
 }

@@ -51,7 +51,7 @@ TEST(LostPages, AreZerosAndTheFileIsNamed) {
 TEST(LostPages, AreRememberedWhenTheMappingIsGone) {
   TempFolder folder;
   LostPages before;
-  sum(*shrunk(folder / "gone"));
+  EXPECT_LT(sum(*shrunk(folder / "gone")), size);
   EXPECT_THAT(message_of<InvalidFile>([&] { before.check(); }), HasSubstr("gone"));
 }
 

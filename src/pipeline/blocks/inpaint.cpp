@@ -65,8 +65,12 @@ void PrepareMask::check(Proposal& proposal) const {
   auto image_given = proposal.images.find("image"), mask_given = proposal.images.find("mask");
   if (image_given == proposal.images.end() || mask_given == proposal.images.end()) return;
   const io::ImageInfo &a = image_given->second.info, &b = mask_given->second.info;
-  if (a.width == b.width && a.height == b.height)
-    return warn_of_mask(proposal, mask_given->second.path);
+  if (a.width == b.width && a.height == b.height) {
+    // The mask of a state was looked at when the state was made, and need not be here any more.
+    auto held = proposal.restored.find("");
+    bool of_state = held != proposal.restored.end() && held->second.contains("mask");
+    return of_state ? void() : warn_of_mask(proposal, mask_given->second.path);
+  }
   proposal.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
                   fmt::format("another size than the image's {}x{}", a.width, a.height),
                   "give a mask of the image's size"});
