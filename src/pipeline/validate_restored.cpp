@@ -154,7 +154,27 @@ void restore_values(Proposal& proposal) {
   if (proposal.resumed && proposal.ok()) Restorer(proposal, proposal.part.first).restore();
 }
 
+namespace {
+
+// What says the sizes of values; a state that was tampered with may leave it out.
+void require_sides(Proposal& proposal) {
+  for (const Key<int64_t>* side : {&keys::width, &keys::height}) {
+    bool used = std::ranges::any_of(proposal.plan.blocks, [&](const auto& block) {
+      return std::ranges::any_of(block->ports(), [&](const PortInfo& port) {
+        return port.kind == PortInfo::Kind::config && port.name == side->name;
+      });
+    });
+    if (!used || proposal.config.maybe(*side)) continue;
+    proposal.error({"config.resume", proposal.config.maybe(keys::resume).value_or(""),
+                    fmt::format("it does not say config.{}", side->name),
+                    "make the state again with this program and this request"});
+  }
+}
+
+}  // namespace
+
 void check_restored(Proposal& proposal) {
+  if (proposal.resumed && proposal.ok()) require_sides(proposal);
   if (!proposal.resumed || !proposal.ok()) return;
   SymbolSizes symbols;
   try {
