@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"validate", "-p", "x", "--", "--plugin", loud},
         std::vector<std::string>{"no-such-command", "--plugin", loud},
         std::vector<std::string>{"validate", "--plugin", OMNIRT_PLUGINS_BUILT "/libstripes.so",
-                                 "-p", "x", "--stripes", "--plugin=" + loud}));
+                                 "-m", "stripes", "-p", "x", "--stripes", "--plugin=" + loud}));
 
 TEST_P(RefusedPluginWords, LoadNothing) {
   Ended ended = run_program(GetParam());
