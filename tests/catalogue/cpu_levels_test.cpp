@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "backends/cpu/simd/target.hpp"
 #include "base/error.hpp"
@@ -114,7 +115,7 @@ constexpr double unseen_bytes = 32 * 1024;
 
 void expect_predicted(const GenerateRequest& request, const std::string& name) {
   Engine fresh(builtin_catalogue());
-  fs::path folder = fs::temp_directory_path() / "omnirt-predicted";
+  fs::path folder = fs::temp_directory_path() / ("omnirt-predicted-" + std::to_string(::getpid()));
   GenerateRequest plain = request;
   plain.config["output_dir"] = folder.string();
   RunReport report;
