@@ -6,7 +6,8 @@ namespace omnirt::ops {
 
 Samples<GroupNorm> GroupNorm::samples() {
   Samples<GroupNorm> all;
-  for (auto [channels, groups] : {std::pair<int64_t, int64_t>{12, 4}, {32, 32}, {320, 32}}) {
+  for (const auto& map : {std::pair<int64_t, int64_t>{12, 4}, {32, 32}, {320, 32}}) {
+    const int64_t channels = map.first, groups = map.second;
     all.push_back({fmt::format("{} channels in {} groups", channels, groups),
                    [channels, groups](Sampler& make, const auto& use) {
                      Tensor x = make.numbers({2, channels, 9, 7}, 3) + 2;
