@@ -4,13 +4,19 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
-#include <sanitizer/asan_interface.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <limits>
 #include <mutex>
 #include <new>
+
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else  // a compiler without its sanitizers' headers
+#define ASAN_POISON_MEMORY_REGION(address, size) static_cast<void>(address)
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) static_cast<void>(address)
+#endif
 
 namespace omnirt {
 namespace {
