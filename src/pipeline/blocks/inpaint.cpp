@@ -69,7 +69,8 @@ void PrepareMask::check(Proposal& proposal) const {
     // The mask of a state was looked at when the state was made, and need not be here any more.
     auto held = proposal.restored.find("");
     bool of_state = held != proposal.restored.end() && held->second.contains("mask");
-    return of_state ? void() : warn_of_mask(proposal, mask_given->second.path);
+    if (!of_state) warn_of_mask(proposal, mask_given->second.path);
+    return;
   }
   proposal.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
                   fmt::format("another size than the image's {}x{}", a.width, a.height),
