@@ -34,7 +34,7 @@ def check(path, layers):
         to = target.split("/")
         if not (SRC / target).is_file():
             yield f"{where}: {target} is not below src/"
-        elif to[0] != folder and to[0] not in layers[folder]:
+        elif to[0] != folder and not layers[folder] & {to[0], target}:
             yield f"{where}: {folder} may not include {to[0]} ({target})"
         elif to[0] == folder and folder in SIBLINGS and len(to) > 2 and len(parts) > 2 and to[1] != parts[1]:
             yield f"{where}: {folder}/{parts[1]} may not include its sibling {folder}/{to[1]}"
@@ -49,7 +49,7 @@ def cycles(layers):
         elif folder not in seen:
             seen.add(folder)
             for below in layers.get(folder, ()):
-                yield from visit(below, (*above, folder))
+                yield from visit(below.split("/")[0], (*above, folder))
             order.append(folder)
 
     for folder in layers:

@@ -10,7 +10,7 @@ RULES = [
     (re.compile(r"\bjson::parse\(|\bJson::parse\(|\bJson::accept\("), {"src/base/json.cpp"}, "parse_json (base/json.hpp)"),
     (re.compile(r"::sax_parse\("), {"src/text/tokenizer_json.cpp", "src/text/unigram_json.cpp"},
      "parse_json, or one of the tokenizers' readers"),
-    (re.compile(r"\bYAML::(Load|LoadFile|LoadAll|Parser)\b"), {"src/pipeline/request_yaml.cpp"}, "parse_yaml"),
+    (re.compile(r"\bYAML::(Load|LoadFile|LoadAll|Parser)\b"), {"src/request/request_yaml.cpp"}, "parse_yaml"),
     (re.compile(r"\bfrom_(cbor|msgpack|ubjson|bson|bjdata)\("), set(), "parse_json"),
 ]
 

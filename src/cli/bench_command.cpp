@@ -9,7 +9,7 @@
 #include "cli/options.hpp"
 #include "cli/say.hpp"
 #include "io/file.hpp"
-#include "pipeline/request.hpp"
+#include "request/request.hpp"
 
 namespace omnirt::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/keys.hpp"
-#include "pipeline/request.hpp"
+#include "request/request.hpp"
 
 namespace omnirt::cli {
 

@@ -6,8 +6,8 @@
 #include "guiders/classifier_free_guidance.hpp"
 #include "pipeline/component_networks.hpp"
 #include "pipeline/keys.hpp"
-#include "pipeline/model_search.hpp"
 #include "pipeline/plan.hpp"
+#include "request/model_search.hpp"
 
 namespace omnirt {
 namespace {

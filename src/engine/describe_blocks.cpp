@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "engine/graph.hpp"
 #include "guiders/classifier_free_guidance.hpp"
 #include "pipeline/component_networks.hpp"
-#include "pipeline/graph.hpp"
-#include "pipeline/model_search.hpp"
 #include "pipeline/plan.hpp"
+#include "request/model_search.hpp"
 
 namespace omnirt {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/nearest.hpp"
-#include "pipeline/single_file.hpp"
+#include "request/single_file.hpp"
 
 namespace omnirt {
 namespace fs = std::filesystem;

@@ -8,9 +8,9 @@
 #include <random>
 
 #include "base/clock.hpp"
+#include "engine/attach_adapters.hpp"
 #include "engine/load_component.hpp"
 #include "io/lost_pages.hpp"
-#include "pipeline/attach_adapters.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "tensor/memory.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "engine/component_cache.hpp"
+#include "engine/executor.hpp"
 #include "engine/runs_in_flight.hpp"
-#include "pipeline/executor.hpp"
-#include "pipeline/validate.hpp"
+#include "request/validate.hpp"
 
 namespace omnirt {
 

@@ -8,9 +8,9 @@
 #include "io/carried_text.hpp"
 #include "io/image.hpp"
 #include "io/safetensors.hpp"
-#include "pipeline/adapter_family.hpp"
 #include "pipeline/latents_file.hpp"
 #include "pipeline/saved_run.hpp"
+#include "request/adapter_family.hpp"
 
 namespace omnirt {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/recognise.hpp"
 #include "engine/reference_pages.hpp"
-#include "pipeline/single_file.hpp"
+#include "request/single_file.hpp"
 
 namespace omnirt {
 

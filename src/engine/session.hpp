@@ -8,7 +8,7 @@
 
 #include "base/cancel.hpp"
 #include "base/report.hpp"
-#include "pipeline/request.hpp"
+#include "request/request.hpp"
 
 namespace omnirt {
 

@@ -15,7 +15,7 @@ class Block;
 class LoadedPipeline;
 class SymbolSizes;  // pipeline/symbol_sizes.hpp
 using BlockList = std::vector<std::shared_ptr<const Block>>;
-struct Proposal;  // pipeline/validate.hpp: a request on its way through validation
+struct Proposal;  // request/proposal.hpp: a request on its way through validation
 
 enum class Stage { prepare_conditions, prepare_latents, denoise_loop, decode, export_artifacts };
 const char* to_string(Stage stage);

@@ -15,6 +15,12 @@ Json ModelSpec::defaults(const PipelineFolder& folder) const {
   return values;
 }
 
+const PreviewMeans* Family::preview_means(const std::string& id) const {
+  auto own = previews.find(id);
+  if (own == previews.end()) own = previews.find("");
+  return own == previews.end() ? nullptr : &own->second;
+}
+
 Family& Catalogue::family(const std::string& name) {
   auto it = std::ranges::find(families, name, &Family::name);
   if (it != families.end()) return *it;

@@ -10,12 +10,12 @@
 #include "guiders/guider.hpp"
 #include "nn/network.hpp"
 #include "pipeline/block.hpp"
-#include "pipeline/single_file.hpp"
 #include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
 #include "text/tokenizer.hpp"
 #include "weights/adapters/layouts.hpp"
 #include "weights/pipeline_folder.hpp"
+#include "weights/single_file_kind.hpp"
 
 namespace omnirt {
 
@@ -129,6 +129,9 @@ struct Family {
   // settings, by the same names.
   std::string guider = "cfg";
   std::vector<const KeyInfo*> guider_keys = default_guider_keys();
+
+  // How latents of this entry are shown; null where nothing is declared.
+  const PreviewMeans* preview_means(const std::string& id) const;
 };
 
 // All that this build holds. The only thing that names families, networks, tokenizers and backends

@@ -7,9 +7,9 @@
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_spec.hpp"
-#include "pipeline/proposal.hpp"
 
-// What a plug-in includes. A plug-in is a shared library that exports one function:
+// What a plug-in includes, beside the shared blocks that it takes (blocks/) and, for blocks that
+// check requests, request/proposal.hpp. A plug-in is a shared library that exports one function:
 //
 //   extern "C" omnirt::Plugin omnirt_plugin() {
 //     return {.name = "match_colours", .add = [](omnirt::Catalogue& catalogue) { ... }};

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "blocks/denoise.hpp"
 #include "catalogue/catalogue.hpp"
 #include "catalogue/support.hpp"
 #include "families/svd/blocks.hpp"
 #include "io/temp_folder.hpp"
 #include "pipeline/block_list.hpp"
-#include "pipeline/blocks/denoise.hpp"
 
 namespace omnirt::testing {
 namespace {

@@ -12,8 +12,8 @@
 #include "engine/convert.hpp"
 #include "io/sharded.hpp"
 #include "io/temp_folder.hpp"
-#include "pipeline/single_file.hpp"
-#include "pipeline/validate.hpp"
+#include "request/single_file.hpp"
+#include "request/validate.hpp"
 #include "weights/original_weights.hpp"
 
 namespace omnirt::testing {

@@ -10,7 +10,7 @@
 #include "families/svd/blocks.hpp"
 #include "io/image.hpp"
 #include "io/temp_folder.hpp"
-#include "pipeline/validate.hpp"
+#include "request/validate.hpp"
 
 namespace omnirt::testing {
 namespace {

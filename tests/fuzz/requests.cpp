@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "fuzz/target.hpp"
-#include "pipeline/request.hpp"
+#include "request/request.hpp"
 
 namespace omnirt::fuzz {
 namespace {

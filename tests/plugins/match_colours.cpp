@@ -1,7 +1,7 @@
 #include <ATen/ATen.h>
 
-#include "pipeline/blocks/image_tensor.hpp"
 #include "pipeline/plugin.hpp"
+#include "tensor/image_tensor.hpp"
 
 using namespace omnirt;
 
@@ -20,11 +20,11 @@ class MatchColours final : public Block {
   void run(Frame& frame) const override {
     auto mean = [](const Tensor& x) { return x.mean({2, 3}, true); };
     auto spread = [](const Tensor& x) { return x.std({2, 3}, false, true).clamp_min(1e-3); };
-    Tensor wanted = blocks::image_to_tensor(io::to_rgb(frame[reference])) * 2 - 1;  // {1, 3, H, W}
+    Tensor wanted = image_to_tensor(io::to_rgb(frame[reference])) * 2 - 1;  // {1, 3, H, W}
     for (io::Image& image : frame[images]) {
-      Tensor given = blocks::image_to_tensor(image) * 2 - 1;
+      Tensor given = image_to_tensor(image) * 2 - 1;
       Tensor matched = (given - mean(given)) / spread(given) * spread(wanted) + mean(wanted);
-      image = blocks::tensor_to_image(at::lerp(given, matched, frame[share]), 0);
+      image = tensor_to_image(at::lerp(given, matched, frame[share]), 0);
     }
   }
 };

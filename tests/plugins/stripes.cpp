@@ -2,8 +2,8 @@
 // stripes.
 #include <algorithm>
 
-#include "pipeline/blocks/export_images.hpp"
-#include "pipeline/blocks/start_noise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/start_noise.hpp"
 #include "pipeline/plugin.hpp"
 
 using namespace omnirt;

@@ -10,8 +10,8 @@
 #include "families/pixart/sizes.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
-#include "pipeline/blocks/image_tensor.hpp"
-#include "pipeline/proposal.hpp"
+#include "request/proposal.hpp"
+#include "tensor/image_tensor.hpp"
 
 namespace omnirt::pixart {
 namespace {
@@ -100,7 +100,7 @@ void FitPictures::run(Frame& frame) const {
              .slice(3, (broad - wide) / 2, (broad - wide) / 2 + wide)
              .contiguous();
   for (int64_t i = 0; i < made.size(0); ++i)
-    frame[images][static_cast<size_t>(i)] = blocks::tensor_to_image(made, i);
+    frame[images][static_cast<size_t>(i)] = tensor_to_image(made, i);
 }
 
 }  // namespace omnirt::pixart

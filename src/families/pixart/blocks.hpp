@@ -1,10 +1,10 @@
 #pragma once
 #include <memory>
 
+#include "blocks/set_timesteps.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
 #include "nn/denoiser_network.hpp"
-#include "pipeline/blocks/set_timesteps.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/generator.hpp"
@@ -42,7 +42,7 @@ class PrepareLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> binning;
-  Input<blocks::Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
   Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
   InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};

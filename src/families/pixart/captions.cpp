@@ -8,7 +8,7 @@
 
 #include "families/pixart/keys.hpp"
 #include "io/utf8.hpp"
-#include "pipeline/proposal.hpp"
+#include "request/proposal.hpp"
 #include "text/unicode.hpp"
 
 namespace omnirt::pixart {

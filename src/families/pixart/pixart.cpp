@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/start_noise.hpp"
 #include "families/pixart/blocks.hpp"
 #include "families/pixart/captions.hpp"
 #include "families/pixart/sizes.hpp"
-#include "pipeline/blocks/denoise.hpp"
-#include "pipeline/blocks/export_images.hpp"
-#include "pipeline/blocks/latents.hpp"
-#include "pipeline/blocks/start_noise.hpp"
 
 namespace omnirt::families {
 namespace {

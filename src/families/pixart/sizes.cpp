@@ -6,11 +6,12 @@
 #include <array>
 #include <cmath>
 
+#include "blocks/picture_size.hpp"
 #include "families/pixart/keys.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
-#include "pipeline/blocks/picture_size.hpp"
-#include "pipeline/proposal.hpp"
 #include "pipeline/symbol_sizes.hpp"
+#include "request/latent_grid.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::pixart {
 namespace {
@@ -81,15 +82,15 @@ void PictureSize::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const
   Size made{proposal.config.get(keys::height), proposal.config.get(keys::width)};
   auto bins = bins_of(network_of(proposal).sample_size()[0]);
   if (proposal.config.get(use_resolution_binning) && !bins.empty()) made = binned(made, bins);
-  int64_t grid = blocks::pixels_per_latent(proposal);
+  int64_t grid = pixels_per_latent(proposal);
   sizes.set("H/8", made.height / grid);
   sizes.set("W/8", made.width / grid);
-  sizes.set("C", blocks::latent_channels(proposal));
+  sizes.set("C", latent_channels(proposal));
 }
 
 void PictureSize::check(Proposal& proposal) const {
   int64_t sample_size = network_of(proposal).sample_size()[0];
-  int64_t pixels = blocks::pixels_per_latent(proposal);
+  int64_t pixels = pixels_per_latent(proposal);
   for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
     if (!proposal.config.maybe(*key))
       blocks::settle_from_model(proposal, *key, "transformer", sample_size);

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
+#include "blocks/check_unet.hpp"
+#include "blocks/control_blocks.hpp"
+#include "blocks/denoise.hpp"
+#include "blocks/encode_prompt.hpp"
+#include "blocks/entities.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/inpaint.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/picture_size.hpp"
+#include "blocks/set_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/windows.hpp"
 #include "families/sd/entries.hpp"
 #include "families/sd/previews.hpp"
 #include "families/sd/single_file.hpp"
-#include "pipeline/blocks/check_unet.hpp"
-#include "pipeline/blocks/control_blocks.hpp"
-#include "pipeline/blocks/denoise.hpp"
-#include "pipeline/blocks/encode_prompt.hpp"
-#include "pipeline/blocks/entities.hpp"
-#include "pipeline/blocks/export_images.hpp"
-#include "pipeline/blocks/inpaint.hpp"
-#include "pipeline/blocks/latents.hpp"
-#include "pipeline/blocks/picture_size.hpp"
-#include "pipeline/blocks/set_timesteps.hpp"
-#include "pipeline/blocks/start_noise.hpp"
-#include "pipeline/blocks/windows.hpp"
 
 namespace omnirt::families {
 namespace {

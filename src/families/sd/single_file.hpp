@@ -1,5 +1,5 @@
 #pragma once
-#include "pipeline/single_file.hpp"
+#include "weights/single_file_kind.hpp"
 
 namespace omnirt::families {
 

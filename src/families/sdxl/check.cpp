@@ -6,9 +6,9 @@
 #include "networks/clip_text_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "nn/autoencoder.hpp"
-#include "pipeline/blocks/picture_size.hpp"
 #include "pipeline/keys.hpp"
-#include "pipeline/proposal.hpp"
+#include "request/latent_grid.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -105,7 +105,7 @@ void SizeOfLatents::check(Proposal& proposal) const {
   auto given = proposal.latents.find("latents");
   if (given == proposal.latents.end()) return;
   const std::vector<int64_t>& shape = given->second.info.shape;
-  int64_t grid = blocks::pixels_per_latent(proposal);
+  int64_t grid = pixels_per_latent(proposal);
   settle_side(proposal, keys::width, shape[3] * grid);
   settle_side(proposal, keys::height, shape[2] * grid);
   int64_t channels = proposal.network<nn::Autoencoder>("vae").latent_channels();

@@ -4,8 +4,8 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
-#include "pipeline/blocks/prompt_tokens.hpp"
-#include "pipeline/proposal.hpp"
+#include "blocks/prompt_tokens.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::families {
 

@@ -1,7 +1,7 @@
 #include "families/sdxl/latents.hpp"
 
-#include "pipeline/blocks/check_unet.hpp"
-#include "pipeline/proposal.hpp"
+#include "blocks/check_unet.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt {
 
@@ -36,7 +36,7 @@ void NoiseImageLatentsXL::check(Proposal& proposal) const {
 }
 
 void NoiseImageLatentsXL::run(Frame& frame) const {
-  const blocks::Schedule& walk = frame[schedule];
+  const Schedule& walk = frame[schedule];
   if (frame.maybe(denoising_start) && !inpaints_) {
     frame[latents] = frame[image_latents];
     return;

@@ -1,6 +1,6 @@
 #pragma once
+#include "blocks/latents.hpp"
 #include "families/sdxl/keys.hpp"
-#include "pipeline/blocks/latents.hpp"
 #include "pipeline/latents_file.hpp"
 
 template <>
@@ -35,7 +35,7 @@ class NoiseImageLatentsXL final : public Block {
   Config<double> strength{this, keys::strength};
   Config<double> denoising_start{this, keys::denoising_start};
   Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Input<blocks::Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
   Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
   InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
   Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "pipeline/proposal.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::families {
 namespace {

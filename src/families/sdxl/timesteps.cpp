@@ -4,11 +4,9 @@
 
 #include <cmath>
 
-#include "pipeline/proposal.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::families {
-
-using blocks::Schedule;
 
 namespace {
 

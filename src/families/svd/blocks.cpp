@@ -6,11 +6,11 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "pipeline/blocks/clip_image.hpp"
-#include "pipeline/blocks/image_tensor.hpp"
-#include "pipeline/blocks/latents.hpp"
-#include "pipeline/proposal.hpp"
+#include "blocks/clip_image.hpp"
+#include "blocks/latents.hpp"
 #include "pipeline/symbol_sizes.hpp"
+#include "request/proposal.hpp"
+#include "tensor/image_tensor.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 // and normalised by the feature extractor.
 Tensor pixel_values(const io::Image& picture, const blocks::CLIPImageProcessor& processor,
                     int64_t side) {
-  Tensor image = blocks::image_to_tensor(io::to_rgb(picture)) * 2.0 - 1.0;
+  Tensor image = image_to_tensor(io::to_rgb(picture)) * 2.0 - 1.0;
   image = (resize_with_antialiasing(image, side) + 1.0) / 2.0;
   auto row = [](const std::vector<double>& values) {
     return at::tensor(values, at::TensorOptions().dtype(at::kDouble))
@@ -142,7 +142,7 @@ void DecodeFrames::run(Frame& frame) const {
   frame[pictures] = all;
   std::vector<io::Image> made;
   Tensor flat = all.flatten(0, 1);
-  for (int64_t i = 0; i < flat.size(0); ++i) made.push_back(blocks::tensor_to_image(flat, i));
+  for (int64_t i = 0; i < flat.size(0); ++i) made.push_back(tensor_to_image(flat, i));
   frame[frames] = std::move(made);
 }
 

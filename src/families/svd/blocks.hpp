@@ -1,13 +1,13 @@
 #pragma once
 #include <memory>
 
+#include "blocks/export_video.hpp"
+#include "blocks/set_timesteps.hpp"
 #include "families/svd/keys.hpp"
 #include "guiders/frame_guidance.hpp"
 #include "io/image.hpp"
 #include "networks/clip_vision_model/model.hpp"
 #include "nn/autoencoder.hpp"
-#include "pipeline/blocks/export_video.hpp"
-#include "pipeline/blocks/set_timesteps.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/generator.hpp"
@@ -111,7 +111,7 @@ class PrepareVideoLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<int64_t> num_frames{this, keys::num_frames};
-  Input<blocks::Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to video"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to video"};
   Input<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
   InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per video"};
   Output<Tensor> latents{this, "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
+#include "blocks/clip_image.hpp"
 #include "families/svd/blocks.hpp"
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "nn/autoencoder.hpp"
-#include "pipeline/blocks/clip_image.hpp"
-#include "pipeline/proposal.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::families {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "pipeline/proposal.hpp"
+#include "request/proposal.hpp"
 
 namespace omnirt::families {
 namespace {

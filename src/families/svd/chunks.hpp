@@ -1,6 +1,6 @@
 #pragma once
+#include "blocks/denoise.hpp"
 #include "families/svd/blocks.hpp"
-#include "pipeline/blocks/denoise.hpp"
 
 namespace omnirt::families {
 

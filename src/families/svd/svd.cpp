@@ -1,12 +1,12 @@
 #include "families/svd/svd.hpp"
 
+#include "blocks/denoise.hpp"
+#include "blocks/export_video.hpp"
+#include "blocks/picture_size.hpp"
 #include "families/svd/blocks.hpp"
 #include "families/svd/chunks.hpp"
 #include "families/svd/entries.hpp"
 #include "guiders/frame_guidance.hpp"
-#include "pipeline/blocks/denoise.hpp"
-#include "pipeline/blocks/export_video.hpp"
-#include "pipeline/blocks/picture_size.hpp"
 
 namespace omnirt::families {
 namespace {

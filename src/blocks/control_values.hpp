@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/image.hpp"
+#include "pipeline/denoiser.hpp"
+#include "request/proposal.hpp"
+
+// What the blocks of ControlNets, T2I-Adapters and IP-Adapters have in common.
+namespace omnirt::blocks {
+
+// At most so many of a kind take part in a request.
+inline constexpr size_t most_controls = 4;
+
+// A picture for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
+// has another size, {1, channels, height, width} fp32 in 0..1 (reference: VaeImageProcessor without
+// do_normalize, and _preprocess_adapter_image).
+Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width);
+
+// The value of the part at `place` of a number for all, or of a list.
+double part_of(const Json& value, size_t place);
+// Finds what is wrong with a number or list: `parts` of it, each in lowest..highest.
+void check_parts(Proposal& proposal, const char* key, size_t parts, double lowest, double highest);
+
+// How many of components.<name>, <name>_1, ... there are.
+size_t count_components(const Proposal& proposal, const std::string& name);
+
+// Whether a component is of this class; a finding where it is not.
+bool is_of_class(Proposal& proposal, const std::string& component, const char* class_name);
+
+// What a UNet with embeddings of this width is known as: "a Stable Diffusion 1.x".
+std::string family_of_width(int64_t cross_attention_dim);
+
+// Whether a row is asked under this condition.
+bool is_condition(const std::string& row, const std::string& condition);
+
+// Adds a tensor to an input of the batch, or makes it one.
+void add_to_input(RowBatch& batch, const std::string& name, const Tensor& value);
+
+// Tensors of one {B, N} that holds them flattened, of these {C, H, W}: views.
+std::vector<Tensor> unpacked(const Tensor& packed,
+                             const std::vector<std::array<int64_t, 3>>& shapes);
+
+}  // namespace omnirt::blocks

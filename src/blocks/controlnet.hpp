@@ -1,0 +1,42 @@
+#pragma once
+#include <optional>
+
+#include "blocks/control_keys.hpp"
+#include "io/image.hpp"
+#include "networks/controlnet_model/model.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/loop.hpp"
+
+namespace omnirt::blocks {
+
+// One ControlNet, of several where it has a place after the first: reads its control image, and
+// adds its residuals to what the UNet is given at each step (Zhang et al. 2023, arXiv 2302.05543;
+// reference: StableDiffusionControlNetPipeline and its kin).
+class ControlNet final : public StepBlock {
+ public:
+  Component<ControlNetModel> controlnet;
+  Input<io::Image> control_image;
+  Config<Json> scale{this, keys::controlnet_conditioning_scale};
+  Config<Json> start{this, keys::control_guidance_start};
+  Config<Json> end{this, keys::control_guidance_end};
+  Config<bool> guess_mode{this, keys::guess_mode};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Output<Tensor> pixels;
+
+  explicit ControlNet(size_t place);
+  void run(Frame& frame) const override;
+  void before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+
+ private:
+  // 0 where the step lies outside of the ControlNet's part of the run.
+  double scale_at(Frame& frame, const LoopProgress& at) const;
+  Tensor predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
+                   const std::vector<int64_t>& rows) const;
+  size_t place_;
+};
+
+}  // namespace omnirt::blocks

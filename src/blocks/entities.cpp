@@ -1,0 +1,97 @@
+#include "blocks/entities.hpp"
+
+#include <ATen/ops/_adaptive_avg_pool2d.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/stack.h>
+#include <fmt/format.h>
+
+#include "io/image_resize.hpp"
+#include "nn/blocks/attention_context.hpp"
+#include "request/proposal.hpp"
+#include "tensor/image_tensor.hpp"
+
+namespace omnirt::blocks {
+namespace {
+
+constexpr size_t most_entities = 16;
+
+std::string condition_of(size_t entity) {
+  return fmt::format("entity_{}", entity);
+}
+
+// A mask at the size of the picture, 0 or 1, {H, W}.
+Tensor mask_of(const io::Image& image, int64_t width, int64_t height) {
+  io::Image grey = io::to_grey(image);
+  if (grey.width != width || grey.height != height) grey = io::resize_lanczos(grey, width, height);
+  return (image_to_tensor(grey).squeeze() > 0.5).to(at::kFloat).view({height, width});
+}
+
+}  // namespace
+
+Tensor entity_token_weights(const Tensor& masks, int64_t height, int64_t width) {
+  std::array<int64_t, 2> grid{height, width};
+  std::vector<Tensor> all;
+  while (true) {
+    Tensor share = at::_adaptive_avg_pool2d(masks.unsqueeze(0), {grid[0], grid[1]});
+    Tensor inside = (share >= 0.5).to(at::kFloat).flatten(2);  // {1, E, N}
+    Tensor count = inside.sum(1, /*keepdim=*/true);
+    all.push_back(at::cat({(count == 0).to(at::kFloat), inside / count.clamp_min(1)}, 1));
+    if (grid[0] * grid[1] == 1) break;
+    grid = nn::half_grid(grid);
+  }
+  return at::cat(all, 2);
+}
+
+Trigger has_entities() {
+  return has("entity_prompts") || has("entity_masks");
+}
+
+std::vector<ConstantInput> entity_inputs() {
+  return {{"entity_embeds", "entity_hidden_states", "what the entities' prompts mean"},
+          {"entity_weights", "entity_weights", "what each token of the UNet takes of them"}};
+}
+
+void PlaceEntities::check(Proposal& proposal) const {
+  const auto& prompts = proposal.texts[entity_prompts.name()];
+  size_t masks = proposal.image_lists[entity_masks.name()].size();
+  if (prompts.size() != masks) {
+    proposal.error({"inputs.entity_masks", fmt::format("{} masks", masks),
+                    fmt::format("{} entity_prompts were given", prompts.size()),
+                    "give one mask for each"});
+  }
+  if (prompts.size() > most_entities) {
+    proposal.error({"inputs.entity_prompts", fmt::format("{} texts", prompts.size()),
+                    fmt::format("more than {}", most_entities), "give fewer"});
+  }
+  if (proposal.facts.config.contains(keys::window_size.name)) {
+    proposal.error({"config.window_size", "", "entities lie in the whole image, not in windows",
+                    "remove it, or entity_prompts"});
+  }
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    std::string text = fmt::format("entity_prompts.{}", i);
+    proposal.extra_conditions.push_back({{.name = condition_of(i),
+                                          .renames = {{"prompt", text}, {"prompt_2", text}},
+                                          .as_prompt = true},
+                                         {{text, {prompts[i]}}},
+                                         name()});
+  }
+}
+
+void PlaceEntities::run(Frame& frame) const {
+  if (frame.renamed(prompt) && !frame[on_negative]) return;
+  std::vector<Tensor> embeds, masks;
+  for (size_t i = 0; i < frame[entity_prompts].size(); ++i) {
+    embeds.push_back(frame.under(condition_of(i), prompt_embeds));
+    masks.push_back(mask_of(frame[entity_masks][i], frame[width], frame[height]));
+    if (masks.back().any().item<bool>()) continue;
+    throw InvalidRequest({fmt::format("inputs.entity_masks[{}]", i), "",
+                          "the mask is black all over: its entity would be nowhere",
+                          "paint its part white"});
+  }
+  int64_t grid = frame[vae].scale_factor();
+  frame[entity_embeds] = at::stack(embeds, 1);
+  frame[entity_weights] =
+      entity_token_weights(at::stack(masks), frame[height] / grid, frame[width] / grid);
+}
+
+}  // namespace omnirt::blocks

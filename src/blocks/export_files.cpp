@@ -1,0 +1,49 @@
+#include "blocks/export_files.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "io/image.hpp"
+#include "pipeline/run_keys.hpp"
+
+namespace omnirt::blocks {
+namespace fs = std::filesystem;
+
+Written::~Written() {
+  std::error_code ignored;
+  for (const fs::path& file : files_) fs::remove_all(file, ignored);
+}
+
+fs::path Target::file(size_t i, size_t count) const {
+  std::string name = count == 1 ? stem + extension : fmt::format("{}_{}{}", stem, i, extension);
+  return (folder / name).lexically_normal();
+}
+
+Target target_of(const std::optional<std::string>& output, const std::string& output_dir,
+                 const std::string& fallback_stem) {
+  if (!output) return {fs::absolute(output_dir), fallback_stem, ""};
+  fs::path path = fs::absolute(*output);
+  return {path.parent_path(), path.stem().string(), path.extension().string()};
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw RunFailed(
+        fmt::format("could not make the folder {}: {}", folder.string(), error.message()));
+}
+
+void check_record_size(Proposal& proposal, const Json& record) {
+  if (proposal.config.maybe(keys::metadata) == "none") return;
+  constexpr size_t margin = 16384;  // for the key, the seed and the fingerprints
+  size_t bytes = record.dump().size();
+  if (bytes + margin <= io::max_metadata_bytes) return;
+  proposal.error({"inputs", fmt::format("{} bytes", bytes),
+                  fmt::format("each file carries the request that makes it, which may take {} "
+                              "bytes",
+                              io::max_metadata_bytes - margin),
+                  "shorten the texts"});
+}
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,46 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "request/proposal.hpp"
+
+namespace omnirt::blocks {
+
+// What a run has written so far; taken back unless the run ends well.
+class Written {
+ public:
+  Written() = default;
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  ~Written();
+  void add(std::filesystem::path file) { files_.push_back(std::move(file)); }
+  void keep() { files_.clear(); }
+
+ private:
+  std::vector<std::filesystem::path> files_;
+};
+
+// Where a run's artifacts go.
+struct Target {
+  std::filesystem::path folder;
+  std::string stem;
+  std::string extension;  // with its dot; "" where none was named
+
+  // out.png, or out_0.png, out_1.png, ... of several.
+  std::filesystem::path file(size_t i, size_t count) const;
+};
+
+// The output as the request names it, else `fallback_stem` in output_dir.
+Target target_of(const std::optional<std::string>& output, const std::string& output_dir,
+                 const std::string& fallback_stem);
+// Throws RunFailed.
+void make_folder(const std::filesystem::path& folder);
+
+// An error where what a file carries of its request (`record`, without its seed) is more than a
+// file may carry: told before the run, not at its end.
+void check_record_size(Proposal& proposal, const Json& record);
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,69 @@
+#include "blocks/export_images.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "blocks/export_files.hpp"
+#include "request/provenance.hpp"
+
+namespace omnirt::blocks {
+namespace fs = std::filesystem;
+namespace {
+
+io::ImageFormat image_format_of(const std::optional<std::string>& format,
+                                const std::optional<std::string>& output) {
+  if (format) return io::image_format_from_name(*format);
+  return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
+}
+
+// The request that makes this one picture, of prompt `prompt` of `prompts`; empty where it carries
+// none.
+io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, size_t prompts) {
+  if (record.is_null()) return {};
+  Json one = of_one_prompt(record, prompt, prompts);
+  one["config"]["seed"] = seed;
+  one["config"]["num_images_per_prompt"] = 1;
+  return {{io::request_metadata_key, one.dump()}};
+}
+
+}  // namespace
+
+void ExportImages::check(Proposal& proposal) const {
+  auto texts = proposal.texts.find("prompt");
+  if (texts == proposal.texts.end() || texts->second.empty()) return;
+  const std::vector<std::string>& prompts = texts->second;
+  auto longest = std::ranges::max_element(prompts, {}, &std::string::size) - prompts.begin();
+  check_record_size(proposal,
+                    of_one_prompt(proposal.record(), static_cast<size_t>(longest), prompts.size()));
+}
+
+void ExportImages::run(Frame& frame) const {
+  const auto& pictures = frame[images];
+  io::ImageFormat format = image_format_of(frame.maybe(output_format), frame.maybe(output));
+  Target target = target_of(frame.maybe(output), frame[output_dir],
+                            fmt::format("{}-{}", frame.model(), frame.run_id()));
+  if (target.extension.empty()) target.extension = io::image_extension(format);
+  make_folder(target.folder);
+  Written written;
+  std::vector<ArtifactReport> made;
+  ensure(!frame[prompt].empty() && pictures.size() == frame[seeds].size() &&
+             pictures.size() % frame[prompt].size() == 0,
+         "{} pictures of {} seeds and {} prompts", pictures.size(), frame[seeds].size(),
+         frame[prompt].size());
+  size_t per_prompt = pictures.size() / frame[prompt].size();
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    if (frame.cancel()) frame.cancel()->check();
+    size_t of = i / per_prompt;
+    fs::path file = target.file(i, pictures.size());
+    io::write_image(file, pictures[i], format,
+                    metadata_of(frame.record(), frame[seeds][i], of, frame[prompt].size()));
+    written.add(file);
+    made.push_back({file.string(), "image", io::image_media_type(format), pictures[i].width,
+                    pictures[i].height, frame[seeds][i], frame[prompt][of]});
+  }
+  written.keep();
+  frame[artifacts] = std::move(made);
+}
+
+}  // namespace omnirt::blocks

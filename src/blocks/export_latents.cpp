@@ -1,0 +1,42 @@
+#include "blocks/export_latents.hpp"
+
+#include <fmt/format.h>
+
+#include "blocks/export_files.hpp"
+#include "pipeline/latents_file.hpp"
+
+namespace omnirt::blocks {
+namespace fs = std::filesystem;
+
+Trigger writes_latents() {
+  return chosen(keys::output_type.name, "latent");
+}
+
+void ExportLatents::check(Proposal& proposal) const {
+  check_record_size(proposal, proposal.record());
+}
+
+void ExportLatents::run(Frame& frame) const {
+  fs::path file = frame.maybe(output)
+                      ? fs::path(*frame.maybe(output))
+                      : fs::path(frame[output_dir]) /
+                            fmt::format("{}-{}.safetensors", frame.model(), frame.run_id());
+  file = fs::absolute(file).lexically_normal();
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) {
+    throw RunFailed(fmt::format("could not make the folder {}: {}", file.parent_path().string(),
+                                error.message()));
+  }
+  if (frame.cancel()) frame.cancel()->check();
+  const Tensor& sample = frame[latents];
+  ensure(!frame[seeds].empty() && !frame[prompt].empty() && sample.dim() == 4,
+         "latents of {} dimensions, {} seeds and {} prompts", sample.dim(), frame[seeds].size(),
+         frame[prompt].size());
+  write_latents(file, sample,
+                frame.record().is_null() ? Json::object() : Json{{"request", frame.record()}});
+  frame[artifacts] = {{file.string(), "latents", "application/x-safetensors", sample.size(3),
+                       sample.size(2), frame[seeds].front(), frame[prompt].front()}};
+}
+
+}  // namespace omnirt::blocks

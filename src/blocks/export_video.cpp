@@ -1,0 +1,89 @@
+#include "blocks/export_video.hpp"
+
+#include <fmt/format.h>
+
+#include "blocks/export_files.hpp"
+#include "request/proposal.hpp"
+
+namespace omnirt::blocks {
+namespace fs = std::filesystem;
+namespace {
+
+io::VideoFormat video_format_of(const std::optional<std::string>& format,
+                                const std::optional<std::string>& output) {
+  if (format) return io::video_format_from_name(*format);
+  return output ? io::video_format_from_path(*output) : io::VideoFormat::mp4;
+}
+
+// The request that makes this one video; empty where it carries none.
+io::ImageMetadata metadata_of(const Json& record, uint64_t seed) {
+  if (record.is_null()) return {};
+  Json one = record;
+  one["config"]["seed"] = seed;
+  one["config"]["num_videos_per_prompt"] = 1;
+  return {{io::request_metadata_key, one.dump()}};
+}
+
+void check_names(Proposal& proposal, const std::string& output,
+                 const std::optional<std::string>& format) {
+  fs::path path = output;
+  if (format && !path.has_extension()) return;
+  io::VideoFormat by_name = io::video_format_from_path(path);
+  if (!format || io::video_format_from_name(*format) == by_name) return;
+  proposal.error({"config.output_format", *format,
+                  fmt::format("disagrees with the output's name {}", path.filename().string()),
+                  "give one of them"});
+}
+
+}  // namespace
+
+void ExportVideo::check(Proposal& proposal) const {
+  check_record_size(proposal, proposal.record());
+  auto output_of_request = proposal.config.maybe(keys::output);
+  auto format = proposal.config.maybe(keys::video_format);
+  if (output_of_request) check_names(proposal, *output_of_request, format);
+  io::VideoFormat chosen = video_format_of(format, output_of_request);
+  if (auto missing = io::video_format_missing(chosen))
+    proposal.error({"config.output_format", io::to_string(chosen), *missing,
+                    "or give output_format gif, webp or frames"});
+  if (output_of_request && chosen == io::VideoFormat::frames &&
+      !io::may_hold_frames(*output_of_request))
+    proposal.error({"config.output", *output_of_request,
+                    "is there already, and not an empty folder", "name another folder"});
+}
+
+void ExportVideo::run(Frame& frame) const {
+  const auto& all = frame[frames];
+  io::VideoFormat format = video_format_of(frame.maybe(output_format), frame.maybe(output));
+  Target target = target_of(frame.maybe(output), frame[output_dir],
+                            fmt::format("{}-{}", frame.model(), frame.run_id()));
+  if (target.extension.empty()) target.extension = io::video_extension(format);
+  make_folder(target.folder);
+  Written written;
+  std::vector<ArtifactReport> made;
+  size_t videos = frame[seeds].size();
+  ensure(videos > 0 && !all.empty() && all.size() % videos == 0, "{} frames of {} videos",
+         all.size(), videos);
+  size_t count = all.size() / videos;
+  io::VideoOptions options{.fps = frame[output_fps]};
+  for (size_t i = 0; i < videos; ++i) {
+    if (frame.cancel()) frame.cancel()->check();
+    std::span<const io::Image> of_one(all.data() + i * count, count);
+    fs::path file = target.file(i, videos);
+    io::write_video(file, of_one, format, metadata_of(frame.record(), frame[seeds][i]), options);
+    written.add(file);
+    auto [width, height] = io::video_size(of_one.front(), format);
+    made.push_back({.path = file.string(),
+                    .kind = "video",
+                    .mime = io::video_media_type(format),
+                    .width = width,
+                    .height = height,
+                    .seed = frame[seeds][i],
+                    .frames = static_cast<int64_t>(count),
+                    .fps = options.fps});
+  }
+  written.keep();
+  frame[artifacts] = std::move(made);
+}
+
+}  // namespace omnirt::blocks

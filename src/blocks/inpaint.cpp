@@ -1,0 +1,106 @@
+#include "blocks/inpaint.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/upsample_nearest2d.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/image_resize.hpp"
+#include "request/proposal.hpp"
+#include "tensor/image_tensor.hpp"
+
+namespace omnirt::blocks {
+namespace {
+
+bool all_equal(const io::Image& image, int64_t first, int64_t last) {
+  int64_t count = image.width * image.height;
+  for (int64_t pixel = 1; pixel < count; ++pixel) {
+    const uint8_t* here = image.pixels.data() + pixel * image.channels;
+    if (!std::equal(here + first, here + last, image.pixels.data() + first)) return false;
+  }
+  return true;
+}
+
+// A shape painted in one colour on a transparent layer: then the alpha channel is the mask.
+bool is_in_alpha(const io::Image& mask) {
+  return mask.channels == 4 && all_equal(mask, 0, 3) && !all_equal(mask, 3, 4);
+}
+
+io::Image alpha_of(const io::Image& image) {
+  io::Image alpha = io::Image::zeros(image.width, image.height, 3);
+  int64_t count = image.width * image.height;
+  for (int64_t pixel = 0; pixel < count; ++pixel)
+    std::fill_n(alpha.pixels.data() + 3 * pixel, 3,
+                image.pixels[static_cast<size_t>(4 * pixel + 3)]);
+  return alpha;
+}
+
+// What a mask says of each pixel, in three equal channels or as it was painted.
+io::Image painted(const io::Image& mask) {
+  return is_in_alpha(mask) ? alpha_of(mask) : io::to_rgb(mask);
+}
+
+bool is_repainted(uint8_t grey) {
+  return 2 * grey >= 255;
+}
+
+void warn_of_mask(Proposal& proposal, const std::string& path) {
+  const io::Image mask = io::read_image(path);
+  if (is_in_alpha(mask)) {
+    proposal.warn({"inputs.mask", path,
+                   "its colours are all the same: its alpha channel is read, and what is opaque is "
+                   "repainted",
+                   "give a mask of black and white"});
+  }
+  if (std::ranges::none_of(io::to_grey(painted(mask)).pixels, is_repainted)) {
+    proposal.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",
+                   "paint what is to change in white"});
+  }
+}
+
+}  // namespace
+
+void PrepareMask::check(Proposal& proposal) const {
+  auto image_given = proposal.images.find("image"), mask_given = proposal.images.find("mask");
+  if (image_given == proposal.images.end() || mask_given == proposal.images.end()) return;
+  const io::ImageInfo &a = image_given->second.info, &b = mask_given->second.info;
+  if (a.width == b.width && a.height == b.height) {
+    // The mask of a state was looked at when the state was made, and need not be here any more.
+    auto held = proposal.restored.find("");
+    bool of_state = held != proposal.restored.end() && held->second.contains("mask");
+    if (!of_state) warn_of_mask(proposal, mask_given->second.path);
+    return;
+  }
+  proposal.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
+                  fmt::format("another size than the image's {}x{}", a.width, a.height),
+                  "give a mask of the image's size"});
+}
+
+void PrepareMask::run(Frame& frame) const {
+  io::Image rgb = painted(frame[mask]);
+  if (rgb.width != frame[width] || rgb.height != frame[height]) {
+    rgb = io::resize_lanczos(rgb, frame[width], frame[height]);
+  }
+  Tensor grey = image_to_tensor(io::to_grey(rgb));
+  frame[mask_pixels] = (grey >= 0.5).to(at::kFloat);
+  int64_t grid = frame[vae].scale_factor();
+  frame[mask_latents] =
+      at::upsample_nearest2d(frame[mask_pixels], {frame[height] / grid, frame[width] / grid});
+}
+
+void EncodeMaskedImage::run(Frame& frame) const {
+  Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
+  Tensor masked = picture * (frame[mask_pixels] < 0.5).to(at::kFloat);
+  auto pictures = static_cast<int64_t>(frame[seeds].size());
+  Tensor encoded = sampled_latents(frame, vae, masked, pictures, *frame[noise_source]);
+  Tensor mask_of_each = frame[mask_latents].expand({pictures, 1, encoded.size(2), encoded.size(3)});
+  frame[extra_channels] = at::cat({mask_of_each, encoded}, 1);
+}
+
+void KeepUnmasked::run(Frame& frame) const {
+  if (frame[vae].samples()) frame[noise_source]->randn(frame[noise].sizes());
+  frame[keep_mask] = frame[mask_latents];
+}
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,275 @@
+#include "blocks/ip_adapter.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/upsample_bicubic2d.h>
+#include <ATen/ops/zeros_like.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "blocks/clip_image.hpp"
+#include "blocks/control_values.hpp"
+#include "blocks/ip_adapter_scale.hpp"
+#include "io/image_resize.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "request/numbered.hpp"
+#include "tensor/image_tensor.hpp"
+
+namespace omnirt::blocks {
+namespace {
+
+// A mask's tokens at a layer of `queries`: the side lengths follow from the mask's, as if the
+// picture had them too (reference: IPAdapterMaskProcessor.downsample).
+Tensor mask_tokens(const Tensor& mask, int64_t queries) {
+  double ratio = static_cast<double>(mask.size(3)) / static_cast<double>(mask.size(2));
+  auto height = static_cast<int64_t>(std::sqrt(static_cast<double>(queries) / ratio));
+  height = std::max<int64_t>(height, 1);
+  height += queries % height != 0 ? 1 : 0;
+  int64_t width = std::max<int64_t>(queries / height, 1);
+  Tensor flat =
+      at::upsample_bicubic2d(mask, {height, width}, /*align_corners=*/false).view({1, -1});
+  int64_t missing = queries - flat.size(1);
+  flat = missing > 0 ? at::constant_pad_nd(flat, {0, missing}) : flat.narrow(1, 0, queries);
+  return flat.view({1, queries, 1});
+}
+
+// {1, 1, H, W} of zeros and ones.
+Tensor mask_pixels(const io::Image& image, int64_t height, int64_t width) {
+  io::Image picture = image;
+  if (picture.width != width || picture.height != height)
+    picture = io::resize_lanczos(picture, width, height);
+  return (image_to_tensor(io::to_grey(picture)) >= 0.5).to(at::kFloat);
+}
+
+// The keys or values of some pictures for one layer, {1, pictures tokens, width}.
+Tensor joined(const Tensor& rows) {
+  return rows.reshape({1, rows.size(0) * rows.size(1), rows.size(2)});
+}
+
+constexpr const char* keys_input = "ip_adapter_keys";
+constexpr const char* values_input = "ip_adapter_values";
+constexpr const char* masks_input = "ip_adapter_masks";
+
+// Adds tensors to an input that is a list.
+void append(RowBatch& batch, const char* input, const std::vector<Tensor>& tensors) {
+  size_t next = 0;
+  while (batch.inputs.contains(nn::list_input(input, next))) ++next;
+  for (const Tensor& tensor : tensors) batch.inputs[nn::list_input(input, next++)] = tensor;
+}
+
+}  // namespace
+
+std::string ImagePrompt::name(const std::string& what) const {
+  return numbered("ip_adapter", place_) + "_" + what;
+}
+
+ImagePrompt::ImagePrompt(size_t place)
+    : StepBlock(numbered("ip_adapter", place), Stage::denoise_loop, Guidance::shared,
+                has_component(numbered("ip_adapter", place))),
+      ip_adapter(this, numbered("ip_adapter", place)),
+      image(this, numbered("ip_adapter", place) + "_image",
+            "the image that components." + numbered("ip_adapter", place) + " reads"),
+      values(this, numbered("ip_adapter", place) + "_prompts", "keys and values of the images"),
+      place_(place) {
+  for (size_t i = 1; i < most_controls; ++i)
+    further_images_.emplace_back(this, numbered(name("image"), i), "a further image beside it");
+  for (size_t i = 0; i < most_controls; ++i)
+    mask_ports_.emplace_back(this, numbered(name("masks"), i),
+                             "white where the image is the prompt");
+}
+
+std::vector<const io::Image*> ImagePrompt::images_of(Frame& frame) const {
+  std::vector<const io::Image*> all{&frame[image]};
+  for (const auto& port : further_images_) {
+    if (const io::Image* given = frame[port]) all.push_back(given);
+  }
+  return all;
+}
+
+std::vector<const io::Image*> ImagePrompt::masks_given(Frame& frame) const {
+  std::vector<const io::Image*> all;
+  for (const auto& port : mask_ports_) {
+    if (const io::Image* given = frame[port]) all.push_back(given);
+  }
+  return all;
+}
+
+// {pictures, ...}: what the adapter reads.
+Tensor ImagePrompt::encoded(Frame& frame, const Tensor& pixels) const {
+  bool embeds = frame[ip_adapter].reads_embeds();
+  return frame.call(
+      image_encoder, {{"pixel_values", pixels}},
+      [embeds](const CLIPVisionModel& encoder, Context& cx, const NamedTensors& in) {
+        const Tensor& prepared = in.at("pixel_values");
+        return embeds ? encoder.forward(cx, prepared).image_embeds
+                      : encoder.penultimate(cx, prepared);
+      },
+      embeds ? "embeds" : "penultimate");
+}
+
+void ImagePrompt::run(Frame& frame) const {
+  auto settings = read_clip_image_processor(frame[image_processor], "config.image_processor");
+  std::vector<Tensor> prepared;
+  for (const io::Image* each : images_of(frame))
+    prepared.push_back(clip_pixel_values(*each, settings));
+  Tensor pixels = at::cat(prepared);
+  Tensor positive = encoded(frame, pixels);
+  // What stands for no picture: no embedding, or the states of a black one.
+  Tensor negative = frame[ip_adapter].reads_embeds() ? at::zeros_like(positive)
+                                                     : encoded(frame, at::zeros_like(pixels));
+  Tensor packed = frame.call(ip_adapter, {{"image", at::cat({positive, negative})}},
+                             [](const IPAdapter& network, Context& cx, const NamedTensors& in) {
+                               return network.packed(cx, in.at("image"));
+                             });
+  auto pictures = positive.size(0);
+  ImagePromptValues& made = frame[values];
+  made = {};
+  auto add = [&](int64_t first, int64_t count, const io::Image* mask) {
+    auto picture = static_cast<size_t>(first);
+    made.prompts.push_back({layers_of(frame, packed.narrow(0, first, count), picture),
+                            layers_of(frame, packed.narrow(0, pictures + first, count), picture),
+                            masks_of(frame, mask)});
+  };
+  // Without masks the pictures are one prompt; with them each is one of its own.
+  std::vector<const io::Image*> given = masks_given(frame);
+  if (given.empty()) return add(0, pictures, nullptr);
+  for (size_t i = 0; i < given.size(); ++i) add(static_cast<int64_t>(i), 1, given[i]);
+}
+
+// Keys and values of some pictures together, values scaled.
+ImagePromptValues::Layers ImagePrompt::layers_of(Frame& frame, const Tensor& packed,
+                                                 size_t picture) const {
+  const IPAdapter& network = frame[ip_adapter];
+  int64_t width = 0;
+  for (int64_t each : network.layers()) width += 2 * each;
+  int64_t tokens = packed.size(1) / width;
+  ImagePromptScale strength(frame[scale], place_);
+  ImagePromptValues::Layers layers;
+  int64_t at = 0;
+  auto sites = frame[unet].image_prompt_sites();
+  for (size_t i = 0; i < sites.size(); ++i) {
+    int64_t count = tokens * sites[i].width;
+    auto part = [&](int64_t first) {
+      return joined(
+          packed.narrow(1, first, count).reshape({packed.size(0), tokens, sites[i].width}));
+    };
+    layers.keys.push_back(part(at));
+    layers.values.push_back(part(at + count) * strength.at(sites[i].path, picture));
+    at += 2 * count;
+  }
+  return layers;
+}
+
+std::vector<Tensor> ImagePrompt::masks_of(Frame& frame, const io::Image* mask) const {
+  int64_t grid = frame[vae].scale_factor();
+  std::vector<Tensor> all;
+  for (auto [rows, columns] : frame[unet].level_sizes(frame[height] / grid, frame[width] / grid)) {
+    all.push_back(mask
+                      ? mask_tokens(mask_pixels(*mask, frame[height], frame[width]), rows * columns)
+                      : at::ones({1, 1, 1}));
+  }
+  return all;
+}
+
+void ImagePrompt::before_predict(Frame& frame, const LoopProgress&, RowBatch& batch) const {
+  ImagePromptValues& made = frame[values];
+  std::vector<ImagePromptValues::Prompt>& prompts = made.batched[batch.rows];
+  if (prompts.empty()) {
+    for (const ImagePromptValues::Prompt& prompt : made.prompts) {
+      auto rows_of = [&](const std::vector<Tensor> ImagePromptValues::Layers::*which, size_t i) {
+        std::vector<Tensor> rows;
+        for (const std::string& row : batch.rows) {
+          bool negative = is_condition(row, "uncond");
+          rows.push_back(((negative ? prompt.negative : prompt.positive).*which)[i]);
+        }
+        return at::cat(rows);
+      };
+      ImagePromptValues::Prompt batched{.positive = {}, .negative = {}, .masks = prompt.masks};
+      for (size_t i = 0; i < prompt.positive.keys.size(); ++i) {
+        batched.positive.keys.push_back(rows_of(&ImagePromptValues::Layers::keys, i));
+        batched.positive.values.push_back(rows_of(&ImagePromptValues::Layers::values, i));
+      }
+      prompts.push_back(std::move(batched));
+    }
+  }
+  for (const ImagePromptValues::Prompt& prompt : prompts) {
+    append(batch, keys_input, prompt.positive.keys);
+    append(batch, values_input, prompt.positive.values);
+    append(batch, masks_input, prompt.masks);
+  }
+}
+
+void ImagePrompt::check(Proposal& proposal) const {
+  if (!is_of_class(proposal, ip_adapter.name(), "IPAdapter")) return;
+  size_t pictures = 0, given_masks = 0;
+  for (size_t i = 0; i < most_controls; ++i) {
+    pictures += proposal.images.contains(numbered(name("image"), i)) ? 1 : 0;
+    given_masks += proposal.images.contains(numbered(name("masks"), i)) ? 1 : 0;
+  }
+  if (given_masks != 0 && given_masks != pictures) {
+    proposal.error({"inputs." + name("masks"), fmt::format("{} masks", given_masks),
+                    fmt::format("there are {} images in inputs.{}", pictures, name("image")),
+                    "give one mask for each image, or none"});
+  }
+  settle_image_processor(proposal);
+}
+
+// The folder's own way to prepare pictures, where the request names none.
+void ImagePrompt::settle_image_processor(Proposal& proposal) const {
+  const char* key = keys::image_processor.name;
+  auto given = proposal.config.maybe(keys::image_processor);
+  const ComponentFolder* folder = proposal.folder.find("feature_extractor");
+  try {
+    if (given) {
+      read_clip_image_processor(*given, std::string("config.") + key);
+    } else if (folder) {
+      read_clip_image_processor(folder->config, folder->config_file.string());
+      proposal.config.set(key, folder->config, Origin::model);
+    } else {
+      int64_t side = proposal.network<CLIPVisionModel>(image_encoder.name()).image_size();
+      proposal.config.set(key, {{"size", side}, {"crop_size", side}}, Origin::derived);
+    }
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+}
+
+void ImagePrompt::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  const auto& network = pipeline.get<IPAdapter>(ip_adapter.name());
+  const auto& encoder = pipeline.get<CLIPVisionModel>(image_encoder.name());
+  auto sites = pipeline.get<UNet2DConditionModel>("unet").image_prompt_sites();
+  std::string field = "components." + ip_adapter.name();
+  std::string folder = proposal.folder.find(ip_adapter.name())->folder.string();
+  int64_t wanted = sites.empty() ? 0 : sites.front().context_dim;
+  if (network.cross_attention_dim() != wanted) {
+    proposal.error(
+        {field, folder,
+         fmt::format("this is {} IP-Adapter (tokens {} wide), and the model's UNet takes "
+                     "tokens {} wide",
+                     family_of_width(network.cross_attention_dim()), network.cross_attention_dim(),
+                     wanted),
+         "give one that was made for this model"});
+  } else if (!std::ranges::equal(network.layers(), sites, {}, {}, &ImagePromptSite::width)) {
+    proposal.error({field, folder,
+                    fmt::format("it is for {} attention layers, and the model's UNet has {}, or "
+                                "others: it was made for another model",
+                                network.layers().size(), sites.size()),
+                    "give one that was made for this model"});
+  }
+  bool projects = encoder.visual_projection.has_value();
+  int64_t told = network.reads_embeds() ? encoder.projection_dim() : encoder.hidden_size();
+  if (told != network.image_embed_dim() || (network.reads_embeds() && !projects)) {
+    proposal.error(
+        {"components.image_encoder", proposal.folder.find("image_encoder")->folder.string(),
+         fmt::format("it tells {} values of an image{}, and {} reads {}", told,
+                     projects ? "" : " and has no projection", field, network.image_embed_dim()),
+         "give the image encoder that the IP-Adapter was made with"});
+  }
+  size_t adapters = count_components(proposal, "ip_adapter");
+  if (place_ + 1 == adapters) check_ip_adapter_scale(proposal, adapters, sites);
+}
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,101 @@
+#include "blocks/latents.hpp"
+
+#include <ATen/ops/cat.h>
+
+#include "io/image_resize.hpp"
+#include "tensor/image_tensor.hpp"
+
+namespace omnirt::blocks {
+
+Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height) {
+  io::Image rgb = io::to_rgb(image);
+  if (rgb.width != width || rgb.height != height) rgb = io::resize_lanczos(rgb, width, height);
+  return image_to_tensor(rgb) * 2.0 - 1.0;
+}
+
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+                       int64_t count, Noise& noise) {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  NamedTensors inputs{{"picture", picture}};
+  // Drawn before the call, which may be made more than once. The picture is encoded once; each
+  // picture of the run has a sample of its own.
+  if (autoencoder.samples()) {
+    int64_t grid = autoencoder.scale_factor();
+    inputs["noise"] = noise.randn(
+        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid});
+  }
+  Tensor sample = frame.call(
+      vae, inputs,
+      [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+        return network.encode(cx, in.at("picture").to(cx.dtype()),
+                              [&](at::IntArrayRef) { return in.at("noise"); });
+      },
+      "encode");
+  sample = sample.to(at::kFloat);
+  std::vector<int64_t> shape = sample.sizes().vec();
+  shape[0] = count;
+  return (sample.expand(shape) - autoencoder.shift_factor()) * autoencoder.scaling_factor();
+}
+
+void EncodeImage::run(Frame& frame) const {
+  Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
+  frame[image_latents] = sampled_latents(
+      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+}
+
+void EncodeImageBelowFullStrength::run(Frame& frame) const {
+  frame[image_latents] = Tensor();
+  if (frame[strength] == 1.0) return;
+  Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
+  frame[image_latents] = sampled_latents(
+      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+}
+
+std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
+                                  int64_t height) {
+  int64_t grid = vae.scale_factor();
+  return {static_cast<int64_t>(pictures), vae.latent_channels(), height / grid, width / grid};
+}
+
+void PrepareLatents::run(Frame& frame) const {
+  auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+  frame[noise] = frame[noise_source]->randn(shape);
+  frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
+}
+
+void NoiseImageLatents::run(Frame& frame) const {
+  const Schedule& walk = frame[schedule];
+  auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+  frame[noise] = frame[noise_source]->randn(shape);
+  bool alone = noise_alone_at_full_strength_ && frame[strength] == 1.0;
+  frame[latents] = alone
+                       ? frame[noise] * walk.scheduler->init_noise_sigma()
+                       : walk.scheduler->add_noise(frame[image_latents], frame[noise], walk.begin);
+}
+
+Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents) {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  Tensor unscaled = latents / autoencoder.scaling_factor() + autoencoder.shift_factor();
+  Tensor picture = frame.call(
+      vae, {{"latents", unscaled}},
+      [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
+        return network.decode(cx, in.at("latents").to(cx.dtype()));
+      },
+      "decode");
+  return picture.to(at::kFloat);
+}
+
+void DecodeLatents::run(Frame& frame) const {
+  const Tensor& sample = frame[latents];
+  std::vector<Tensor> decoded;
+  std::vector<io::Image> made;
+  // One at a time: decoding needs far more memory a picture than anything before it.
+  for (int64_t i = 0; i < sample.size(0); ++i) {
+    decoded.push_back(decoded_picture(frame, vae, sample.narrow(0, i, 1)));
+    made.push_back(tensor_to_image(decoded.back(), 0));
+  }
+  frame[pictures] = at::cat(decoded);
+  frame[images] = std::move(made);
+}
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,117 @@
+#pragma once
+#include <memory>
+
+#include "blocks/set_timesteps.hpp"
+#include "io/image.hpp"
+#include "nn/autoencoder.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "tensor/generator.hpp"
+
+namespace omnirt::blocks {
+
+// A given picture -> latents, a sample of the encoder's distribution for each picture of the run.
+class EncodeImage final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Input<io::Image> image{this, "image", "the image to start from"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+
+  explicit EncodeImage(Trigger trigger)
+      : Block("encode_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// The same for a UNet with mask channels, which needs the latents only where it does not start from
+// noise alone; the reference then draws nothing.
+class EncodeImageBelowFullStrength final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<double> strength{this, keys::strength};
+  Input<io::Image> image{this, "image", "the image to start from"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  // Undefined at full strength.
+  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+
+  explicit EncodeImageBelowFullStrength(Trigger trigger)
+      : Block("encode_image_below_full_strength", Stage::prepare_latents, Guidance::shared,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// Noise alone, as strong as the schedule begins.
+class PrepareLatents final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+
+  explicit PrepareLatents(Trigger trigger)
+      : Block("prepare_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// The given picture under as much noise as the walk begins with; with strength 1 an inpainting
+// starts from noise alone.
+class NoiseImageLatents final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<double> strength{this, keys::strength};
+  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+
+  // `noise_alone_at_full_strength`: the reference's inpainting starts so, its image2image does not.
+  NoiseImageLatents(std::string name, bool noise_alone_at_full_strength, Trigger trigger)
+      : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)),
+        noise_alone_at_full_strength_(noise_alone_at_full_strength) {}
+  void run(Frame& frame) const override;
+
+ private:
+  bool noise_alone_at_full_strength_;
+};
+
+// Latents -> pictures.
+class DecodeLatents final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Output<std::vector<io::Image>> images{this, "images", "the images", {"B"}};
+  Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
+
+  explicit DecodeLatents(Trigger trigger = {})
+      : Block("decode_latents", Stage::decode, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// `image` at {width, height} as an autoencoder takes it, {1, 3, H, W} in -1..1 (reference:
+// VaeImageProcessor.preprocess).
+Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height);
+// {pictures, latent channels, height, width} of a run's latents.
+std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
+                                  int64_t height);
+// The picture of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
+Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
+// A sample a picture of the latents of `picture` {1, 3, H, W}, scaled as denoisers take them; one
+// draw of `noise` where the autoencoder samples.
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+                       int64_t count, Noise& noise);
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/schedule.hpp"
+
+namespace omnirt::blocks {
+
+// The whole schedule of `steps`.
+std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, double eta);
+
+// Where image2image with `strength` starts in a walk of `steps`: strength of them are walked
+// (reference: StableDiffusionImg2ImgPipeline.get_timesteps).
+int64_t first_step(int64_t steps, double strength);
+
+// Plans the whole schedule: pictures made from noise alone.
+class SetTimesteps final : public Block {
+ public:
+  Component<SchedulerChoice> scheduler{this, "scheduler"};
+  Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
+  Config<double> eta{this, keys::eta};
+  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+
+  explicit SetTimesteps(Trigger trigger)
+      : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// Plans the last part of the schedule, as long as strength says: pictures that start from another.
+class SetPartialTimesteps final : public Block {
+ public:
+  Component<SchedulerChoice> scheduler{this, "scheduler"};
+  Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
+  Config<double> strength{this, keys::strength};
+  Config<double> eta{this, keys::eta};
+  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+
+  explicit SetPartialTimesteps(Trigger trigger)
+      : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+};
+
+}  // namespace omnirt::blocks

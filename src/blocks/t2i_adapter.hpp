@@ -1,0 +1,34 @@
+#pragma once
+#include "blocks/control_keys.hpp"
+#include "io/image.hpp"
+#include "networks/t2i_adapter/model.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/loop.hpp"
+
+namespace omnirt::blocks {
+
+// One T2I-Adapter, of several where it has a place after the first: makes features of its control
+// image once, and adds them to what the UNet is given in its part of the steps (Mou et al. 2023,
+// arXiv 2302.08453; reference: StableDiffusionAdapterPipeline, StableDiffusionXLAdapterPipeline).
+class T2IControl final : public StepBlock {
+ public:
+  Component<T2IAdapter> adapter;
+  Input<io::Image> adapter_image;
+  Config<Json> scale{this, keys::adapter_conditioning_scale};
+  Config<double> factor{this, keys::adapter_conditioning_factor};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Output<std::vector<Tensor>> features;
+
+  explicit T2IControl(size_t place);
+  void run(Frame& frame) const override;
+  void before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+
+ private:
+  size_t place_;
+};
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,243 @@
+#include "blocks/windows.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros_like.h>
+#include <fmt/format.h>
+
+#include "blocks/latents.hpp"
+#include "request/proposal.hpp"
+#include "tensor/image_tensor.hpp"
+
+namespace omnirt::blocks {
+namespace {
+
+constexpr int64_t default_strides = 8;  // a window, where the request does not say
+constexpr int64_t margin = 8;           // latents beyond each edge that a circular decode sees
+constexpr size_t most_windows = 4096;
+
+// Where windows begin along a side: every `stride`, and where the last one ends with the side.
+std::vector<int64_t> starts(int64_t side, int64_t size, int64_t stride) {
+  std::vector<int64_t> all{0};
+  while (all.back() + size < side) all.push_back(std::min(all.back() + stride, side - size));
+  return all;
+}
+
+std::vector<int64_t> circular_starts(int64_t side, int64_t size, int64_t stride) {
+  if (side <= size) return {0};
+  std::vector<int64_t> all;
+  for (int64_t at = 0; at < side; at += stride) all.push_back(at);
+  return all;
+}
+
+int64_t stride_of(std::optional<int64_t> given, int64_t window_size) {
+  return given.value_or(window_size / default_strides);
+}
+
+// Adds `part` to `sum` where the window lies.
+void add_at(const Tensor& sum, const Window& window, const Tensor& part) {
+  int64_t width = sum.size(3), inside = std::min(window.right, width) - window.left;
+  Tensor rows = sum.narrow(2, window.top, window.bottom - window.top);
+  rows.narrow(3, window.left, inside).add_(part.narrow(3, 0, inside));
+  if (window.right > width)
+    rows.narrow(3, 0, window.right - width).add_(part.narrow(3, inside, window.right - width));
+}
+
+[[noreturn]] void refuse_inner(const std::string& block, const std::string& reason) {
+  throw InvalidRequest({"block", block, "denoise_windows runs it in each window, and " + reason,
+                        "remove(list, \"denoise_windows\") first"});
+}
+
+// Each window has the loop's state for itself: the loop may make nothing else.
+void check_state(const LoopBlock& loop) {
+  bool state = false;
+  for (const PortInfo& port : loop.ports()) {
+    bool out = port.kind == PortInfo::Kind::output, both = port.kind == PortInfo::Kind::inout;
+    if (out && port.type == typeid(DenoiseState) && port.name == "denoise_state")
+      state = true;
+    else if (out || (both && port.name != "latents" && port.name != "noise_source"))
+      refuse_inner(loop.name(), "cannot keep its value '" + port.name + "' apart for each");
+  }
+  if (!state) refuse_inner(loop.name(), "needs its state as an output 'denoise_state'");
+}
+
+}  // namespace
+
+std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, int64_t stride,
+                                 bool circular) {
+  std::vector<Window> all;
+  auto columns = circular ? circular_starts(width, size, stride) : starts(width, size, stride);
+  for (int64_t top : starts(height, size, stride)) {
+    for (int64_t left : columns)
+      all.push_back({top, std::min(top + size, height), left, std::min(left + size, left + width)});
+  }
+  return all;
+}
+
+Tensor window_of(const Tensor& x, const Window& window) {
+  int64_t width = x.size(3);
+  Tensor rows = x.narrow(2, window.top, window.bottom - window.top);
+  if (window.right <= width) return rows.narrow(3, window.left, window.right - window.left);
+  return at::cat(
+      {rows.narrow(3, window.left, width - window.left), rows.narrow(3, 0, window.right - width)},
+      3);
+}
+
+DenoiseWindows::DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger trigger)
+    : LoopBlock("denoise_windows", Stage::denoise_loop, Guidance::takes_over, std::move(trigger)),
+      inner_(std::move(inner)) {
+  check_state(*inner_);
+  adopt_ports(*inner_);
+}
+
+std::shared_ptr<const Block> DenoiseWindows::with_inner(const BlockList& inner) const {
+  auto loop = inner.empty() ? nullptr : std::dynamic_pointer_cast<const LoopBlock>(inner.front());
+  if (!loop) refuse_inner(inner.empty() ? "" : inner.front()->name(), "needs a loop to run");
+  return std::make_shared<DenoiseWindows>(loop, trigger());
+}
+
+void DenoiseWindows::start(Frame& frame) const {
+  const Tensor& whole = frame[latents];
+  int64_t grid = frame[vae].scale_factor();
+  int64_t size = frame[window_size] / grid;
+  int64_t stride = stride_of(frame.maybe(window_stride), frame[window_size]) / grid;
+  WindowState& at = frame[windows];
+  at = {};
+  at.windows = windows_over(whole.size(2), whole.size(3), size, std::max<int64_t>(stride, 1),
+                            frame[circular_padding]);
+  const Schedule walk = frame[schedule];
+  for (size_t i = 0; i < at.windows.size(); ++i) {
+    auto own = planned(frame[scheduler], frame[num_inference_steps], frame[eta]);
+    own->set_begin(walk.begin);
+    at.schedules.push_back(walk);
+    at.schedules.back().scheduler = std::move(own);
+  }
+  frame.within(*inner_, [&] { inner_->start(frame); });
+  at.states.assign(at.windows.size(), frame[state]);
+}
+
+// Gives the inner loop its values at one window.
+void DenoiseWindows::enter(Frame& frame, size_t window, const Tensor& whole) const {
+  const WindowState& at = frame[windows];
+  frame[latents] = window_of(whole, at.windows[window]);
+  frame[schedule] = at.schedules[window];
+  frame[state] = at.states[window];
+}
+
+bool DenoiseWindows::want(Frame& frame, std::vector<Row>& rows) const {
+  WindowState& at = frame[windows];
+  const Tensor whole = frame[latents];
+  at.rows.clear();
+  for (size_t i = 0; i < at.windows.size(); ++i) {
+    std::vector<Row> of_window;
+    enter(frame, i, whole);
+    bool more = frame.within(*inner_, [&] { return inner_->want(frame, of_window); });
+    at.states[i] = frame[state];
+    if (!more) break;
+    at.rows.push_back(of_window.size());
+    for (Row& row : of_window) {
+      // What is kept between steps belongs to a window's picture.
+      row.picture += i * static_cast<size_t>(whole.size(0));
+      rows.push_back(std::move(row));
+    }
+  }
+  frame[latents] = whole;
+  return !at.rows.empty();
+}
+
+void DenoiseWindows::accept(Frame& frame, const std::vector<Tensor>& predictions) const {
+  WindowState& at = frame[windows];
+  const Tensor whole = frame[latents];
+  Tensor sum = at::zeros_like(whole), count = at::zeros_like(whole);
+  auto first = predictions.begin();
+  for (size_t i = 0; i < at.windows.size(); ++i) {
+    auto last = first + static_cast<int64_t>(at.rows[i]);
+    enter(frame, i, whole);
+    frame.within(*inner_, [&] { inner_->accept(frame, {first, last}); });
+    first = last;
+    at.states[i] = frame[state];
+    add_at(sum, at.windows[i], frame[latents]);
+    add_at(count, at.windows[i], frame[latents].new_ones(frame[latents].sizes()));
+  }
+  frame[latents] = sum / count;
+}
+
+Denoiser DenoiseWindows::denoiser(Frame& frame) const {
+  return frame.within(*inner_, [&] { return inner_->denoiser(frame); });
+}
+
+LoopProgress DenoiseWindows::next(Frame& frame) const {
+  return frame.within(*inner_, [&] { return inner_->next(frame); });
+}
+
+LoopProgress DenoiseWindows::progress(Frame& frame) const {
+  return frame.within(*inner_, [&] { return inner_->progress(frame); });
+}
+
+const Tensor& DenoiseWindows::sample(Frame& frame) const {
+  return frame[latents];
+}
+
+void DenoiseWindows::check(Proposal& proposal) const {
+  inner_->check(proposal);
+  int64_t size = proposal.config.get(keys::window_size),
+          stride = stride_of(proposal.config.maybe(keys::window_stride), size);
+  for (auto [name, value] : {std::pair{"window_size", size}, std::pair{"window_stride", stride}}) {
+    if (value % 8 != 0)
+      proposal.error({fmt::format("config.{}", name), std::to_string(value),
+                      "windows lie on the grid of the latents", "give a multiple of 8"});
+  }
+  if (stride > size) {
+    proposal.error({"config.window_stride", std::to_string(stride),
+                    fmt::format("leaves gaps between windows of {}", size),
+                    fmt::format("give at most {}", size)});
+    return;
+  }
+  auto width = proposal.config.maybe(keys::width), height = proposal.config.maybe(keys::height);
+  size_t count = windows_over(height.value_or(size), width.value_or(size), size, stride,
+                              proposal.config.get(keys::circular_padding))
+                     .size();
+  if (count > most_windows) {
+    proposal.error({"config.window_stride", std::to_string(stride),
+                    fmt::format("makes {} windows, more than {}", count, most_windows),
+                    "give a larger stride"});
+  }
+  for (const auto& block : proposal.plan.blocks) {
+    if (!dynamic_cast<const StepBlock*>(block.get())) continue;
+    proposal.error(
+        {"config.window_size", std::to_string(size),
+         fmt::format("block {} acts on the whole image, and not in windows", block->name()),
+         "remove its inputs, or window_size"});
+  }
+}
+
+void DenoiseWindows::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  inner_->check_loaded(proposal, pipeline);
+}
+
+void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows) {
+  options.trigger = !windows;
+  auto denoise = std::make_shared<DenoiseLoop>(options);
+  list.push_back(denoise);
+  list.push_back(std::make_shared<DenoiseWindows>(denoise, windows));
+}
+
+void DecodeCircular::run(Frame& frame) const {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  const Tensor& sample = frame[latents];
+  int64_t beyond = std::min(margin, sample.size(3));
+  std::vector<Tensor> decoded;
+  std::vector<io::Image> made;
+  for (int64_t i = 0; i < sample.size(0); ++i) {
+    Tensor one = sample.narrow(0, i, 1);
+    Tensor padded =
+        at::cat({one.narrow(3, one.size(3) - beyond, beyond), one, one.narrow(3, 0, beyond)}, 3);
+    Tensor picture = decoded_picture(frame, vae, padded);
+    int64_t cut = beyond * autoencoder.scale_factor();
+    decoded.push_back(picture.narrow(3, cut, picture.size(3) - 2 * cut).contiguous());
+    made.push_back(tensor_to_image(decoded.back(), 0));
+  }
+  frame[pictures] = at::cat(decoded);
+  frame[images] = std::move(made);
+}
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,100 @@
+#pragma once
+#include <vector>
+
+#include "blocks/denoise.hpp"
+#include "io/image.hpp"
+#include "nn/autoencoder.hpp"
+
+namespace omnirt::blocks {
+
+// A square part of the latents, in latents. `right` may lie beyond the width where the picture goes
+// on at its left edge.
+struct Window {
+  int64_t top = 0, bottom = 0;
+  int64_t left = 0, right = 0;
+  bool operator==(const Window&) const = default;
+};
+
+// The windows that cover {height, width} (reference: StableDiffusionPanoramaPipeline.get_views,
+// which leaves a rest at the right and lower edges uncovered; here a last window ends there). Row
+// by row; a side that is not longer than `size` is covered by one window.
+std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, int64_t stride,
+                                 bool circular);
+// x {B, C, H, W}: what the window shows, {B, C, h, w}.
+Tensor window_of(const Tensor& x, const Window& window);
+
+// Where a loop over windows stands: each window walks its own schedule.
+struct WindowState {
+  std::vector<Window> windows;
+  std::vector<Schedule> schedules;
+  std::vector<DenoiseState> states;
+  std::vector<size_t> rows;  // that each window asked for
+};
+
+}  // namespace omnirt::blocks
+
+template <>
+struct omnirt::ValueCodec<omnirt::blocks::WindowState> {
+  static constexpr const char* type = "window state";
+  static SavedValue save(const blocks::WindowState& value);
+  static blocks::WindowState load(const SavedValue& saved, const Catalogue& catalogue);
+};
+
+namespace omnirt::blocks {
+
+// Denoises latents that are larger than the network's pictures in overlapping windows, averaged
+// after each step (MultiDiffusion, Bar-Tal et al. 2023, arXiv 2302.08113, equation 5): a loop that
+// runs another once a window and step.
+class DenoiseWindows final : public LoopBlock {
+ public:
+  Component<SchedulerChoice> scheduler{this, "scheduler"};
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
+  Config<double> eta{this, keys::eta};
+  Config<int64_t> window_size{this, keys::window_size};
+  Config<int64_t> window_stride{this, keys::window_stride};
+  Config<bool> circular_padding{this, keys::circular_padding};
+  InOut<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Output<DenoiseState> state{this, "denoise_state", "the loop's state"};
+  Output<WindowState> windows{this, "window_state", "each window's state"};
+
+  // `inner` must keep all its state in latents, noise_source and denoise_state, which each window
+  // has for itself; another loop is refused: InvalidRequest.
+  DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger trigger);
+  void start(Frame& frame) const override;
+  bool want(Frame& frame, std::vector<Row>& rows) const override;
+  void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
+  Denoiser denoiser(Frame& frame) const override;
+  LoopProgress next(Frame& frame) const override;
+  LoopProgress progress(Frame& frame) const override;
+  const Tensor& sample(Frame& frame) const override;
+  void check(Proposal& proposal) const override;
+  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  BlockList inner() const override { return {inner_}; }
+  std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
+
+ private:
+  void enter(Frame& frame, size_t window, const Tensor& whole) const;
+
+  std::shared_ptr<const LoopBlock> inner_;
+};
+
+// Adds a denoise loop, and the one over windows for where `windows` says.
+void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows);
+
+// Latents -> pictures whose left and right edges fit each other: decoded with a margin of what lies
+// beyond each (reference: StableDiffusionPanoramaPipeline.decode_latents_with_padding).
+class DecodeCircular final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Output<std::vector<io::Image>> images{this, "images", "the images", {"B"}};
+  Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
+
+  explicit DecodeCircular(Trigger trigger)
+      : Block("decode_circular", Stage::decode, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+}  // namespace omnirt::blocks

@@ -1,0 +1,13 @@
+#pragma once
+#include "pipeline/loaded_pipeline.hpp"
+#include "request/proposal.hpp"
+
+namespace omnirt {
+
+// Matches the proposal's adapters with the components at hand and lays them over `pipeline`: an
+// overlay a component, tokenizers with the tokens that they bring. Reads headers only; what the
+// overlays change is computed when it is first used. What does not fit is an error of the proposal,
+// which then gets no reports.
+void attach_adapters(Proposal& proposal, LoadedPipeline& pipeline);
+
+}  // namespace omnirt

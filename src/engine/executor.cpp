@@ -1,0 +1,223 @@
+#include "engine/executor.hpp"
+
+#include <ATen/ops/quantile.h>
+#include <ATen/ops/std.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+#include "base/cancel_scope.hpp"
+#include "base/clock.hpp"
+#include "engine/preview.hpp"
+#include "io/lost_pages.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/run_keys.hpp"
+#include "request/provenance.hpp"
+#include "request/validate.hpp"
+#include "tensor/memory.hpp"
+
+namespace omnirt {
+namespace {
+
+double& stage_ms(StageTimings& timings, Stage stage) {
+  switch (stage) {
+    case Stage::prepare_conditions:
+      return timings.prepare_conditions_ms;
+    case Stage::prepare_latents:
+      return timings.prepare_latents_ms;
+    case Stage::denoise_loop:
+      return timings.denoise_loop_ms;
+    case Stage::decode:
+      return timings.decode_ms;
+    case Stage::export_artifacts:
+      return timings.export_ms;
+  }
+  return timings.export_ms;
+}
+
+LatentStats statistics(const Tensor& latents) {
+  Tensor flat = latents.flatten().to(at::kFloat);
+  auto one = [](const Tensor& value) { return value.item<double>(); };
+  // quantile takes at most 16 million values; an even sample of a larger tensor serves as well.
+  constexpr int64_t limit = 1 << 22;
+  Tensor sampled =
+      flat.numel() > limit ? flat.slice(0, 0, flat.numel(), flat.numel() / limit + 1) : flat;
+  return {one(flat.mean()), one(at::std(flat, /*unbiased=*/false)), one(at::quantile(sampled, 0.5)),
+          one(at::quantile(sampled, 0.95))};
+}
+
+class Execution {
+ public:
+  Execution(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels, Backend& backend,
+            const RunHooks& hooks, RunReport& report)
+      : proposal_(proposal),
+        pipeline_(pipeline),
+        levels_(levels),
+        backend_(backend),
+        hooks_(hooks),
+        report_(report),
+        release_(proposal.config.get(keys::release_components)),
+        frame_({.config = &proposal.config,
+                .guider = proposal.guider.get(),
+                .scheduler = &proposal.scheduler,
+                .pipeline = &pipeline,
+                .levels = &levels,
+                .cancel = hooks.cancel,
+                .run_id = report.run_id,
+                .model = proposal.spec->id,
+                .record = [&] { return provenance_of(proposal_); }}) {}
+
+  void run() {
+    c10::InferenceMode no_autograd;
+    CancelScope works_for(hooks_.cancel);
+    put_inputs();
+    restore();
+    for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) run_block(i);
+    files_.check();
+    if (proposal_.part.end < proposal_.plan.blocks.size()) save();
+    if (const auto* made = frame_.peek<std::vector<ArtifactReport>>("artifacts"))
+      report_.artifacts = *made;
+  }
+
+ private:
+  void put_inputs() {
+    for (const auto& [name, values] : proposal_.texts) frame_.put(name, values);
+    // What a run that carries on still needs of its pictures is in its state.
+    if (!proposal_.resumed) put_images();
+    for (const ExtraCondition& extra : proposal_.extra_conditions) {
+      for (const auto& [name, values] : extra.texts) frame_.put(name, values);
+    }
+    // What a condition names in place of an input, and the request omits, is empty.
+    for (const Condition& condition : proposal_.guider->conditions()) {
+      for (const auto& [input, stand_in] : condition.renames) {
+        if (!proposal_.texts.contains(stand_in)) frame_.put(stand_in, std::vector<std::string>{});
+      }
+    }
+  }
+
+  void put_images() {
+    for (const auto& [name, image] : proposal_.images) frame_.put(name, io::read_image(image.path));
+    for (const auto& [name, file] : proposal_.latents) frame_.put(name, read_latents(file.path));
+    for (const auto& [name, list] : proposal_.image_lists) {
+      std::vector<io::Image> read;
+      for (const ImageInput& image : list) read.push_back(io::read_image(image.path));
+      frame_.put(name, std::move(read));
+    }
+  }
+
+  // What an earlier part of the run left.
+  void restore() {
+    for (const auto& [condition, values] : proposal_.restored) {
+      for (const auto& [name, value] : values) frame_.restore(condition, name, value);
+    }
+    for (size_t i = 0; i < proposal_.part.first; ++i) {
+      const auto* step = dynamic_cast<const StepBlock*>(proposal_.plan.blocks[i].get());
+      if (step) frame_.add_step_block(step);
+    }
+  }
+
+  void save() {
+    SavedRun run = begin_saved_run(proposal_);
+    for (const auto& [condition, values] : frame_.values()) {
+      for (const auto& [name, value] : values) {
+        auto needed = proposal_.across.find(name);
+        if (needed == proposal_.across.end()) continue;
+        const PortCodec& codec = *needed->second->codec;
+        run.values.push_back({condition, name, codec.type, codec.save(value)});
+      }
+    }
+    std::string file = std::filesystem::absolute(proposal_.config.get(keys::state));
+    write_saved_run(file, run);
+    report_.state = file;
+  }
+
+  void run_block(size_t index) {
+    const Block& block = *proposal_.plan.blocks[index];
+    if (hooks_.cancel) hooks_.cancel->check();
+    files_.check();
+    tell([&] {
+      if (hooks_.progress) hooks_.progress({block.stage(), {}});
+    });
+    backend_.synchronize();
+    double start = now_ms();
+    if (block.guidance() == Guidance::per_condition) {
+      frame_.each_condition(block, [&] { block.run(frame_); });
+      run_under_extra_conditions(block, index);
+    } else {
+      frame_.enter(&block, nullptr);
+      if (const auto* loop = dynamic_cast<const LoopBlock*>(&block))
+        run_loop(*loop);
+      else
+        block.run(frame_);
+      if (const auto* step = dynamic_cast<const StepBlock*>(&block)) frame_.add_step_block(step);
+    }
+    backend_.synchronize();
+    stage_ms(report_.timings, block.stage()) += now_ms() - start;
+    tell([&] {
+      if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
+    });
+    release_unused(index);
+  }
+
+  void run_under_extra_conditions(const Block& block, size_t index) {
+    for (const ExtraCondition& extra : proposal_.extra_conditions) {
+      auto asker = std::ranges::find(proposal_.plan.blocks, extra.block,
+                                     [](const auto& each) { return each->name(); });
+      if (asker - proposal_.plan.blocks.begin() <= static_cast<std::ptrdiff_t>(index)) continue;
+      frame_.enter(&block, &extra.condition);
+      block.run(frame_);
+    }
+  }
+
+  void run_loop(const LoopBlock& loop) {
+    double begun = now_ms();
+    if (!report_.first_step_ms) report_.first_step_ms = begun - report_.begun_ms;
+    Previews previews(proposal_, pipeline_, levels_, hooks_, report_);
+    drive_loop(loop, frame_, [&](const LoopProgress& progress, const Tensor& sample) {
+      backend_.synchronize();
+      files_.check();
+      report_.denoise_steps_ms.push_back(now_ms() - begun);
+      Tensor predicted = loop.predicted(frame_);
+      previews.step(progress, predicted.defined() ? predicted : sample);
+      tell([&] {
+        if (hooks_.progress) hooks_.progress({loop.stage(), progress});
+        if (hooks_.on_step) hooks_.on_step(progress, sample);
+      });
+      begun = now_ms();
+    });
+    report_.latent_stats = statistics(loop.sample(frame_));
+    levels_.end_loop(report_);
+  }
+
+  void release_unused(size_t index) {
+    for (const auto& [name, last] : proposal_.plan.last_use) {
+      LoadedComponent* component = last == index ? pipeline_.find(name) : nullptr;
+      if (!component) continue;
+      // Counted before they are given back.
+      report_.memory.weights_converted_bytes += component->converted_bytes();
+      report_.memory.weights_packed_bytes += component->packed_bytes();
+      if (!release_) continue;
+      component->release();
+      return_freed_memory();
+    }
+  }
+
+  const Proposal& proposal_;
+  LoadedPipeline& pipeline_;
+  LevelRuns& levels_;
+  Backend& backend_;
+  const RunHooks& hooks_;
+  RunReport& report_;
+  bool release_;
+  io::LostPages files_;
+  Frame frame_;
+};
+
+}  // namespace
+
+void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
+             Backend& backend, const RunHooks& hooks, RunReport& report) {
+  Execution(proposal, pipeline, levels, backend, hooks, report).run();
+}
+
+}  // namespace omnirt

@@ -1,0 +1,57 @@
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "base/report.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/loop.hpp"
+#include "request/proposal.hpp"
+
+namespace omnirt {
+
+struct RunProgress {
+  Stage stage = Stage::prepare_conditions;
+  LoopProgress loop;  // in the denoise loop
+};
+
+// One picture of the latents on the way.
+struct PreviewPicture {
+  size_t picture = 0;  // of the run's pictures
+  io::Image image;
+  std::string file;
+};
+
+// What a caller may hang on to a run. Called on the run's own thread; every step is told, once and
+// in order. A step is one call of the scheduler's step(): schedulers that go to the network twice
+// for a step of their own (Heun, KDPM2), or more (PNDM's warm-up), have a step each time.
+// What a callback throws ends the run: an omnirt::Error as it is, all else as RunFailed.
+struct RunHooks {
+  std::function<void(const RunProgress&)> progress;
+  std::function<void(const LoopProgress&, const Tensor& latents)> on_step;
+  // Each preview that the config asks for, with its file.
+  std::function<void(const LoopProgress&, const PreviewPicture&)> on_preview;
+  // After each block, by name, with the frame as it left it.
+  std::function<void(const std::string& block, const Frame&)> on_block;
+  const CancelToken* cancel = nullptr;
+};
+
+// Calls a caller's code: what it throws ends the run by a name of ours.
+template <class Call>
+void tell(Call&& call) {
+  try {
+    call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    throw RunFailed(std::string("the run's callback failed: ") + thrown.what());
+  } catch (...) {
+    throw RunFailed("the run's callback failed, and did not say why");
+  }
+}
+
+// Runs a validated proposal on a loaded pipeline, filling the report's timings, artifacts and
+// latent statistics. Throws Cancelled within a step of the token being set, and RunFailed.
+void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
+             Backend& backend, const RunHooks& hooks, RunReport& report);
+
+}  // namespace omnirt

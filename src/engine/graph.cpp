@@ -1,0 +1,164 @@
+#include "engine/graph.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "pipeline/plan.hpp"
+
+namespace omnirt {
+namespace {
+
+using Kind = PortInfo::Kind;
+
+BlockGraph::Value value_of(const PortInfo& port) {
+  return {port.name, port.codec ? port.codec->type : "?", port.kind != Kind::output,
+          port.kind == Kind::output || port.kind == Kind::inout, port.kind == Kind::optional_input};
+}
+
+BlockGraph::Node node_of(const Block& block) {
+  BlockGraph::Node node;
+  node.name = block.name();
+  node.stage = block.stage();
+  node.trigger = block.trigger().text();
+  node.guidance = block.guidance();
+  for (const PortInfo& port : block.ports()) {
+    if (port.kind == Kind::component)
+      node.components.push_back(port.name);
+    else if (port.kind == Kind::config)
+      node.keys.push_back(port.name);
+    else
+      node.values.push_back(value_of(port));
+  }
+  return node;
+}
+
+// The names in "has_config(name)" and the like, as triggers write themselves.
+std::set<std::string> named_in(const std::string& text, const std::string& word) {
+  std::set<std::string> names;
+  std::string open = word + "(";
+  for (size_t at = text.find(open); at != std::string::npos; at = text.find(open, at + 1)) {
+    size_t from = at + open.size();
+    names.insert(text.substr(from, text.find(')', from) - from));
+  }
+  return names;
+}
+
+// One thing that a trigger looks at, to be set or not.
+using Switch = std::function<void(Facts& facts)>;
+
+std::vector<Switch> switches_of(const BlockList& blocks) {
+  std::set<std::string> inputs, configs, components;
+  for (const auto& block : blocks) {
+    const Trigger& trigger = block->trigger();
+    inputs.insert(trigger.inputs().begin(), trigger.inputs().end());
+    configs.merge(named_in(trigger.text(), "has_config"));
+    components.merge(named_in(trigger.text(), "has_component"));
+  }
+  std::vector<Switch> switches;
+  for (const auto& name : inputs)
+    switches.emplace_back([name](Facts& facts) { facts.inputs.insert(name); });
+  for (const auto& name : configs)
+    switches.emplace_back([name](Facts& facts) { facts.config[name] = true; });
+  for (const auto& name : components)
+    switches.emplace_back([name](Facts& facts) { facts.components.emplace(name, nullptr); });
+  return switches;
+}
+
+// Every set of things that the triggers of a list tell apart.
+std::vector<Facts> facts_to_try(const BlockList& blocks, const Facts& facts) {
+  std::vector<Switch> switches = switches_of(blocks);
+  constexpr size_t most = 12;  // 4096 sets
+  switches.resize(std::min(switches.size(), most));
+  std::vector<Facts> all;
+  for (size_t bits = 0; bits < (size_t{1} << switches.size()); ++bits) {
+    Facts& one = all.emplace_back(Facts{{}, facts.components});
+    for (size_t i = 0; i < switches.size(); ++i) {
+      if (bits >> i & 1) switches[i](one);
+    }
+  }
+  return all;
+}
+
+// The edges of one workflow.
+class Workflow {
+ public:
+  Workflow(BlockGraph& graph, const BlockList& blocks, const std::vector<Condition>& conditions,
+           std::set<std::tuple<size_t, size_t, std::string>>& edges)
+      : graph_(graph), blocks_(blocks), conditions_(conditions), edges_(edges) {}
+
+  void walk(const Facts& facts) {
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const Block& block = *blocks_[i];
+      if (!block.trigger()(facts)) continue;
+      graph_.nodes[i].used = true;
+      for (const PortInfo& port : block.ports()) read(block, i, port);
+      for (const PortInfo& port : block.ports()) {
+        if (port.kind == Kind::output || port.kind == Kind::inout) made_[port.name] = i;
+      }
+    }
+  }
+
+ private:
+  void read(const Block& block, size_t index, const PortInfo& port) {
+    if (port.kind == Kind::component || port.kind == Kind::config || port.kind == Kind::output)
+      return;
+    auto made = made_.find(port.name);
+    if (made != made_.end()) {
+      edges_.emplace(made->second, index, port.name);
+    } else if (is_request_type(port.type)) {
+      bring(index, port, port.name);
+      if (block.guidance() != Guidance::per_condition) return;
+      for (const Condition& condition : conditions_) {
+        auto renamed = condition.renames.find(port.name);
+        if (renamed != condition.renames.end()) bring(index, port, renamed->second);
+      }
+    }
+  }
+
+  void bring(size_t index, const PortInfo& port, const std::string& name) {
+    edges_.emplace(BlockGraph::request, index, name);
+    auto& inputs = graph_.request_inputs;
+    if (std::ranges::find(inputs, name, &BlockGraph::Value::name) == inputs.end())
+      inputs.push_back({name, port.codec ? port.codec->type : "?", false, true, false});
+    auto& values = graph_.nodes[index].values;
+    if (std::ranges::find(values, name, &BlockGraph::Value::name) == values.end())
+      values.push_back({name, port.codec ? port.codec->type : "?", true, false, true});
+  }
+
+  BlockGraph& graph_;
+  const BlockList& blocks_;
+  const std::vector<Condition>& conditions_;
+  std::set<std::tuple<size_t, size_t, std::string>>& edges_;
+  std::map<std::string, size_t> made_;
+};
+
+BlockList taking_part(const BlockList& blocks, const Facts& facts) {
+  BlockList active;
+  for (const auto& block : blocks) {
+    if (block->trigger()(facts)) active.push_back(block);
+  }
+  return active;
+}
+
+}  // namespace
+
+BlockGraph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
+                      const std::vector<Condition>& conditions, bool all_workflows) {
+  BlockGraph graph;
+  graph.title = title;
+  BlockList shown = all_workflows ? blocks : taking_part(blocks, facts);
+  for (const auto& block : shown) {
+    graph.nodes.push_back(node_of(*block));
+    graph.nodes.back().used = false;
+  }
+  std::set<std::tuple<size_t, size_t, std::string>> edges;
+  for (const Facts& one : all_workflows ? facts_to_try(blocks, facts) : std::vector{facts})
+    Workflow(graph, shown, conditions, edges).walk(one);
+  for (const auto& [from, to, value] : edges) graph.edges.push_back({from, to, value});
+  return graph;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,71 @@
+#include "request/fingerprint.hpp"
+
+#include <algorithm>
+
+#include "io/mapped_file.hpp"
+#include "io/sha256.hpp"
+#include "io/sharded.hpp"
+
+namespace omnirt {
+namespace fs = std::filesystem;
+namespace {
+
+void add_file(io::Sha256& sha, const fs::path& file) {
+  // Pieces are small and many: a run that writes a picture must not feel it, and what tells two
+  // checkpoints apart is how many places are looked at.
+  constexpr size_t whole = size_t{128} << 10, piece = 512, pieces = 256;
+  auto mapped = io::MappedFile::open(file);
+  auto bytes = mapped->bytes();
+  sha.add_counted(std::to_string(bytes.size()));
+  if (bytes.size() <= whole) return sha.add(bytes);
+  sha.add(bytes.first(whole));
+  for (size_t i = 1; i <= pieces; ++i)
+    sha.add(bytes.subspan((bytes.size() - piece) / pieces * i, piece));
+}
+
+// The files that say what a tokenizer does.
+std::vector<fs::path> small_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::string extension = entry.path().extension().string();
+    bool counts = extension == ".json" || extension == ".txt" || extension == ".model";
+    if (counts && entry.is_regular_file(error)) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<fs::path> weight_files(const nn::NetworkInfo& info, const fs::path& folder) {
+  std::vector<fs::path> files;
+  auto opened = io::TensorFiles::open(folder, std::span(&info.weights_base, 1));
+  for (const auto& file : opened.files()) files.push_back(file->path());
+  return files;
+}
+
+}  // namespace
+
+std::string fingerprint_of_file(const fs::path& file) {
+  io::Sha256 sha;
+  add_file(sha, file);
+  return sha.hex();
+}
+
+std::string fingerprint_of(const Catalogue& catalogue, const ComponentFolder& component) {
+  const nn::NetworkInfo* info = catalogue.find_network(component.class_name);
+  io::Sha256 sha;
+  sha.add_counted(component.class_name);
+  sha.add_counted(component.config.dump());
+  try {
+    for (const fs::path& file :
+         info ? weight_files(*info, component.folder) : small_files(component.folder)) {
+      if (!info) sha.add_counted(file.filename().string());
+      add_file(sha, file);
+    }
+  } catch (const InvalidRequest&) {
+    return "";  // who needs the component says what is wrong with its files
+  }
+  return sha.hex();
+}
+
+}  // namespace omnirt

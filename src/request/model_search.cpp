@@ -1,0 +1,139 @@
+#include "request/model_search.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "weights/pipeline_folder.hpp"
+
+// Where the installed package has its data: its CMake package defines this in programs that link
+// the package (cmake/omnirt-config.cmake.in); null elsewhere.
+extern "C" __attribute__((weak)) const char* omnirt_data_folder();
+
+namespace omnirt {
+namespace fs = std::filesystem;
+namespace {
+
+bool has_index(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(folder / "model_index.json", error);
+}
+
+std::vector<fs::path> from_environment() {
+  std::vector<fs::path> folders;
+  const char* value = std::getenv("OMNIRT_MODELS");
+  std::string list = value ? value : "", item;
+  for (char c : list + ":") {
+    if (c != ':') {
+      item += c;
+      continue;
+    }
+    if (!item.empty()) folders.emplace_back(item);
+    item.clear();
+  }
+  return folders;
+}
+
+// The models that belong to the program in `folder`: PREFIX/share/omnirt/models of an installed
+// PREFIX/bin, and models/ of the checkout whose build tree is build/<name>. Nowhere else: a folder
+// further up may be shared, and anyone may put a model there.
+std::vector<fs::path> beside_program(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> candidates;
+  if (folder.filename() == "bin")
+    candidates.push_back(folder.parent_path() / "share" / "omnirt" / "models");
+  constexpr int deepest = 2;  // build/<name>/omnirt, and build/<name>/tests/test_<layer>
+  fs::path tree = folder;
+  for (int up = 0; up < deepest; ++up, tree = tree.parent_path()) {
+    if (!fs::is_regular_file(tree / "CMakeCache.txt", error)) continue;
+    candidates.push_back(tree.parent_path().parent_path() / "models");
+    break;
+  }
+  std::erase_if(candidates, [&](const fs::path& each) { return !fs::is_directory(each, error); });
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<fs::path> model_folders() {
+  std::vector<fs::path> folders = from_environment();
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  for (fs::path& each : beside_program(program.parent_path())) folders.push_back(std::move(each));
+  fs::path installed = omnirt_data_folder ? fs::path(omnirt_data_folder()) / "models" : "";
+  if (fs::is_directory(installed, error) && std::ranges::find(folders, installed) == folders.end())
+    folders.push_back(installed);
+  return folders;
+}
+
+fs::path single_file_tokenizer() {
+  constexpr const char* tokenizer_data = "tokenizers/clip-l";
+  std::error_code error;
+  for (const fs::path& folder : model_folders()) {
+    if (fs::is_regular_file(folder / tokenizer_data / "vocab.json", error))
+      return folder / tokenizer_data;
+  }
+  return {};
+}
+
+fs::path find_model(const std::string& id, const std::vector<std::string>& hub_ids) {
+  bool plain = id.find("..") == std::string::npos && !id.empty() && id.front() != '/';
+  for (const fs::path& folder : model_folders()) {
+    if (plain && has_index(folder / id)) return folder / id;
+  }
+  std::vector<std::string> names = hub_ids;
+  names.push_back(id);
+  for (const std::string& name : names) {
+    fs::path cached = find_in_hub_cache(name);
+    if (!cached.empty()) return cached;
+  }
+  return {};
+}
+
+namespace {
+
+// "organisation/name" or "organisation/name/file.safetensors" in the cache; empty where it is not.
+fs::path adapter_in_cache(const std::string& given) {
+  size_t first = given.find('/');
+  size_t second = first == given.npos ? given.npos : given.find('/', first + 1);
+  fs::path cached = find_in_hub_cache(given.substr(0, second));
+  if (cached.empty() || second == given.npos) return cached;
+  std::error_code error;
+  fs::path file = cached / given.substr(second + 1);
+  return fs::exists(file, error) ? file : fs::path();
+}
+
+}  // namespace
+
+fs::path find_adapter(const std::string& given, const fs::path& at, const std::string& field) {
+  std::error_code error;
+  if (fs::exists(at, error)) return at;
+  std::vector<std::string> places{at.string()};
+  bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
+  for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
+    for (const fs::path& below : {folder, folder / "loras", folder / "embeddings"}) {
+      for (const std::string& name : {given, given + ".safetensors"}) {
+        if (fs::exists(below / name, error)) return below / name;
+      }
+    }
+    places.push_back((folder / given).string());
+  }
+  fs::path cached = plain ? adapter_in_cache(given) : fs::path();
+  if (!cached.empty()) return cached;
+  throw InvalidRequest(
+      {field, given,
+       fmt::format("there is no such adapter (looked at {}{})", fmt::join(places, ", "),
+                   plain ? " and in the Hugging Face cache" : ""),
+       "name a file, a folder, or an id below a folder in OMNIRT_MODELS"});
+}
+
+bool looks_like_path(const std::string& model, const fs::path& at) {
+  std::error_code error;
+  return model.starts_with("/") || model.starts_with(".") || model.starts_with("~") ||
+         fs::exists(at, error);
+}
+
+}  // namespace omnirt

@@ -1,0 +1,21 @@
+#pragma once
+#include "request/proposal.hpp"
+
+namespace omnirt {
+
+// The request that a run's pictures and videos carry, to be made again wherever it is read: the
+// model as it was named (an id, or an absolute path), only keys that the picture depends on,
+// absolute paths, and fingerprints of all files that took part: {"unet", "inputs.image",
+// "adapters[0]", ...}. With metadata "names" base names stand in place of paths; null with "none".
+Json provenance_of(const Proposal& proposal);
+
+// Adds a finding for each fingerprint of the request that is not that of the file here.
+void check_fingerprints(Proposal& proposal);
+
+// The files among the inputs, by name ("control_image[1]"), as far as they are here.
+std::map<std::string, std::string> input_files(const Proposal& proposal);
+
+// The same for one of several prompts: its own text, and its own of those given per prompt.
+Json of_one_prompt(Json record, size_t prompt, size_t prompts);
+
+}  // namespace omnirt

@@ -1,0 +1,110 @@
+#include "request/validate.hpp"
+
+#include <fmt/format.h>
+
+#include "pipeline/keys.hpp"
+#include "request/numbered.hpp"
+#include "request/provenance.hpp"
+
+namespace omnirt {
+namespace {
+
+void settle_plan(Proposal& proposal) {
+  proposal.plan = make_plan(proposal.family->blocks, proposal.facts, proposal.guider->conditions(),
+                            proposal.catalogue);
+  for (const Finding& problem : proposal.plan.problems) proposal.error(problem);
+}
+
+void check_components(Proposal& proposal) {
+  for (const std::string& name : proposal.plan.components) {
+    auto refused = proposal.refused_components.find(name);
+    if (refused != proposal.refused_components.end())
+      proposal.take(InvalidRequest(refused->second));
+    if (proposal.folder.find(name) && !proposal.absent.contains(name)) continue;
+    proposal.error({"model." + name, proposal.folder.path.string(),
+                    "the model's folder has no such component, and this "
+                    "task needs it",
+                    fmt::format("give components.{} a folder", name)});
+  }
+}
+
+// A network for a guider that does not ask it would be ignored in silence.
+void check_guider_components(Proposal& proposal) {
+  for (const GuiderInfo& guider : proposal.catalogue->guiders) {
+    for (const std::string& name : guider.components) {
+      if (!proposal.request.components.contains(name) || proposal.plan.last_use.contains(name))
+        continue;
+      proposal.error({"components." + name, shown(proposal.request.components[name]),
+                      "this request's guider does not ask it",
+                      fmt::format("set guider.type to {}, or remove it", guider.type)});
+    }
+  }
+}
+
+void check_blocks(Proposal& proposal) {
+  for (size_t i = proposal.part.first; i < proposal.plan.blocks.size(); ++i) {
+    try {
+      proposal.plan.blocks[i]->check(proposal);
+    } catch (const InvalidRequest& thrown) {
+      proposal.take(thrown);
+    }
+  }
+}
+
+// The steps that know the model; each finds all it can before the next looks.
+void settle_all(Proposal& proposal) {
+  using namespace validation;
+  settle_paths(proposal);
+  settle_resume(proposal);
+  if (!proposal.ok() || !settle_model(proposal)) return;
+  expand_lists(proposal);
+  settle_components(proposal);
+  settle_adapters(proposal);
+  settle_resumed_components(proposal);
+  settle_networks(proposal);
+  settle_backend(proposal);
+  if (!settle_task(proposal)) return;
+  settle_choices(proposal);
+  settle_guider(proposal);
+  if (!proposal.guider) return;
+  settle_plan(proposal);
+  check_guider_components(proposal);
+  settle_part(proposal);
+  check_components(proposal);
+  settle_inputs(proposal);
+  settle_config(proposal);
+  settle_scheduler(proposal);
+  settle_output(proposal);
+  settle_preview(proposal);
+  restore_values(proposal);
+  if (proposal.ok()) check_blocks(proposal);
+  compare_record(proposal);
+  check_restored(proposal);
+  check_fingerprints(proposal);
+}
+
+}  // namespace
+
+Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
+                  const ValidateOptions& options) {
+  Proposal proposal;
+  proposal.request = request;
+  proposal.catalogue = &catalogue;
+  proposal.confine = options.confine;
+  try {
+    settle_all(proposal);
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+  const ConfigValue* release = proposal.config.find(keys::release_components.name);
+  if (options.single_run && release && release->origin == Origin::fallback) {
+    proposal.config.set(keys::release_components.name, true, Origin::derived);
+  }
+  if (options.strict) {
+    for (Finding& finding : proposal.warnings) proposal.errors.push_back(std::move(finding));
+    proposal.warnings.clear();
+  }
+  return proposal;
+}
+
+}  // namespace omnirt

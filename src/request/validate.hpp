@@ -1,0 +1,64 @@
+#pragma once
+#include "request/proposal.hpp"
+
+namespace omnirt {
+
+struct ValidateOptions {
+  // The process ends after this run: components give their memory back after their last use unless
+  // the request says otherwise.
+  bool single_run = false;
+  bool strict = false;  // warnings about unknown keys and schedulers become errors
+  std::string confine;  // a folder outside of which no path of a request may lie; "": anywhere
+};
+
+// Settles a request against the catalogue and the model's folder, reading JSON files and image
+// headers only. Does not throw for what the request or the folder holds: all findings are in the
+// proposal together.
+Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
+                  const ValidateOptions& options = {});
+
+// The component that a preview_decoder other than "linear" is loaded as.
+inline constexpr const char* preview_component = "preview_decoder";
+
+namespace validation {
+
+// The steps, in order; each adds to the proposal. False: nothing further can be said.
+void settle_paths(Proposal& proposal);               // validate_inputs.cpp
+void settle_resume(Proposal& proposal);              // validate_resume.cpp
+bool settle_model(Proposal& proposal);               // validate_model.cpp
+bool settle_task(Proposal& proposal);                // validate_model.cpp
+void settle_backend(Proposal& proposal);             // validate_model.cpp
+void settle_components(Proposal& proposal);          // validate_model.cpp
+void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
+void settle_networks(Proposal& proposal);            // validate_model.cpp
+void settle_choices(Proposal& proposal);             // validate_config.cpp
+void settle_guider(Proposal& proposal);              // validate_config.cpp
+void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
+void settle_config(Proposal& proposal);              // validate_config.cpp
+void settle_scheduler(Proposal& proposal);           // validate_config.cpp
+void settle_output(Proposal& proposal);              // validate_inputs.cpp
+void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
+void settle_preview(Proposal& proposal);             // validate_preview.cpp
+// Takes the network of a component's config among the facts; what is wrong with it is a finding
+// once the component is asked for.
+void describe(Proposal& proposal, const ComponentFolder& component);  // validate_model.cpp
+// The first parent that exists must be a folder that this user may write to; the rest is made when
+// the run writes there.
+void check_output_dir(Proposal& proposal, const std::string& field,
+                      const std::filesystem::path& given);  // validate_inputs.cpp
+// Refuses what the backend says in its capabilities that it does not do.
+void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
+// The config that somebody gave for the run that the state is of; empty without a state.
+Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
+// The part of the plan to run; the state's values; whether the state's request is this one.
+void settle_part(Proposal& proposal);     // validate_resume.cpp
+void restore_values(Proposal& proposal);  // validate_restored.cpp
+void compare_record(Proposal& proposal);  // validate_resume.cpp
+// The state's values against their ports' shapes, each other, and the request.
+void check_restored(Proposal& proposal);  // validate_restored.cpp
+
+}  // namespace validation
+
+// All but the values of the state that a run leaves which stops before the end.
+SavedRun begin_saved_run(const Proposal& proposal);
+}  // namespace omnirt

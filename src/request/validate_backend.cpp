@@ -1,0 +1,122 @@
+// What a request asks of its backend, held against what the backend says that it does.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "pipeline/keys.hpp"
+#include "request/validate.hpp"
+
+namespace omnirt::validation {
+namespace {
+
+using Modes = std::vector<ComputeMode>;
+
+// One value that a mode must have.
+struct Asked {
+  std::string key;
+  std::string value;
+  std::vector<std::string> ComputeMode::*list;
+  std::string field() const { return "config." + key; }
+  bool in(const ComputeMode& mode) const { return std::ranges::count(mode.*list, value) > 0; }
+};
+
+// Defaults are there for every backend, so each mode has them; only the default of matmul_precision
+// leaves the choice to the backend, and asks for nothing.
+std::vector<Asked> asked_of(const Proposal& proposal) {
+  std::vector<Asked> asked;
+  for (const ModeOption& option : mode_options) {
+    const ConfigValue* given = proposal.config.find(option.key);
+    if (!given || !given->value.is_string()) continue;
+    bool free = std::string_view(option.key) == keys::matmul_precision.name &&
+                given->origin == Origin::fallback;
+    if (!free) asked.push_back({option.key, given->value.get<std::string>(), option.values});
+  }
+  return asked;
+}
+
+Modes those(const Modes& modes, const std::function<bool(const ComputeMode&)>& wanted) {
+  Modes found;
+  std::ranges::copy_if(modes, std::back_inserter(found), wanted);
+  return found;
+}
+
+std::string options_of(const Modes& modes, std::vector<std::string> ComputeMode::*list) {
+  return fmt::format("{}", fmt::join(Capabilities{.modes = modes}.options(list), ", "));
+}
+
+std::string levels_of(const Modes& modes) {
+  std::vector<std::string> names;
+  for (const ComputeMode& mode : modes) {
+    for (Level level : mode.levels) names.emplace_back(to_string(level));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool at_allowed_level(const ComputeMode& mode, const LevelPolicy& policy) {
+  return std::ranges::any_of(mode.levels, [&](Level level) { return policy.allows(level); });
+}
+
+// A value that no mode has.
+void refuse_unknown(Proposal& proposal, const Asked& asked, const Modes& modes) {
+  std::string options = options_of(modes, asked.list);
+  proposal.error({asked.field(), asked.value,
+                  fmt::format("backend {} does not have it", proposal.backend),
+                  options.empty() ? "omit it" : "give one of: " + options});
+}
+
+// Values that are there, each in other modes than the rest: tells the first that stands alone.
+void refuse_together(Proposal& proposal, const std::vector<Asked>& asked, const Modes& modes) {
+  const LevelPolicy policy = proposal.levels();
+  for (auto one = asked.rbegin(); one != asked.rend(); ++one) {
+    Modes with = those(modes, [&](const ComputeMode& mode) { return one->in(mode); });
+    for (const Asked& other : asked) {
+      if (!those(with, [&](const ComputeMode& mode) { return other.in(mode); }).empty()) continue;
+      proposal.error(
+          {one->field(), one->value,
+           fmt::format("backend {} does not have it with {} {}", proposal.backend, other.key,
+                       other.value),
+           fmt::format("omit it, or give {} one of: {}", other.key, options_of(with, other.list))});
+      return;
+    }
+    if (those(with, [&](const ComputeMode& mode) {
+          return at_allowed_level(mode, policy);
+        }).empty()) {
+      proposal.error({one->field(), one->value,
+                      fmt::format("backend {} does not have it at the levels that the run may use",
+                                  proposal.backend),
+                      "omit it, or allow one of the levels: " + levels_of(with)});
+      return;
+    }
+  }
+  proposal.error(
+      {asked.front().field(), asked.front().value,
+       fmt::format("backend {} does not have all that is asked for at one level", proposal.backend),
+       "see `omnirt backends` for what goes together"});
+}
+
+}  // namespace
+
+void check_backend_modes(Proposal& proposal) {
+  auto info = std::ranges::find(proposal.catalogue->backends, proposal.backend, &BackendInfo::name);
+  if (info == proposal.catalogue->backends.end() || !info->make) return;
+  const Modes modes = info->make()->capabilities().modes;
+  const std::vector<Asked> asked = asked_of(proposal);
+  bool known = true;
+  for (const Asked& each : asked) {
+    if (std::ranges::any_of(modes, [&](const ComputeMode& mode) { return each.in(mode); }))
+      continue;
+    refuse_unknown(proposal, each, modes);
+    known = false;
+  }
+  if (!known || asked.empty()) return;
+  const LevelPolicy policy = proposal.levels();
+  bool together = std::ranges::any_of(modes, [&](const ComputeMode& mode) {
+    return at_allowed_level(mode, policy) &&
+           std::ranges::all_of(asked, [&](const Asked& each) { return each.in(mode); });
+  });
+  if (!together) refuse_together(proposal, asked, modes);
+}
+
+}  // namespace omnirt::validation

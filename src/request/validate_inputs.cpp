@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/nearest.hpp"
+#include "pipeline/keys.hpp"
+#include "pipeline/run_keys.hpp"
+#include "request/validate.hpp"
+
+namespace omnirt::validation {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr size_t max_texts = 64;
+constexpr size_t max_images = 64;
+
+void take_texts(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  Json list = value.is_string() ? Json::array({value}) : value;
+  if (!list.is_array() || list.empty() ||
+      !std::ranges::all_of(list, [](const Json& t) { return t.is_string(); })) {
+    proposal.error({field, shown(value), "a text or a list of texts is expected", ""});
+    return;
+  }
+  if (list.size() > max_texts) {
+    proposal.error({field, fmt::format("{} texts", list.size()),
+                    fmt::format("more than {}", max_texts), "send several requests"});
+    return;
+  }
+  proposal.texts[name] = list.get<std::vector<std::string>>();
+}
+
+// The picture that `value` names; nothing, and a finding, where it names none.
+std::optional<ImageInput> probed(Proposal& proposal, const std::string& field, const Json& value) {
+  if (!value.is_string() || value.get<std::string>().empty()) {
+    proposal.error(
+        {field, shown(value), "the path of an image is expected", "png, jpeg and webp are read"});
+    return std::nullopt;
+  }
+  try {
+    std::string path = proposal.path_of(field, value.get<std::string>());
+    return ImageInput{path, io::probe_image(path)};
+  } catch (const InvalidRequest& thrown) {
+    for (Finding finding : thrown.findings()) {
+      if (finding.field != field) finding.field = field + " (" + finding.field + ")";
+      proposal.error(std::move(finding));
+    }
+  }
+  return std::nullopt;
+}
+
+void take_image(Proposal& proposal, const std::string& name, const Json& value) {
+  auto image = probed(proposal, "inputs." + name, value);
+  if (image) proposal.images[name] = *image;
+}
+
+void take_images(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  Json list = value.is_array() ? value : Json::array({value});
+  if (list.empty() || list.size() > max_images) {
+    proposal.error({field, fmt::format("{} images", list.size()),
+                    fmt::format("1 to {} are taken", max_images), ""});
+    return;
+  }
+  for (size_t i = 0; i < list.size(); ++i) {
+    auto image = probed(proposal, fmt::format("{}[{}]", field, i), list[i]);
+    if (image) proposal.image_lists[name].push_back(*image);
+  }
+}
+
+void take_latents(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  if (!value.is_string() || value.get<std::string>().empty()) {
+    proposal.error({field, shown(value), "the path of a latents file is expected",
+                    "config.output_type latent writes one"});
+    return;
+  }
+  try {
+    std::string path = proposal.path_of(field, value.get<std::string>());
+    proposal.latents[name] = {path, probe_latents(path)};
+  } catch (const InvalidRequest& thrown) {
+    for (Finding finding : thrown.findings()) {
+      if (finding.field != field) finding.field = field + " (" + finding.field + ")";
+      proposal.error(std::move(finding));
+    }
+  }
+}
+
+// Less than any picture takes; a disk that fills up during the run is told then.
+constexpr uintmax_t least_free = 4096;
+
+void check_folder(Proposal& proposal, const std::string& field, const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    proposal.error({field, folder.string(), "there is no such folder to write to",
+                    "make it, or name another"});
+  } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    proposal.error(
+        {field, folder.string(), "this user may not write there", "name another folder"});
+  } else if (fs::space(folder, error).available < least_free && !error) {
+    proposal.error(
+        {field, folder.string(), "its disk is full", "free some space, or name another"});
+  }
+}
+
+void check_latents_file(Proposal& proposal, const fs::path& output) {
+  if (output.extension() == ".safetensors") return;
+  proposal.error({"config.output", output.string(), "latents are written as safetensors",
+                  "name a file that ends with .safetensors"});
+}
+
+void check_output_file(Proposal& proposal, const fs::path& output) {
+  std::error_code error;
+  if (fs::exists(output, error) && !fs::is_regular_file(output, error) &&
+      !fs::is_directory(output, error)) {
+    proposal.error({"config.output", output.string(), "this is a pipe, socket or device",
+                    "name a file, or use output_dir"});
+    return;
+  }
+  // Videos: their export block knows their formats, and that frames go to a folder.
+  if (proposal.spec->artifact_kind == "video" && !output.filename().empty())
+    return check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
+  if (output.empty() || output.filename().empty() || fs::is_directory(output, error)) {
+    proposal.error({"config.output", output.string(), "a folder, where a file is expected",
+                    "name a file, or use output_dir"});
+    return;
+  }
+  check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
+  if (proposal.config.maybe(keys::output_type) == "latent")
+    return check_latents_file(proposal, output);
+  auto format = proposal.config.maybe(keys::output_format);
+  if (output.extension().empty() && format) return;
+  try {
+    auto by_name = io::image_format_from_path(output);
+    if (format && io::image_format_from_name(*format) != by_name) {
+      proposal.error(
+          {"config.output_format", *format,
+           fmt::format("disagrees with the output's name {}", output.filename().string()),
+           "give one of them"});
+    }
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Paths of the components, in lists of lists too.
+void settle_component(const Proposal& proposal, const std::string& field, Json& value) {
+  if (value.is_string() && !value.get<std::string>().empty())
+    value = proposal.path_of(field, value.get<std::string>());
+  if (value.is_array()) {
+    for (Json& each : value) settle_component(proposal, field, each);
+  }
+}
+
+// A name of an adapter that is no file here is looked for by that name.
+void settle_adapter_path(const Proposal& proposal, size_t index, Json& adapter) {
+  if (!adapter.is_object() || !adapter.contains("path") || !adapter["path"].is_string()) return;
+  std::string given = adapter["path"], field = fmt::format("adapters[{}]", index);
+  std::error_code error;
+  bool file = !given.empty() && fs::exists(proposal.request.path_of(field, given), error);
+  if (file || given.starts_with("/") || given.find("..") != given.npos)
+    adapter["path"] = proposal.path_of(field, given);
+}
+
+bool is_path(const KeyInfo& key, const Json& value) {
+  if (!value.is_string() || value.get<std::string>().empty()) return false;
+  // Words that stand for no folder.
+  return std::string(key.name) != keys::preview_decoder.name ||
+         (value != "linear" && value != "tiny");
+}
+
+}  // namespace
+
+// From here on the request's paths are absolute (but inputs', whose types the model tells), and lie
+// where they may.
+void settle_paths(Proposal& proposal) {
+  auto each = [&](auto&& settle) {
+    try {
+      settle();
+    } catch (const InvalidRequest& thrown) {
+      proposal.take(thrown);
+    }
+  };
+  GenerateRequest& request = proposal.request;
+  for (const KeyInfo* key : keys::paths()) {
+    auto value = request.config.find(key->name);
+    if (value == request.config.end() || !is_path(*key, *value)) continue;
+    each([&] {
+      *value = proposal.path_of(std::string("config.") + key->name, value->get<std::string>());
+    });
+  }
+  for (auto& [name, value] : request.components.items())
+    each([&, &name = name, &value = value] {
+      settle_component(proposal, "components." + name, value);
+    });
+  for (size_t i = 0; i < request.adapters.size(); ++i)
+    each([&] { settle_adapter_path(proposal, i, request.adapters[i]); });
+}
+
+void check_output_dir(Proposal& proposal, const std::string& field, const fs::path& given) {
+  std::error_code error;
+  try {
+    proposal.path_of(field, given.string());
+  } catch (const InvalidRequest& thrown) {
+    return proposal.take(thrown);
+  }
+  fs::path at = fs::absolute(given, error);
+  while (!fs::exists(at, error) && at != at.root_path()) at = at.parent_path();
+  check_folder(proposal, field, at);
+}
+
+void settle_inputs(Proposal& proposal) {
+  std::vector<std::string> names;
+  for (const RequestInput& input : proposal.plan.inputs) names.push_back(input.name);
+  for (const auto& [name, value] : proposal.request.inputs.items()) {
+    if (value.is_null()) continue;
+    const RequestInput* input = proposal.plan.find_input(name);
+    if (input && input->type == typeid(std::vector<std::string>))
+      take_texts(proposal, name, value);
+    else if (input && proposal.resumed)
+      continue;  // pictures were looked at when the state was made
+    else if (input && input->type == typeid(io::Image))
+      take_image(proposal, name, value);
+    else if (input && input->type == typeid(std::vector<io::Image>))
+      take_images(proposal, name, value);
+    else if (input && input->type == typeid(GivenLatents))
+      take_latents(proposal, name, value);
+    else if (name == "negative_prompt" || name == "negative_prompt_2") {
+      proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
+                     "raise guidance_scale above 1, or remove it"});
+    } else {
+      proposal.error({"inputs." + name, shown(value),
+                      fmt::format("task {} has no such input", proposal.task),
+                      suggest(name, names)});
+    }
+  }
+  for (const RequestInput& input : proposal.plan.inputs) {
+    bool given = proposal.facts.inputs.contains(input.name);
+    if (input.required && !given) {
+      proposal.error({"inputs." + input.name, "", fmt::format("missing: {}", input.help),
+                      fmt::format("add inputs.{}", input.name)});
+    }
+  }
+}
+
+void settle_output(Proposal& proposal) {
+  auto state = proposal.config.maybe(keys::state);
+  if (state) {
+    std::error_code error;
+    check_folder(proposal, "config.state", fs::absolute(*state, error).parent_path());
+  }
+  auto output = proposal.config.maybe(keys::output);
+  auto folder = proposal.config.maybe(keys::output_dir);
+  if (!output && folder) return check_output_dir(proposal, "config.output_dir", *folder);
+  if (!output) return;
+  check_output_file(proposal, *output);
+  if (folder && proposal.config.find(keys::output_dir.name)->origin == Origin::user) {
+    proposal.warn(
+        {"config.output_dir", *folder, "has no effect beside output", "give one of them"});
+  }
+}
+
+}  // namespace omnirt::validation

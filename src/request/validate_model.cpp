@@ -1,0 +1,237 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/nearest.hpp"
+#include "pipeline/component_networks.hpp"
+#include "pipeline/keys.hpp"
+#include "request/component_files.hpp"
+#include "request/model_search.hpp"
+#include "request/single_file.hpp"
+#include "request/validate.hpp"
+
+namespace omnirt::validation {
+namespace fs = std::filesystem;
+namespace {
+
+// The folder that holds the weights of `model`; throws with the places that were looked at.
+// Sets how the request names the model wherever it runs.
+fs::path folder_of(Proposal& proposal, const std::string& model) {
+  const Json& config = proposal.request.config;
+  proposal.model = model;
+  const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
+  // A registered id wins over a folder of the same name in the working directory: "./name" says the
+  // folder.
+  bool is_path = !entry && looks_like_path(model, proposal.request.path_of("model", model));
+  if (is_path) proposal.model = proposal.path_of("model", model);
+  if (config.contains(keys::model_path.name) && config[keys::model_path.name].is_string())
+    return config[keys::model_path.name].get<std::string>();
+  if (is_path) return proposal.model;
+  fs::path found =
+      find_model(entry ? entry->id : model, entry ? entry->hub_ids : std::vector<std::string>{});
+  if (!found.empty()) return found;
+  if (!entry) {
+    throw UnknownModel({"model", model, "neither a known model nor a folder",
+                        suggest(model, proposal.catalogue->ids())});
+  }
+  std::vector<std::string> places;
+  for (const fs::path& folder : model_folders()) places.push_back((folder / entry->id).string());
+  if (places.empty())
+    places.emplace_back(
+        "no folder of models, since OMNIRT_MODELS names none and none is beside the program,");
+  throw UnknownModel(
+      {"model", model,
+       fmt::format("its weights are not on this machine (looked in {} and the Hugging Face "
+                   "cache)",
+                   fmt::join(places, ", ")),
+       "give model the folder, set config.model_path, or put it below "
+       "a folder named in OMNIRT_MODELS"});
+}
+
+// The folder, or the file opened as one is.
+PipelineFolder open_model(Proposal& proposal, const fs::path& path) {
+  std::error_code error;
+  const Json& config = proposal.request.config;
+  const char* key = keys::single_file_config.name;
+  bool given = config.contains(key) && config[key].is_string();
+  if (!fs::is_regular_file(path, error)) {
+    if (given) {
+      throw InvalidRequest({std::string("config.") + key, config[key].get<std::string>(),
+                            "it is for models of one file, and this one is a folder", "remove it"});
+    }
+    return read_pipeline_folder(path);
+  }
+  const Json settings = config.value(keys::scheduler_config.name, Json::object());
+  const Json asked = settings.is_object() ? settings.value("prediction_type", Json()) : Json();
+  SingleFile opened = open_single_file(
+      *proposal.catalogue, path, given ? fs::path(config[key].get<std::string>()) : fs::path(),
+      asked.is_string() ? asked.get<std::string>() : "");
+  proposal.single_file = opened.to_json();
+  for (const SingleFileDecision& each : opened.decisions) {
+    if (each.doubtful) proposal.warn({"model." + each.what, each.value, each.how, ""});
+  }
+  return std::move(opened.folder);
+}
+
+// A part that is put in must do what the part of the same name does.
+void check_role(const Proposal& proposal, const ComponentFolder& component) {
+  const ComponentFolder* own = proposal.folder.find(component.name);
+  const nn::NetworkInfo* before = own ? proposal.catalogue->find_network(own->class_name) : nullptr;
+  const nn::NetworkInfo* given = proposal.catalogue->find_network(component.class_name);
+  if (!before || (given && given->role == before->role)) return;
+  throw InvalidRequest(
+      {"components." + component.name, component.folder.string(),
+       fmt::format("holds a {}, where a {} is expected", component.class_name, before->role),
+       "name a folder of the right kind"});
+}
+
+}  // namespace
+
+bool settle_model(Proposal& proposal) {
+  const std::string& given = proposal.request.model;
+  std::string model = given.empty() ? proposal.catalogue->default_model : given;
+  fs::path path = folder_of(proposal, model);
+  proposal.folder = open_model(proposal, path);
+  proposal.family = proposal.catalogue->family_of_class(proposal.folder.class_name);
+  if (!proposal.family) {
+    std::vector<std::string> known;
+    for (const Family& family : proposal.catalogue->families) {
+      known.insert(known.end(), family.pipeline_classes.begin(), family.pipeline_classes.end());
+    }
+    throw Unsupported({"model", path.string(),
+                       fmt::format("model_index.json names the pipeline class '{}', which this "
+                                   "build does not have",
+                                   proposal.folder.class_name),
+                       fmt::format("known: {}", fmt::join(known, ", "))});
+  }
+  const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
+  if (!entry)
+    entry = proposal.catalogue->find_entry(proposal.family->variant_of(proposal.folder), "");
+  if (entry && proposal.catalogue->family_of(*entry) != proposal.family) {
+    throw InvalidRequest({"model", model,
+                          fmt::format("the folder {} holds a {}, another family", path.string(),
+                                      proposal.folder.class_name),
+                          "name the folder's own model, or omit model_path"});
+  }
+  proposal.spec = entry;
+  proposal.facts.index = proposal.folder.index;
+  return entry != nullptr;
+}
+
+bool settle_task(Proposal& proposal) {
+  for (const auto& [name, value] : proposal.request.inputs.items()) {
+    if (!value.is_null()) proposal.facts.inputs.insert(name);
+  }
+  const std::string& given = proposal.request.task;
+  if (!given.empty() && std::ranges::find(task_names(), given) == task_names().end()) {
+    proposal.error({"task", given, "unknown task", suggest(given, task_names())});
+    return false;
+  }
+  // What tells tasks apart are the inputs that the family's tasks name.
+  std::set<std::string> telling, present;
+  for (const TaskInputs& task : proposal.family->tasks)
+    telling.insert(task.inputs.begin(), task.inputs.end());
+  std::ranges::set_intersection(telling, proposal.facts.inputs,
+                                std::inserter(present, present.end()));
+  std::vector<std::string> names;
+  const TaskInputs* by_inputs = nullptr;
+  const TaskInputs* by_name = nullptr;
+  for (const TaskInputs& task : proposal.family->tasks) {
+    if (std::ranges::find(names, task.task) == names.end()) names.push_back(task.task);
+    if (task.inputs == present && (!by_inputs || task.task == given)) by_inputs = &task;
+    if (task.task == given && (!by_name || task.inputs == present)) by_name = &task;
+  }
+  if (given.empty() && by_inputs) {
+    proposal.task = by_inputs->task;
+  } else if (given.empty()) {
+    proposal.error({"inputs", fmt::format("{}", fmt::join(present, ", ")),
+                    "no task of this model takes just these",
+                    fmt::format("its tasks: {}", fmt::join(names, ", "))});
+    return false;
+  } else if (!by_name) {
+    proposal.error({"task", given,
+                    fmt::format("model '{}' does not do this task", proposal.spec->id),
+                    fmt::format("its tasks: {}", fmt::join(names, ", "))});
+    return false;
+  } else {
+    for (const std::string& input : by_name->inputs) {
+      if (!present.contains(input)) {
+        proposal.error({"inputs." + input, "",
+                        fmt::format("task {} needs it, and it is missing", given),
+                        fmt::format("add inputs.{}", input)});
+      }
+    }
+    for (const std::string& input : present) {
+      if (by_name->inputs.contains(input)) continue;
+      std::string way =
+          by_inputs ? "set task to " + by_inputs->task + ", or remove it" : "remove it";
+      proposal.error({"inputs." + input, "", fmt::format("task {} does not take it", given), way});
+    }
+    proposal.task = given;
+    if (!proposal.errors.empty() && by_name != by_inputs) return false;
+  }
+  const ModelSpec* exact = proposal.catalogue->find_entry(proposal.spec->id, proposal.task);
+  if (exact) proposal.spec = exact;
+  return true;
+}
+
+void settle_backend(Proposal& proposal) {
+  const std::string& given = proposal.request.backend;
+  try {
+    Resolution found = resolve_backend(proposal.catalogue->backends,
+                                       given.empty() ? proposal.spec->default_backend : given);
+    proposal.backend = found.backend->name;
+    proposal.backends_passed_over = std::move(found.passed_over);
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+}
+
+void settle_components(Proposal& proposal) {
+  std::vector<std::string> known;
+  for (const auto& block : proposal.family->blocks) {
+    for (const PortInfo& port : block->ports()) {
+      if (port.kind == PortInfo::Kind::component) known.push_back(port.name);
+    }
+  }
+  for (const GuiderInfo& guider : proposal.catalogue->guiders)
+    known.insert(known.end(), guider.components.begin(), guider.components.end());
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (const auto& [name, value] : proposal.request.components.items()) {
+    std::string field = "components." + name;
+    if (std::ranges::find(known, name) == known.end()) {
+      proposal.error(
+          {field, shown(value), "this model has no such component", suggest(name, known)});
+    } else if (!value.is_string()) {
+      proposal.error({field, shown(value), "a folder is expected, as a text", ""});
+    } else {
+      try {
+        std::string path = proposal.path_of(field, value.get<std::string>());
+        auto file = read_component_file(name, path);
+        ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
+        check_role(proposal, component);
+        proposal.folder.components.insert_or_assign(name, std::move(component));
+      } catch (const InvalidRequest& thrown) {
+        proposal.take(thrown);
+      }
+    }
+  }
+}
+
+void settle_networks(Proposal& proposal) {
+  for (const auto& [name, component] : proposal.folder.components) describe(proposal, component);
+}
+
+void describe(Proposal& proposal, const ComponentFolder& component) {
+  auto& network = proposal.facts.components[component.name];
+  try {
+    network = described_network(*proposal.catalogue, component);
+  } catch (const InvalidRequest& thrown) {
+    network = nullptr;
+    proposal.refused_components[component.name] = thrown.findings();
+  }
+}
+
+}  // namespace omnirt::validation
