@@ -10,9 +10,10 @@ namespace omnirt::testing {
 // or 1 ulp, at random. Such kernels are the functions that IEEE 754 does not fix (torch takes sqrt,
 // log, exp and tanh from MKL, which has other code for each processor and promises less than one
 // ulp; sigmoid and the normal distribution come from SLEEF or the C library) and those that add or
-// multiply in another order or with fused steps where vectors are wider (linspace, lerp, mean,
-// quantile, solve). What the rest gives (+, -, *, / and the product of all betas, which torch
-// multiplies in double one after the other) is the same everywhere. Of this thread alone.
+// multiply in another order or with fused steps where vectors are wider (a network's layers;
+// linspace, lerp, mean, quantile, solve). What the rest gives (+, -, *, / and the product of all
+// betas, which torch multiplies in double one after the other) is the same everywhere. Of this
+// thread alone.
 class LastBits {
  public:
   explicit LastBits(uint32_t seed);
