@@ -1,5 +1,5 @@
 #pragma once
-#include "pipeline/request.hpp"
+#include "request/request.hpp"
 
 namespace omnirt::testing {
 
