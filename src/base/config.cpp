@@ -16,8 +16,8 @@ const Json* ConfigReader::find(const char* name) {
 }
 
 void ConfigReader::wrong_type(const char* name, const Json& value) {
-  findings_.push_back(
-      {where_ + "." + name, shown(value), "a value of this type is not understood", ""});
+  findings_.push_back({where_ + "." + name, shown(value), "a value of this type is not understood",
+                       "take the config.json that the weights came with"});
 }
 
 void ConfigReader::refuse(const std::string& name, const Json& value, const Json& implemented) {

@@ -25,6 +25,19 @@ std::string shown(const std::string& value) {
   return printable(std::string_view(value).substr(0, end)) + "...";
 }
 
+// A file's reader knows what is wrong and mostly not why; the ways out are the same for all of
+// them.
+std::vector<Finding> with_ways_out(const std::string& kind, std::vector<Finding> findings) {
+  const char* usual = kind == "InvalidFile" ? "download or copy the file again, or give another"
+                      : kind == "WeightMismatch"
+                          ? "take the weights and the config.json of the same model"
+                          : "";
+  for (Finding& finding : findings) {
+    if (finding.way_out.empty()) finding.way_out = usual;
+  }
+  return findings;
+}
+
 }  // namespace
 
 // Fields and messages hold names from files as well: nothing of them may steer a terminal.
@@ -38,7 +51,8 @@ std::string Finding::text() const {
 }
 
 InvalidRequest::InvalidRequest(std::string kind, std::vector<Finding> findings)
-    : Error(std::move(kind), join(findings), 2), findings_(std::move(findings)) {}
+    : Error(kind, join(with_ways_out(kind, findings)), 2),
+      findings_(with_ways_out(kind, std::move(findings))) {}
 
 InvalidRequest::InvalidRequest(std::vector<Finding> findings)
     : InvalidRequest("InvalidRequest", std::move(findings)) {}

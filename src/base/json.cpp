@@ -32,8 +32,9 @@ class Guard {
     if (event == Json::parse_event_t::key) {
       auto key = parsed.get<std::string>();
       if (keys_.back().size() >= max_json_keys) {
-        throw InvalidFile(
-            {where_, "", fmt::format("more than {} keys in one object", max_json_keys), ""});
+        throw InvalidFile({where_, "",
+                           fmt::format("more than {} keys in one object", max_json_keys),
+                           "give it fewer keys"});
       }
       key_work_ += keys_.back().size();
       if (key_work_ > max_key_work) {
@@ -65,7 +66,7 @@ std::string brief(std::string_view message) {
 Json parse_guarded(std::string_view text, const std::string& where, size_t max_bytes) {
   if (text.size() > max_bytes) {
     throw InvalidFile({where, fmt::format("{} bytes", text.size()),
-                       fmt::format("larger than the limit of {} bytes", max_bytes), ""});
+                       fmt::format("larger than the limit of {} bytes", max_bytes), "shorten it"});
   }
   return Json::parse(text, Guard(where));
 }

@@ -38,8 +38,9 @@ Walk walk_of(int orientation, int64_t width, int64_t height) {
   }
 }
 
-void refuse_sheet(const char* field, const std::string& value, const std::string& message) {
-  throw InvalidRequest(Finding{field, value, message, ""});
+void refuse_sheet(const char* field, const std::string& value, const std::string& message,
+                  const char* way_out = "give a number within them") {
+  throw InvalidRequest(Finding{field, value, message, way_out});
 }
 
 void paste(const Image& rgb, Image& sheet, int64_t left, int64_t top) {
@@ -57,7 +58,7 @@ struct SheetLayout {
 
 SheetLayout lay_out(std::span<const Image> images, int64_t columns, int64_t gap) {
   const ImageLimits limits;
-  if (images.empty()) refuse_sheet("images", "none", "a sheet needs an image");
+  if (images.empty()) refuse_sheet("images", "none", "a sheet needs an image", "name image files");
   if (columns < 1 || columns > limits.max_side) {
     refuse_sheet("columns", std::to_string(columns),
                  fmt::format("must be 1 to {}", limits.max_side));
@@ -79,7 +80,8 @@ SheetLayout lay_out(std::span<const Image> images, int64_t columns, int64_t gap)
       layout.width * layout.height > limits.max_pixels) {
     refuse_sheet("images", fmt::format("a sheet of {}x{}", layout.width, layout.height),
                  fmt::format("a side is at most {} and a picture {} pixels", limits.max_side,
-                             limits.max_pixels));
+                             limits.max_pixels),
+                 "give fewer or smaller images");
   }
   return layout;
 }

@@ -28,8 +28,9 @@ MappedFile::MappedFile(std::filesystem::path path, Source source)
   int protection = mapped ? PROT_READ : PROT_READ | PROT_WRITE;
   void* address = ::mmap(nullptr, file.bytes, protection, flags, mapped ? file.fd.get() : -1, 0);
   if (address == MAP_FAILED) {
-    throw OutOfMemory(fmt::format("{}: no room for its {} bytes: {}", path_.string(), file.bytes,
-                                  std::generic_category().message(errno)));
+    throw OutOfMemory(
+        fmt::format("{}: no room for its {} bytes: {}; free memory, or raise the limit (ulimit -v)",
+                    path_.string(), file.bytes, std::generic_category().message(errno)));
   }
   data_ = static_cast<std::byte*>(address);
   size_ = file.bytes;

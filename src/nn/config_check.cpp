@@ -4,13 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace omnirt::nn {
 
 void ConfigCheck::expect(bool ok, const std::string& name, std::string value, std::string message,
                          std::string way_out) {
   if (ok) return;
+  if (way_out.empty()) way_out = "take the config.json that the weights came with";
   findings_.push_back(
       {where_ + "." + name, std::move(value), std::move(message), std::move(way_out)});
 }
@@ -21,8 +22,10 @@ void ConfigCheck::range(const std::string& name, int64_t value, int64_t lowest, 
 }
 
 void ConfigCheck::positive(const std::string& name, double value) {
-  expect(std::isfinite(value) && value > 0, name, fmt::format("{}", value),
-         "the value must be greater than 0");
+  // What is computed with it is fp32.
+  using Limits = std::numeric_limits<float>;
+  expect(value >= Limits::min() && value <= Limits::max(), name, fmt::format("{}", value),
+         fmt::format("the value must lie in {}..{}", Limits::min(), Limits::max()));
 }
 
 void ConfigCheck::length(const std::string& name, size_t length, size_t most) {

@@ -80,7 +80,7 @@ class YamlReader final : public YAML::EventHandler {
   };
 
   [[noreturn]] void refuse(const std::string& message) const {
-    throw InvalidFile({where_, "", message, ""});
+    throw InvalidFile({where_, "", message, "shorten the request, or write it as JSON"});
   }
   bool awaits_key() const {
     return !open_.empty() && open_.back().value.is_object() && !open_.back().key;

@@ -20,7 +20,8 @@ void take_texts(Proposal& proposal, const std::string& name, const Json& value) 
   Json list = value.is_string() ? Json::array({value}) : value;
   if (!list.is_array() || list.empty() ||
       !std::ranges::all_of(list, [](const Json& t) { return t.is_string(); })) {
-    proposal.error({field, shown(value), "a text or a list of texts is expected", ""});
+    proposal.error(
+        {field, shown(value), "a text or a list of texts is expected", "give at least one text"});
     return;
   }
   if (list.size() > max_texts) {

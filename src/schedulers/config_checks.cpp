@@ -8,7 +8,9 @@ namespace omnirt {
 
 void ConfigChecks::require(bool legal, const std::string& name, const Json& value,
                            const std::string& message, const std::string& way_out) {
-  if (!legal) findings_.push_back({where_ + "." + name, shown(value), message, way_out});
+  if (legal) return;
+  findings_.push_back({where_ + "." + name, shown(value), message,
+                       way_out.empty() ? "take the config that the model came with" : way_out});
 }
 
 void ConfigChecks::one_of(const std::string& name, const std::string& value,

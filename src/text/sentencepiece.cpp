@@ -91,11 +91,13 @@ void read_piece(Message message, UnigramFiles& files, const std::string& where) 
     if (message.field == piece_score) piece.score = message.as_float();
     if (message.field == piece_type) type = message.number;
   }
-  if (files.pieces.size() >= static_cast<size_t>(max_vocabulary) ||
-      io::find_invalid_utf8(piece.text) != std::string_view::npos) {
-    throw InvalidFile(
-        {where, fmt::format("piece {}", files.pieces.size()), "not UTF-8, or one too many", ""});
-  }
+  auto refuse = [&](std::string why) {
+    throw InvalidFile({where, fmt::format("piece {}", files.pieces.size()), std::move(why),
+                       "give the folder of a T5 tokenizer"});
+  };
+  if (files.pieces.size() >= static_cast<size_t>(max_vocabulary))
+    refuse(fmt::format("more than {} pieces", max_vocabulary));
+  if (io::find_invalid_utf8(piece.text) != std::string_view::npos) refuse("not UTF-8");
   if (type == control_piece || type == user_piece) {
     AddedToken token;
     token.content = piece.text;

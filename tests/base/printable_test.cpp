@@ -52,6 +52,16 @@ TEST(Finding, ShowsEveryPartPrintable) {
   EXPECT_STREQ(InvalidRequest(finding).what(), "?a = ?b: ?c d; ?e");
 }
 
+TEST(Finding, OfAFileHasAWayOut) {
+  const InvalidFile bare({"a.json", "", "not valid JSON", ""});
+  EXPECT_STREQ(bare.what(),
+               "a.json: not valid JSON; download or copy the file again, or give another");
+  EXPECT_NE(bare.findings().front().way_out, "");
+  EXPECT_STREQ(InvalidFile({"a.json", "", "too long", "shorten it"}).what(),
+               "a.json: too long; shorten it");
+  EXPECT_STREQ(InvalidRequest(Finding{"f", "", "m", ""}).what(), "f: m");
+}
+
 TEST(Finding, CutsALongValueBetweenCharacters) {
   std::string value(119, 'x');
   EXPECT_EQ((Finding{"f", value + "é" + value, "m", ""}.text()), "f = " + value + "...: m");

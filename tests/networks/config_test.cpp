@@ -82,6 +82,8 @@ std::vector<Refused> refused() {
       {kl, "layers_per_block", 1000},
       {kl, "norm_num_groups", 0},
       {kl, "scaling_factor", -1.0},
+      {kl, "scaling_factor", 1e-320},
+      {kl, "scaling_factor", 1e300},
       {kl, "act_fn", "mish"},
       {tiny, "upsample_fn", "bilinear"},
       {tiny, "num_encoder_blocks", Json::array({1, 3})},
@@ -128,6 +130,13 @@ TEST(NetworkConfig, TellsTheValueThatItRefuses) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].value, "ada_group");
   EXPECT_EQ(findings[0].way_out, "implemented: default, scale_shift");
+}
+
+TEST(NetworkConfig, TellsAWayOutWithEveryFinding) {
+  for (const auto& [info, key, value] : refused()) {
+    for (const Finding& finding : findings_of(info, {{key, value}}))
+      EXPECT_NE(finding.way_out, "") << finding.text();
+  }
 }
 
 TEST(NetworkConfig, TellsAllFindingsTogether) {
