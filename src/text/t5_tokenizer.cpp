@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
@@ -26,6 +27,7 @@ constexpr int64_t usual_window = 512, max_window = 65536;
 constexpr int64_t unk_id = 2;  // the reference's, whatever the file says
 constexpr int64_t max_extra_ids = 1000;
 constexpr size_t max_piece_bytes = 1024;  // sentencepiece trains pieces of 16 characters
+constexpr double max_score = 1e6;         // logarithms of likelihoods, or ranks
 // Real pieces need at most 17 steps a byte; each takes up to 100 ns.
 constexpr size_t max_steps = 32 * max_prompt_bytes;
 constexpr std::string_view underline = "\u2581";  // begins each word
@@ -136,14 +138,15 @@ int64_t window_of(const Json& config) {
   return static_cast<int64_t>(length.get<double>());
 }
 
-void check_pieces(const std::vector<UnigramPiece>& pieces, const std::string& where) {
-  for (const UnigramPiece& piece : pieces) {
-    if (piece.text.size() <= max_piece_bytes) continue;
-    throw InvalidFile(
-        {where, piece.text,
-         fmt::format("a piece of {} bytes; the limit is {}", piece.text.size(), max_piece_bytes),
-         "give the folder of a T5 tokenizer"});
-  }
+void check_piece(const UnigramPiece& piece, const std::string& where) {
+  std::string what;
+  if (piece.text.size() > max_piece_bytes)
+    what = fmt::format("a piece of {} bytes; the limit is {}", piece.text.size(), max_piece_bytes);
+  else if (!(std::abs(piece.score) <= max_score))  // no number is none within the limit
+    what = fmt::format("a piece's score is {}; -{} to {} are taken", piece.score, max_score,
+                       max_score);
+  if (what.empty()) return;
+  throw InvalidFile({where, piece.text, what, "give the folder of a T5 tokenizer"});
 }
 
 size_t space_bytes(std::string_view text, size_t at) {
@@ -185,7 +188,7 @@ T5Tokenizer T5Tokenizer::from_folder(const fs::path& folder) {
   if (static_cast<int64_t>(files.pieces.size()) <= unk_id)
     throw InvalidFile({folder.string(), fmt::format("{} pieces", files.pieces.size()),
                        "too few for a T5 tokenizer", ""});
-  check_pieces(files.pieces, folder.string());
+  for (const UnigramPiece& piece : files.pieces) check_piece(piece, folder.string());
   PrecompiledCharsmap charsmap;
   if (!files.charsmap.empty()) charsmap = {files.charsmap, folder.string()};
   T5Tokenizer tokenizer(Unigram(std::move(files.pieces), unk_id), std::move(charsmap));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
 
 #include "base/error.hpp"
 #include "text/clip_tokenizer.hpp"
@@ -112,6 +113,15 @@ TEST(T5Tokenizer, RefusesAPieceAndATokenThatAreTooLong) {
               ThrowsMessage<InvalidFile>(HasSubstr("1025 bytes; the limit is 1024")));
   EXPECT_THAT([&] { t5(common_pieces() + piece(std::string(257, 'b'), 0, 4)); },
               ThrowsMessage<InvalidFile>(HasSubstr("an added token of 257 bytes")));
+}
+
+TEST(T5Tokenizer, RefusesScoresThatAreNoneOfAPiece) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (float score : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, -1e7F}) {
+    EXPECT_THAT([&] { t5(common_pieces() + piece("b", score)); },
+                ThrowsMessage<InvalidFile>(HasSubstr("a piece's score")));
+  }
+  t5(common_pieces() + piece("b", -1e5F));
 }
 
 TEST(T5Tokenizer, RefusesMoreAddedTokensThanAnyHas) {
