@@ -157,7 +157,8 @@ Image decode_image(std::string_view bytes, const std::string& name, const ReadOp
   Image image = decode_stored(source, format);
   if (!options.apply_exif_orientation) return image;
   const int orientation = stored_orientation(read_embedded(bytes, format));
-  return orientation == 1 ? image : orient(image, orientation);
+  if (orientation == 1) return image;  // and not `?:`, which would copy it
+  return orient(image, orientation);
 }
 
 ImageMetadata read_image_metadata(const std::filesystem::path& path, const ImageLimits& limits) {

@@ -74,7 +74,8 @@ ImageInfo probe_image_bytes(std::string_view bytes, const std::string& name,
 // Decodes as Pillow does: PNG of every colour type (16 bits keep the high byte; gamma and ICC
 // profiles are ignored; grey with alpha and any transparency become RGBA), JPEG (CMYK becomes RGB
 // by Adobe's convention), WebP. Of an animation the first frame is read. A file that is cut short
-// or whose pixel data is damaged is refused, never filled with grey.
+// or whose pixel data is damaged is refused, never filled with grey; hence no JPEG with arithmetic
+// coding is read: libjpeg takes zeros for what is missing of its data and says nothing.
 // One difference by intent: Pillow clips 16-bit grey to 255; here it is scaled like 16-bit colour.
 Image read_image(const std::filesystem::path& path, const ReadOptions& options = {});
 Image decode_image(std::string_view bytes, const std::string& name,

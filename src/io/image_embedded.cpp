@@ -11,6 +11,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
+// An orientation stands within the first few entries; who writes more than this writes thumbnails.
+constexpr size_t max_exif_bytes = size_t{1} << 20;
+
 uint32_t byte_at(std::string_view bytes, size_t at) {
   return static_cast<unsigned char>(bytes[at]);
 }
@@ -31,7 +34,8 @@ EmbeddedData read_embedded_jpeg(std::string_view bytes) {
     const std::string_view body = bytes.substr(at + 4, length - 2);
     at += 2 + length;
     if (marker != 0xe1) continue;
-    if (body.starts_with("Exif\0\0"sv)) found.exif += body.substr(6);
+    if (body.starts_with("Exif\0\0"sv) && found.exif.size() < max_exif_bytes)
+      found.exif += body.substr(6);
     if (body.starts_with(xmp_segment_name)) found.xmp = body.substr(xmp_segment_name.size());
     if (body.starts_with(xmp_extension_name)) extensions.push_back(body);
   }
@@ -51,8 +55,9 @@ EmbeddedData read_embedded_webp(std::string_view bytes) {
     const std::string_view name = bytes.substr(at, 4);
     const std::string_view body = bytes.substr(at + 8, length);
     at += 8 + length + length % 2;
-    if (name == "EXIF") found.exif = body.substr(body.starts_with("Exif\0\0"sv) ? 6 : 0);
-    if (name == "XMP ") found.xmp = body;
+    if (name == "EXIF")
+      found.exif = body.substr(body.starts_with("Exif\0\0"sv) ? 6 : 0, max_exif_bytes);
+    if (name == "XMP " && body.size() <= max_xmp_packet_bytes) found.xmp = body;
   }
   found.text = parse_xmp(found.xmp);
   return found;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -16,6 +18,9 @@ namespace {
 
 // A picture of more scans takes time out of proportion to its size; encoders write about ten.
 constexpr int max_scans = 200;
+// Of a JPEG in several scans all coefficients are held until the last one is read. As much as the
+// largest image takes with its colour at half the resolution both ways.
+constexpr uint64_t max_coefficient_bytes = uint64_t{192} << 20;
 
 struct JpegErrors {
   jpeg_error_mgr manager;  // first: libjpeg hands back a pointer to it
@@ -99,6 +104,7 @@ class JpegReader {
                    "a JPEG is read with 1 (grey), 3 (colour) or 4 (CMYK)", "convert it to PNG");
     }
     check_plausible();
+    check_coefficients();
   }
 
   ImageInfo info() const {
@@ -137,11 +143,28 @@ class JpegReader {
     const jpeg_component_info& first = handle_.codec.comp_info[0];
     const uint64_t blocks = uint64_t{first.width_in_blocks} * first.height_in_blocks;
     if (blocks / 8 <= source_.bytes.size()) return;
-    refuse_image(source_,
-                 std::to_string(handle_.codec.image_width) + "x" +
-                     std::to_string(handle_.codec.image_height),
+    refuse_image(source_, size_text(),
                  "the file is too short to hold the picture that its header declares",
                  "fetch or export the image again");
+  }
+
+  void check_coefficients() {
+    if (jpeg_has_multiple_scans(&handle_.codec) == 0) return;
+    uint64_t bytes = 0;
+    for (int i = 0; i < handle_.codec.num_components; ++i) {
+      const jpeg_component_info& each = handle_.codec.comp_info[i];
+      bytes += uint64_t{each.width_in_blocks} * each.height_in_blocks * DCTSIZE2 * sizeof(JCOEF);
+    }
+    if (bytes <= max_coefficient_bytes) return;
+    refuse_image(
+        source_, size_text(),
+        fmt::format("decoding a progressive JPEG of this size holds {} MB; the limit is {} MB",
+                    bytes >> 20, max_coefficient_bytes >> 20),
+        "export it as a baseline JPEG or a PNG");
+  }
+
+  std::string size_text() const {
+    return fmt::format("{}x{}", handle_.codec.image_width, handle_.codec.image_height);
   }
 
   void read_rows(Image& image, uint8_t* cmyk_row) {

@@ -17,8 +17,6 @@ constexpr size_t max_entries = 4096;
 // A segment's length field counts itself and is 16 bits: 65535 - 2.
 constexpr size_t max_segment = 65533;
 constexpr size_t extension_header = xmp_extension_name.size() + 32 + 4 + 4;
-// Six bytes for each of a text's at most max_metadata_bytes, and the markup around.
-constexpr size_t max_packet_bytes = 6 * max_metadata_bytes + (size_t{1} << 16);
 
 std::string escape(std::string_view text) {
   std::string result;
@@ -198,14 +196,14 @@ std::string join_extended_xmp(const std::vector<std::string_view>& segments) {
     }
     if (segment.substr(0, 32) != guid || length != total || offset != packet.size()) return "";
     packet += segment.substr(40);
-    if (packet.size() > std::min(total, max_packet_bytes)) return "";
+    if (packet.size() > std::min(total, max_xmp_packet_bytes)) return "";
   }
   return packet.size() == total ? packet : "";
 }
 
 ImageMetadata parse_xmp(std::string_view packet) {
   ImageMetadata found;
-  if (packet.size() > max_packet_bytes) return found;
+  if (packet.size() > max_xmp_packet_bytes) return found;
   const std::string_view bare = find_prefix(packet);
   if (bare.empty()) return found;
   const std::string prefix = std::string(bare) + ":";

@@ -15,6 +15,10 @@ std::string xmp_packet(const ImageMetadata& metadata);
 // segment goes into an Extended XMP (XMP specification part 3, 1.1.3.1), which exiftool joins.
 std::vector<std::string> xmp_segments(const ImageMetadata& metadata);
 
+// Of a packet that is looked at: six bytes for each of a text's at most max_metadata_bytes, and the
+// markup around.
+inline constexpr size_t max_xmp_packet_bytes = 6 * max_metadata_bytes + (size_t{1} << 16);
+
 inline constexpr std::string_view xmp_segment_name{"http://ns.adobe.com/xap/1.0/\0", 29};
 inline constexpr std::string_view xmp_extension_name{"http://ns.adobe.com/xmp/extension/\0", 35};
 

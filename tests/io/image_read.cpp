@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "image_samples.hpp"
+#include "io/image_embedded.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -166,6 +167,30 @@ TEST(ImageReader, RefusesEverySampleCutShortAnywhere) {
 TEST(ImageReader, RefusesAJpegWhoseScanEndsEarly) {
   const std::string whole = sample_bytes("rgb444.jpg");
   EXPECT_THAT(refusal(whole.substr(0, whole.size() - 300) + "\xff\xd9"), HasSubstr("premature"));
+}
+
+// All coefficients of a JPEG in several scans are held at once: 384 MB for this one, whose scans a
+// few kilobytes could fill.
+TEST(ImageReader, RefusesAProgressiveJpegThatTakesTooMuchMemoryFromItsHeader) {
+  std::string jpeg = sample_bytes("progressive.jpg");
+  const size_t frame = jpeg.find("\xff\xc2");
+  jpeg.replace(frame + 5, 4, "\x20\0\x20\0"s);  // 8192 x 8192
+  jpeg[frame + 11] = 0x11;                      // no component at half the resolution
+  jpeg.append(size_t{1} << 18, '\0');
+  EXPECT_THAT(refusal(jpeg),
+              AllOf(HasSubstr("8192x8192"), HasSubstr("384 MB"), HasSubstr("192 MB")));
+  EXPECT_THROW(probe_image_bytes(jpeg, "given.jpg"), InvalidFile);
+}
+
+TEST(ImageReader, KeepsAMegabyteOfExifAtMost) {
+  const std::string exif = "Exif\0\0"s + std::string(65000, 'x');
+  const std::string segment =
+      "\xff\xe1" + big_endian(static_cast<uint32_t>(exif.size() + 2)).substr(2) + exif;
+  std::string jpeg = sample_bytes("rgb444.jpg"), many;
+  for (int i = 0; i < 100; ++i) many += segment;
+  jpeg.insert(2, many);
+  EXPECT_LT(read_embedded(jpeg, ImageFormat::jpeg).exif.size(), size_t{3} << 19);
+  EXPECT_EQ(refusal(jpeg), "");
 }
 
 // Of such a file nobody can tell what is missing: its decoder takes zeros for it.
