@@ -31,7 +31,7 @@ Json inspect_tensors(const io::TensorFiles& files, bool list) {
                {"parameters_by_dtype", by_dtype},
                {"bytes", files.total_bytes()},
                {"files", paths}};
-  if (list) json["entries"] = tensors;
+  if (list) json["entries"] = std::move(tensors);
   return json;
 }
 

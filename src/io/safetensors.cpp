@@ -69,6 +69,10 @@ class HeaderReader {
     if (header_.entries.size() == max_safetensors_tensors) {
       scan_.fail(fmt::format("more than {} tensors", max_safetensors_tensors));
     }
+    if (name.size() > max_safetensors_name) {
+      scan_.fail(fmt::format("a tensor's name of {} bytes; the limit is {}", name.size(),
+                             max_safetensors_name));
+    }
     TensorEntry& entry = header_.entries.emplace_back();
     entry.name = std::move(name);
     scan_.set_subject(entry.name);

@@ -18,7 +18,8 @@
 namespace omnirt::io {
 
 inline constexpr size_t max_safetensors_header = 100'000'000;  // bytes; the reference's limit
-inline constexpr size_t max_safetensors_tensors = 500'000;     // in one file
+inline constexpr size_t max_safetensors_tensors = 100'000;     // in one file
+inline constexpr size_t max_safetensors_name = 4096;           // bytes of a tensor's name
 inline constexpr size_t max_safetensors_metadata = 100'000;    // keys
 inline constexpr size_t max_safetensors_rank = 64;             // as torch's
 
