@@ -13,7 +13,6 @@ namespace omnirt {
 namespace {
 
 constexpr int64_t most_vectors = 75;  // of one token: a prompt's window holds no more
-constexpr size_t most_tokens = 256;   // of one file
 
 const Param* find_param(const nn::Network& network, const std::string& name) {
   for (const Param* param : network.params()) {
@@ -88,7 +87,6 @@ std::vector<std::string> TokenAttaching::add(const AdapterChoice& choice) {
 std::vector<TokenAttaching::Token> TokenAttaching::tokens_of(const AdapterChoice& choice) {
   std::vector<Token> tokens;
   for (const adapters::FileToken& found : choice.file->tokens) {
-    if (tokens.size() == most_tokens) break;
     auto same = std::ranges::find(tokens, found.token, &Token::name);
     Token& token = same == tokens.end() ? tokens.emplace_back(Token{found.token, {}}) : *same;
     Tensor vectors = adapters::read_factor(found.vectors);

@@ -62,10 +62,10 @@ void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
   }
 }
 
-// A name from model_index.json becomes a folder below the pipeline's: it must not lead out of it.
+// A name from model_index.json becomes a folder below the pipeline's: it must lead to one in it.
 void check_component_name(const fs::path& index, const std::string& name) {
   if (name.find('/') != std::string::npos || name.find('\\') != std::string::npos || name == ".." ||
-      name.empty()) {
+      name == "." || name.empty()) {
     throw InvalidFile(
         {index.string(), name, "not a component's name", "names are plain folder names"});
   }

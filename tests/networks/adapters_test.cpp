@@ -220,6 +220,26 @@ TEST_F(StableDiffusion15, RefusesWhatIsNotApplied) {
   EXPECT_THAT(model.problems[0].text(), HasSubstr("no adapter"));
 }
 
+// cloneofsimo's files count layers, and say of which classes in their metadata.
+TEST_F(StableDiffusion15, RefusesAListOfClassesThatIsDeepWideOrLarge) {
+  const Header layer{{"unet:0:up", {"F32", {320, 4}}}, {"unet:0:down", {"F32", {4, 320}}}};
+  auto refusal = [&](const std::string& classes) {
+    try {
+      resolve(open(layer, {{"unet", classes}}));
+    } catch (const InvalidFile& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  std::string keys = R"({"k0":1)";
+  for (int i = 1; i < 5000; ++i) keys += R"(,"k)" + std::to_string(i) + R"(":1)";
+  EXPECT_THAT(refusal(keys + "}"), HasSubstr("more than 4096 keys"));
+  EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("nested deeper"));
+  EXPECT_THAT(refusal("[\"" + std::string(1 << 20, 'x') + "\"]"), HasSubstr("1048576 bytes"));
+  EXPECT_EQ(refusal(R"(["CrossAttention", "Attention", "GEGLU"])"), "");
+  EXPECT_EQ(refusal("any text of another program"), "");
+}
+
 TEST(AdapterFile, RefusesAPickleWithTheWayToConvertIt) {
   fs::path path = fs::temp_directory_path() / "omnirt-learned_embeds.bin";
   std::ofstream(path, std::ios::binary) << "PK\x03\x04 archive/data.pkl";

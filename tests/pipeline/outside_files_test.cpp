@@ -90,12 +90,42 @@ TEST(PipelineFolder, RefusesMoreComponentsThanAnyModelHas) {
               HasSubstr("more than 64 components"));
 }
 
+TEST(PipelineFolder, RefusesNamesThatLeadToNoFolderInIt) {
+  for (const char* name : {".", "..", "", "a/b", "../a", "a\\b"}) {
+    omnirt::testing::TempFolder folder;
+    Json index = {{"_class_name", "StableDiffusionPipeline"}, {name, {"diffusers", "A"}}};
+    write_text(folder / "model_index.json", index.dump());
+    EXPECT_THAT(message_of<InvalidFile>([&] { read_pipeline_folder(folder.path()); }),
+                HasSubstr("not a component's name"))
+        << name;
+  }
+}
+
 TEST(AdapterFile, TellsATokenWhoseNameIsTooLong) {
   omnirt::testing::TempFolder folder;
   write_tensor(folder / "e.safetensors", std::string(257, 'a'), {1, 8});
   adapters::AdapterFile file = adapters::open_adapter(folder / "e.safetensors", "", "adapters[0]");
   EXPECT_TRUE(file.tokens.empty());
   ASSERT_EQ(file.problems.size(), 1u);
+}
+
+std::string refusal_of_adapter(std::span<const io::TensorView> tensors) {
+  omnirt::testing::TempFolder folder;
+  io::write_safetensors(folder / "a.safetensors", tensors, {});
+  return message_of<InvalidFile>(
+      [&] { adapters::open_adapter(folder / "a.safetensors", "", "adapters[0]"); });
+}
+
+TEST(AdapterFile, RefusesMoreTokensThanAnyFileBrings) {
+  std::vector<io::TensorView> tensors;
+  for (int i = 0; i < 257; ++i)
+    tensors.push_back({fmt::format("<{}>", i), io::Dtype::f32, {0}, {}});
+  EXPECT_THAT(refusal_of_adapter(tensors), HasSubstr("more than 256 tokens"));
+  EXPECT_EQ(refusal_of_adapter(std::span(tensors).first(256)), "");
+}
+
+TEST(AdapterFile, RefusesOneThatHoldsNothing) {
+  EXPECT_THAT(refusal_of_adapter({}), HasSubstr("it holds no tensors"));
 }
 
 }  // namespace

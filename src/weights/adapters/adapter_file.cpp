@@ -147,6 +147,10 @@ class Reader {
   }
 
   void take_token(const FileToken& token) {
+    if (file_.tokens.size() == max_tokens) {
+      throw InvalidFile({file_.path.string(), "", fmt::format("more than {} tokens", max_tokens),
+                         "give some of them in a file of their own"});
+    }
     file_.tokens.push_back(token);
     has_tokens_ = true;
   }
@@ -176,7 +180,9 @@ class Reader {
       file_.problems.push_back({field_, file_.path.string(),
                                 fmt::format("and {} more such keys", count_ - most_problems), ""});
     }
-    if (!file_.layers.empty() || has_tokens_ || tensors_.size() == 0) return;
+    if (!file_.layers.empty() || has_tokens_) return;
+    if (tensors_.size() == 0)
+      throw InvalidFile({file_.path.string(), "", "no adapter: it holds no tensors", ""});
     file_.problems = {{field_ + ".path", file_.path.string(),
                        fmt::format("no adapter: none of its {} tensors is a part of one (the first "
                                    "is {})",
