@@ -36,7 +36,10 @@ std::vector<fs::path> small_files(const fs::path& folder) {
   return files;
 }
 
+// Of a checkpoint of one file, and of an IP-Adapter, `folder` is the file.
 std::vector<fs::path> weight_files(const nn::NetworkInfo& info, const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder, error)) return {folder};
   std::vector<fs::path> files;
   auto opened = io::TensorFiles::open(folder, std::span(&info.weights_base, 1));
   for (const auto& file : opened.files()) files.push_back(file->path());

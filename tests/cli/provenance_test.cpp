@@ -74,12 +74,16 @@ void copy_model(const fs::path& to) {
   fs::copy(emoji, to, fs::copy_options::recursive);
 }
 
-// The same classes and shapes, other weights.
-void change_weights(const fs::path& model) {
-  fs::path weights = model / "unet" / "diffusion_pytorch_model.safetensors";
+// The same tensors with other numbers.
+void change_numbers(const fs::path& weights) {
   std::string bytes = io::read_file(weights, size_t{1} << 30);
   for (size_t i = bytes.size() / 2; i < bytes.size(); i += 2) bytes[i] ^= 1;
   io::write_file(weights, bytes);
+}
+
+// The same classes and shapes, other weights.
+void change_weights(const fs::path& model) {
+  change_numbers(model / "unet" / "diffusion_pytorch_model.safetensors");
 }
 
 TEST(Provenance, APictureMakesItselfAgainFromAnotherFolderToTheByteWithoutAWarning) {
@@ -127,6 +131,23 @@ TEST(Provenance, OfAModelGivenByModelPathHoldsIt) {
       run_program({"generate", "-f", scratch.file("out.png"), "-o", scratch.file("again.png")});
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.err, AllOf(HasSubstr("fingerprints.unet"), HasSubstr(scratch.file("mine"))));
+}
+
+TEST(Provenance, OfAModelInOneFileTellsAnotherFile) {
+  Scratch scratch;
+  const std::string folder = OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model";
+  const std::string one = scratch.file("one.safetensors"), out = scratch.file("out.png");
+  ASSERT_EQ(run_program({"convert", folder, one}).exit_code, 0);
+  make(Words{"-m", one, "--component", "tokenizer=" + folder + "/tokenizer", "-p", "x", "-o", out} +
+       quick);
+  for (const char* part : {"unet", "vae", "text_encoder", "tokenizer"})
+    EXPECT_TRUE(request_of(out)["fingerprints"].contains(part)) << part;
+  make({"--strict", "-f", out, "-o", scratch.file("again.png")});
+  EXPECT_EQ(bytes_of(scratch.file("again.png")), bytes_of(out));
+  change_numbers(one);
+  Ended other = run_program({"generate", "-f", out, "-o", scratch.file("other.png")});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("fingerprints.unet"), HasSubstr(one)));
 }
 
 TEST(Provenance, AnotherModelOfTheSameIdInTheCacheIsRefused) {
