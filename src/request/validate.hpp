@@ -50,6 +50,8 @@ void check_output_dir(Proposal& proposal, const std::string& field,
 void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
 // The config that somebody gave for the run that the state is of; empty without a state.
 Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
+// Adds the finding that the state to carry on from cannot be that of this run.
+void refuse_state(Proposal& proposal, std::string why);  // validate_resume.cpp
 // The part of the plan to run; the state's values; whether the state's request is this one.
 void settle_part(Proposal& proposal);     // validate_resume.cpp
 void restore_values(Proposal& proposal);  // validate_restored.cpp

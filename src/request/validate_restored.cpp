@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "pipeline/keys.hpp"
-#include "pipeline/run_keys.hpp"
 #include "pipeline/schedule.hpp"
 #include "pipeline/symbol_sizes.hpp"
 #include "request/validate.hpp"
@@ -17,9 +16,7 @@ namespace {
 void refuse_value(Proposal& proposal, const std::string& name, const InvalidRequest& thrown) {
   const Finding& finding = thrown.findings().front();
   std::string what = finding.field.empty() ? "" : finding.field + ": ";
-  proposal.error({"config.resume", proposal.config.maybe(keys::resume).value_or(""),
-                  fmt::format("its value '{}': {}{}", name, what, finding.message),
-                  "make the state again with this program and this request"});
+  refuse_state(proposal, fmt::format("its value '{}': {}{}", name, what, finding.message));
 }
 
 // Pictures and generators are bytes; all else is finite numbers, in fp32 or in the type that the
@@ -94,10 +91,7 @@ class Restorer {
     std::vector<Condition> all = proposal_.guider->conditions();
     for (const Condition& condition : all) {
       if (proposal_.restored[first_of_inputs(all, condition).name].contains(name)) continue;
-      proposal_.error({"config.resume", proposal_.config.maybe(keys::resume).value_or(""),
-                       fmt::format("its value '{}' is missing", name),
-                       "make the state again with this program and this request"});
-      return;
+      return refuse_state(proposal_, fmt::format("its value '{}' is missing", name));
     }
   }
 
@@ -148,14 +142,6 @@ void check_against_port(const Proposal& proposal, SymbolSizes& symbols, const st
   symbols.check(shape, read.codec->sizes(value), name);
 }
 
-}  // namespace
-
-void restore_values(Proposal& proposal) {
-  if (proposal.resumed && proposal.ok()) Restorer(proposal, proposal.part.first).restore();
-}
-
-namespace {
-
 // What says the sizes of values; a state that was tampered with may leave it out.
 void require_sides(Proposal& proposal) {
   for (const Key<int64_t>* side : {&keys::width, &keys::height}) {
@@ -165,13 +151,15 @@ void require_sides(Proposal& proposal) {
       });
     });
     if (!used || proposal.config.maybe(*side)) continue;
-    proposal.error({"config.resume", proposal.config.maybe(keys::resume).value_or(""),
-                    fmt::format("it does not say config.{}", side->name),
-                    "make the state again with this program and this request"});
+    refuse_state(proposal, fmt::format("it does not say config.{}", side->name));
   }
 }
 
 }  // namespace
+
+void restore_values(Proposal& proposal) {
+  if (proposal.resumed && proposal.ok()) Restorer(proposal, proposal.part.first).restore();
+}
 
 void check_restored(Proposal& proposal) {
   if (proposal.resumed && proposal.ok()) require_sides(proposal);

@@ -152,11 +152,6 @@ std::vector<std::string> names_of(const Plan& plan) {
   return names;
 }
 
-void refuse_state(Proposal& proposal, std::string why) {
-  proposal.error({"config.resume", text_of(proposal.request.config, keys::resume.name),
-                  std::move(why), "make the state again with this program and this request"});
-}
-
 // What says how a run is run, and where its files go, and not what it makes.
 bool about_the_run(const std::string& key) {
   return is_among(keys::about_the_run(), key);
@@ -186,6 +181,11 @@ void check_stop(Proposal& proposal, const std::string& after, const std::string&
 }
 
 }  // namespace
+
+void refuse_state(Proposal& proposal, std::string why) {
+  proposal.error({"config.resume", text_of(proposal.request.config, keys::resume.name),
+                  std::move(why), "make the state again with this program and this request"});
+}
 
 Json given_when_saved(const Proposal& proposal) {
   Json given = Json::object();
