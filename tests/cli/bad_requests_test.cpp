@@ -14,6 +14,7 @@ namespace omnirt::testing {
 namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A request as JSON, and what the message must hold.
 struct BadRequest {
@@ -291,6 +292,20 @@ TEST(BadRequest, APromptThatIsNotUtf8IsRefused) {
   Ended ended = run_program({"generate", "--prompt", "caf\xe9"});
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_THAT(ended.err, HasSubstr("UTF-8"));
+}
+
+// Every file of a run carries its request; what such a text may hold is less than a prompt.
+TEST(BadRequest, APromptThatNoFileCanCarryIsRefusedBeforeTheRun) {
+  Scratch outputs;
+  const Json request{{"inputs", {{"prompt", std::string(1'048'000, '"')}}}};
+  Ended ended =
+      run_program({"generate", "-f", "-", "--output-dir", outputs.path().string()}, request.dump());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("each file carries the request"));
+  EXPECT_THAT(ended.err, Not(HasSubstr("step 1/")));
+  EXPECT_TRUE(outputs.names().empty());
+  Ended without = run_program({"validate", "-f", "-", "--metadata", "none"}, request.dump());
+  EXPECT_THAT(without.err, Not(HasSubstr("each file carries")));
 }
 
 // A copy of the embedded model with one file of one component replaced.

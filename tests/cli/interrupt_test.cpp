@@ -72,6 +72,15 @@ TEST(Interrupt, TheSecondSignalEndsItToo) {
   EXPECT_THAT(scratch.names(), IsEmpty());
 }
 
+TEST(Interrupt, TheFirstSignalEndsChecksThatDoNotLookUp) {
+  for (const char* command : {"generate", "validate"}) {
+    Ended ended = run_and_signal({command, "--plugin", OMNIRT_PLUGINS_BUILT "/libstuck.so",
+                                  "--prompt", "x", "--input", "stuck_in_check=yes"},
+                                 {{{"checking", SIGINT}}});
+    EXPECT_EQ(ended.exit_code, 130) << command << ended.err;
+  }
+}
+
 TEST(Interrupt, AConversionLeavesTheWholeFolderOrNothing) {
   Scratch scratch;
   const std::string one = scratch.file("one.safetensors");

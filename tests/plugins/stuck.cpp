@@ -1,4 +1,5 @@
-// A block that is inside of one long operation, with an output begun, and never looks up.
+// Blocks that never look up: one inside of one long operation, with an output begun, and one in the
+// checks before a run.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,9 +29,24 @@ class Stuck final : public Block {
   }
 };
 
+class StuckInCheck final : public Block {
+ public:
+  Input<std::vector<std::string>> asked{this, "stuck_in_check", "any text"};
+
+  StuckInCheck()
+      : Block("stuck_in_check", Stage::decode, Guidance::shared, has("stuck_in_check")) {}
+
+  void check(Proposal&) const override {
+    fmt::print(stderr, "checking\n");
+    while (true) pause();
+  }
+  void run(Frame&) const override {}
+};
+
 extern "C" Plugin omnirt_plugin() {
   return {.name = "stuck", .add = [](Catalogue& catalogue) {
-            insert_after(catalogue.family("sd").blocks, "decode_latents",
-                         std::make_shared<Stuck>());
+            BlockList& blocks = catalogue.family("sd").blocks;
+            insert_after(blocks, "decode_latents", std::make_shared<Stuck>());
+            insert_after(blocks, "decode_latents", std::make_shared<StuckInCheck>());
           }};
 }
