@@ -7,16 +7,13 @@
 #include <algorithm>
 #include <set>
 
+#include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
 #include "pipeline/keys.hpp"
+#include "small_models.hpp"
 
 namespace omnirt::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::Field;
-using ::testing::HasSubstr;
 
 // A reference pipeline, and the request that runs what it runs.
 struct Case {
@@ -97,22 +94,6 @@ const std::map<std::string, const char*>& no_config() {
   return all;
 }
 
-std::string model_of(const std::string& id) {
-  static const std::map<std::string, const char*> models{
-      {"emoji", "models/emoji"},
-      {"sd15", "tests/goldens/pipelines/sd15/model"},
-      {"sd21", "tests/goldens/pipelines/sd2/model"},
-      {"sdxl", "tests/goldens/pipelines/sdxl/model"},
-      {"sdxl-refiner", "tests/goldens/pipelines/sdxl_refiner/model"},
-      {"sdxl-turbo", "tests/goldens/pipelines/sdxl_turbo/model"},
-      {"sdxl-inpainting", "tests/goldens/pipelines/sdxl_inpaint9/model"},
-      {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
-      {"pixart-sigma", "tests/goldens/pipelines/pixart_sigma/model"},
-      {"svd", "tests/goldens/videos/svd/model"},
-      {"svd-xt", "tests/goldens/videos/svd/model"}};
-  return source_path(models.at(id)).string();
-}
-
 bool is_xl(const std::string& id) {
   return id.starts_with("sdxl");
 }
@@ -147,7 +128,7 @@ GenerateRequest request_of(const Case& each) {
   GenerateRequest request;
   request.model = each.id;
   request.task = each.task;
-  request.config[keys::model_path.name] = model_of(each.id);
+  request.config[keys::model_path.name] = small_model(each.id);
   auto picture = [](const char* name) {
     return source_path(std::string("tests/goldens/pipelines/inputs/") + name).string();
   };
@@ -260,16 +241,12 @@ std::vector<Finding> warnings_of(const std::string& model, const std::string& sc
   return validate(engine().catalogue(), request).warnings;
 }
 
-auto about_scheduler(const char* what) {
-  return Contains(
-      AllOf(Field(&Finding::field, "config.scheduler"), Field(&Finding::message, HasSubstr(what))));
-}
-
 TEST(Registry, WarnsOfSchedulersThatDoNotSuit) {
   for (const char* model : {"emoji", "sd15", "sd21", "sdxl", "pixart-sigma"}) {
-    EXPECT_THAT(warnings_of(model, "flow-match-euler"), about_scheduler("flow matching")) << model;
-    EXPECT_THAT(warnings_of(model, "lcm"), about_scheduler("distilled")) << model;
-    EXPECT_THAT(warnings_of(model, "euler"), ::testing::Not(about_scheduler(""))) << model;
+    EXPECT_THAT(warnings_of(model, "flow-match-euler"), about("config.scheduler", "flow matching"))
+        << model;
+    EXPECT_THAT(warnings_of(model, "lcm"), about("config.scheduler", "distilled")) << model;
+    EXPECT_THAT(warnings_of(model, "euler"), ::testing::Not(about("config.scheduler"))) << model;
   }
 }
 
@@ -279,7 +256,7 @@ TEST(Registry, TakesTheConsistencySchedulerForDistilledModels) {
   request.config[keys::model_path.name] = source_path("tests/goldens/pipelines/lcm/model").string();
   request.config["scheduler"] = "lcm";
   EXPECT_THAT(validate(engine().catalogue(), request).warnings,
-              ::testing::Not(about_scheduler("")));
+              ::testing::Not(about("config.scheduler")));
 }
 
 TEST(Registry, RefusesKindsOfAdaptersThatAModelDoesNotTake) {

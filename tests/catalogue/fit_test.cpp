@@ -2,34 +2,25 @@
 // as, so that a value written in another way is no way around the check.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
+#include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
 #include "pipeline/keys.hpp"
 
 namespace omnirt::testing {
 namespace {
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // A model's folder with other values in its configs; the rest are links.
 class EditedModel {
  public:
-  explicit EditedModel(const std::string& model)
-      : path_(fs::temp_directory_path() / ("omnirt-fit-" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
+  explicit EditedModel(const std::string& model) : place_("fit"), path_(place_.path()) {
     fs::copy(source_path("tests/goldens/pipelines/" + model + "/model"), path_,
              fs::copy_options::recursive);
   }
-  ~EditedModel() { fs::remove_all(path_); }
-  EditedModel(const EditedModel&) = delete;
-  EditedModel& operator=(const EditedModel&) = delete;
 
   EditedModel& set(const std::string& component, const Json& values) {
     fs::path file = path_ / component / "config.json";
@@ -50,13 +41,9 @@ class EditedModel {
   }
 
  private:
+  TemporaryPath place_;
   fs::path path_;
 };
-
-auto about(const std::string& field, const std::string& what = "") {
-  return Contains(
-      AllOf(Field(&Finding::field, HasSubstr(field)), Field(&Finding::message, HasSubstr(what))));
-}
 
 TEST(Fit, OfAWidthWrittenAsAFractionIsLookedAtAsItIsRead) {
   EditedModel model("sd15");

@@ -5,40 +5,22 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <map>
 
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "small_models.hpp"
 
 namespace omnirt::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Small folders of each kind, with weights.
-std::string folder_of(const std::string& id) {
-  static const std::map<std::string, const char*> folders{
-      {"emoji", "models/emoji"},
-      {"sd15", "tests/goldens/pipelines/sd15/model"},
-      {"sd21", "tests/goldens/pipelines/sd2/model"},
-      {"sdxl", "tests/goldens/pipelines/sdxl/model"},
-      {"sdxl-refiner", "tests/goldens/pipelines/sdxl_refiner/model"},
-      {"sdxl-turbo", "tests/goldens/pipelines/sdxl_turbo/model"},
-      {"sdxl-inpainting", "tests/goldens/pipelines/sdxl_inpaint9/model"},
-      {"pixart-sigma", "tests/goldens/pipelines/pixart_sigma/model"},
-      {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
-      {"svd", "tests/goldens/videos/svd/model"},
-      {"svd-xt", "tests/goldens/videos/svd/model"}};
-  auto found = folders.find(id);
-  return found == folders.end() ? "" : std::string(OMNIRT_SOURCE_DIR "/") + found->second;
-}
-
 // The goldens' folders of one family share what they have in common: flags that name it.
 std::vector<std::string> shared_parts(const std::string& id) {
   namespace fs = std::filesystem;
   if (!id.starts_with("sdxl-")) return {};
-  const fs::path own = folder_of(id), base = folder_of("sdxl");
+  const fs::path own = small_model(id), base = small_model("sdxl");
   std::vector<std::string> flags;
   for (const std::string name :
        {"text_encoder", "text_encoder_2", "tokenizer", "tokenizer_2", "unet", "vae"}) {
@@ -84,14 +66,14 @@ TEST(Examples, AreTaken) {
     if (entry.contains("alias_of")) continue;
     std::string id = entry["id"], task = entry["task"], example = entry["example"];
     SCOPED_TRACE(example);
-    ASSERT_NE(folder_of(id), "") << id << " has no folder to try its example on";
+    ASSERT_NE(small_model(id), "") << id << " has no folder to try its example on";
     std::vector<std::string> words = words_of(example);
     ASSERT_EQ(words.front(), "omnirt");
     words.erase(words.begin());
     for (std::string& word : words) {
       if (word == "in.png" || word == "mask.png") word = scratch.file(word);
     }
-    words.insert(words.end(), {"--model-path", folder_of(id), "--dry-run"});
+    words.insert(words.end(), {"--model-path", small_model(id), "--dry-run"});
     std::ranges::copy(shared_parts(id), std::back_inserter(words));
     Ended ended = run_program(words);
     EXPECT_EQ(ended.exit_code, 0) << ended.err;

@@ -1,0 +1,25 @@
+#pragma once
+#include <map>
+#include <string>
+
+namespace omnirt::testing {
+
+// A small folder with weights for a model of the registry; "" for one that has none.
+inline std::string small_model(const std::string& id) {
+  static const std::map<std::string, const char*> folders{
+      {"emoji", "models/emoji"},
+      {"sd15", "tests/goldens/pipelines/sd15/model"},
+      {"sd21", "tests/goldens/pipelines/sd2/model"},
+      {"sdxl", "tests/goldens/pipelines/sdxl/model"},
+      {"sdxl-refiner", "tests/goldens/pipelines/sdxl_refiner/model"},
+      {"sdxl-turbo", "tests/goldens/pipelines/sdxl_turbo/model"},
+      {"sdxl-inpainting", "tests/goldens/pipelines/sdxl_inpaint9/model"},
+      {"pixart-sigma", "tests/goldens/pipelines/pixart_sigma/model"},
+      {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
+      {"svd", "tests/goldens/videos/svd/model"},
+      {"svd-xt", "tests/goldens/videos/svd/model"}};
+  auto found = folders.find(id);
+  return found == folders.end() ? "" : std::string(OMNIRT_SOURCE_DIR "/") + found->second;
+}
+
+}  // namespace omnirt::testing
