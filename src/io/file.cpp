@@ -145,10 +145,11 @@ std::string read_file(const fs::path& path, size_t max_bytes) {
                 fmt::format("the file holds {} bytes, and the limit is {}", bytes, max_bytes));
   };
   if (file.bytes > max_bytes) too_large(file.bytes);
-  std::string content(file.bytes, '\0');
+  // One byte more than expected shows a file that grows, or whose size is not told (as in /proc);
+  // it is there from the start, for growing would copy all of the file.
+  std::string content(file.bytes + 1, '\0');
   size_t filled = 0;
   while (true) {
-    // One byte more than expected shows a file that grows, or whose size is not told (as in /proc).
     if (filled == content.size()) content.resize(filled + 4096);
     ssize_t count = ::read(file.fd.get(), content.data() + filled, content.size() - filled);
     if (count < 0 && errno == EINTR) continue;
