@@ -29,7 +29,8 @@ std::string reason(int code) {
 }
 
 [[noreturn]] void cannot_open(const fs::path& path, int code) {
-  if (code == ENOENT || code == ENOTDIR) refuse_file(path, "there is no such file", "check the path");
+  if (code == ENOENT || code == ENOTDIR)
+    refuse_file(path, "there is no such file", "check the path");
   if (code == EACCES || code == EPERM) {
     refuse_file(path, "the file may not be read: permission denied");
   }
