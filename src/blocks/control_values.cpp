@@ -64,28 +64,16 @@ std::string family_of_width(int64_t cross_attention_dim) {
   }
 }
 
-bool is_condition(const std::string& row, const std::string& condition) {
-  return row.starts_with(condition + "/");
-}
-
-void add_to_input(RowBatch& batch, const std::string& name, const Tensor& value) {
-  Tensor& input = batch.inputs[name];
-  input = input.defined() ? input + value : value;
-}
-
-std::vector<Tensor> unpacked(const Tensor& packed,
-                             const std::vector<std::array<int64_t, 3>>& shapes) {
-  std::vector<Tensor> parts;
-  int64_t at = 0;
-  for (const auto& [channels, height, width] : shapes) {
-    int64_t count = channels * height * width;
-    ensure(at + count <= packed.size(1), "{} values are fewer than the shapes want",
-           packed.size(1));
-    parts.push_back(packed.narrow(1, at, count).reshape({packed.size(0), channels, height, width}));
-    at += count;
+void add_to_input(RowBatch& batch, const std::string& name, const std::vector<Tensor>& values) {
+  std::vector<Value>& input = batch.inputs[name];
+  ensure(input.empty() || input.size() == values.size(), "{} residuals are added to {}",
+         values.size(), input.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i < input.size())
+      input[i] = input[i].tensor() + values[i];
+    else
+      input.emplace_back(values[i]);
   }
-  ensure(at == packed.size(1), "{} values, where the shapes want {}", packed.size(1), at);
-  return parts;
 }
 
 }  // namespace omnirt::blocks

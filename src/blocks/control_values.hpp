@@ -32,14 +32,7 @@ bool is_of_class(Proposal& proposal, const std::string& component, const char* c
 // What a UNet with embeddings of this width is known as: "a Stable Diffusion 1.x".
 std::string family_of_width(int64_t cross_attention_dim);
 
-// Whether a row is asked under this condition.
-bool is_condition(const std::string& row, const std::string& condition);
-
-// Adds a tensor to an input of the batch, or makes it one.
-void add_to_input(RowBatch& batch, const std::string& name, const Tensor& value);
-
-// Tensors of one {B, N} that holds them flattened, of these {C, H, W}: views.
-std::vector<Tensor> unpacked(const Tensor& packed,
-                             const std::vector<std::array<int64_t, 3>>& shapes);
+// Adds tensors to those of an input of the batch, one by one, or makes them the input.
+void add_to_input(RowBatch& batch, const std::string& name, const std::vector<Tensor>& values);
 
 }  // namespace omnirt::blocks

@@ -23,17 +23,20 @@ double guess_scale(size_t place, size_t count) {
   return std::pow(10.0, -1.0 + static_cast<double>(place) / static_cast<double>(count - 1));
 }
 
+// Summed in the order of the planes, whatever the layout.
 Tensor pooled(const Tensor& x) {
-  return x.mean(at::IntArrayRef{2, 3}, /*keepdim=*/true);
+  return x.contiguous().mean(at::IntArrayRef{2, 3}, /*keepdim=*/true);
 }
 
-ControlNetInput input_of(const NamedTensors& in) {
-  auto maybe = [&](const char* name) -> std::optional<Tensor> {
-    auto it = in.find(name);
-    return it == in.end() ? std::nullopt : std::optional(it->second);
-  };
-  return {in.at("sample"),          in.at("timestep"),    in.at("encoder_hidden_states"),
-          in.at("controlnet_cond"), maybe("text_embeds"), maybe("time_ids")};
+// The rows of a batch's input at `rows` of `count`.
+Value chosen(const Value& all, const std::vector<int64_t>& rows, size_t count) {
+  bool whole = rows.size() == count || (all.rows().empty() && all.tensor().size(0) == 1);
+  if (whole) return all;
+  if (all.life() == Life::step) return all.tensor().index_select(0, at::tensor(rows));
+  std::vector<int64_t> taken;
+  for (int64_t row : rows)
+    taken.push_back(all.rows().empty() ? row : all.rows()[static_cast<size_t>(row)]);
+  return all.with_rows(std::move(taken));
 }
 
 // x's rows at `rows` of `count`, zero in between.
@@ -41,7 +44,7 @@ Tensor spread(const Tensor& x, const std::vector<int64_t>& rows, int64_t count) 
   if (static_cast<int64_t>(rows.size()) == count) return x;
   std::vector<int64_t> shape = x.sizes().vec();
   shape[0] = count;
-  return at::zeros(shape, x.options()).index_copy_(0, at::tensor(rows), x);
+  return at::zeros(shape, x.options()).index_copy_(0, at::tensor(rows).to(x.device()), x);
 }
 
 }  // namespace
@@ -56,8 +59,10 @@ ControlNet::ControlNet(size_t place)
       place_(place) {}
 
 void ControlNet::run(Frame& frame) const {
-  frame[pixels] = control_pixels(frame[control_image], frame[controlnet].conditioning_channels(),
-                                 frame[height], frame[width]);
+  frame[pixels] =
+      Value(control_pixels(frame[control_image], frame[controlnet].conditioning_channels(),
+                           frame[height], frame[width]),
+            Life::run);
 }
 
 double ControlNet::scale_at(Frame& frame, const LoopProgress& at) const {
@@ -67,32 +72,34 @@ double ControlNet::scale_at(Frame& frame, const LoopProgress& at) const {
   return before || after ? 0.0 : part_of(frame[scale], place_);
 }
 
-// {rows, N}: the residuals as the network packs them.
-Tensor ControlNet::predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
-                             const std::vector<int64_t>& rows) const {
-  RowNames names;
-  for (int64_t row : rows) names.push_back(batch.rows[static_cast<size_t>(row)]);
-  auto chosen = [&](const char* name) {
-    const Tensor& all = batch.inputs.at(name);
-    bool some = rows.size() < batch.rows.size() && all.size(0) > 1;
-    return some ? all.index_select(0, at::tensor(rows)) : all;
+// The residuals of these rows, each {rows, C, H, W}, the mid block's last.
+std::vector<Tensor> ControlNet::predicted(Frame& frame, const LoopProgress& at,
+                                          const RowBatch& batch,
+                                          const std::vector<int64_t>& rows) const {
+  ComponentCall call{.variant = "", .body = {}, .step = {.index = at.step}};
+  for (int64_t row : rows) call.rows.push_back(batch.rows[static_cast<size_t>(row)]);
+  Values inputs{{"controlnet_cond", {frame[pixels]}}};
+  auto take = [&](const char* name) {
+    inputs[name] = {chosen(batch.inputs.at(name).front(), rows, batch.rows.size())};
   };
-  // Where the UNet takes more channels than the latents, those of inpainting follow them.
-  NamedTensors inputs{{"sample", chosen("sample").narrow(1, 0, frame[controlnet].in_channels())},
-                      {"timestep", chosen("timestep")},
-                      {"encoder_hidden_states", chosen("encoder_hidden_states")},
-                      {"controlnet_cond", frame[pixels]}};
-  for (const char* name : {"text_embeds", "time_ids"}) {
-    if (frame[controlnet].reads_text_time()) inputs[name] = chosen(name);
+  for (const char* name : {"sample", "timestep", "encoder_hidden_states"}) take(name);
+  if (frame[controlnet].reads_text_time()) {
+    for (const char* name : {"text_embeds", "time_ids"}) take(name);
   }
-  SharedStep step{.index = at.step};
-  return frame.call(controlnet, std::move(inputs),
-                    [&](const ControlNetModel& network, Context& cx, const NamedTensors& in) {
-                      cx.enter_batch(names, step);
-                      for (const char* constant : {"encoder_hidden_states", "controlnet_cond"})
-                        cx.mark_constant(in.at(constant));
-                      return network.packed(cx, input_of(in));
-                    });
+  // Where the UNet takes more channels than the latents, those of inpainting follow them.
+  Value& sample = inputs.at("sample").front();
+  sample = sample.tensor().narrow(1, 0, frame[controlnet].in_channels());
+  Values made = frame.call(
+      controlnet, inputs,
+      [](const ControlNetModel& network, Context& cx, const Values& in) {
+        auto output = network.forward(cx, nn::fill_inputs<ControlNetInput>(cx, in));
+        output.down_block_res_samples.push_back(output.mid_block_res_sample);
+        return Values{{"residuals", listed(output.down_block_res_samples)}};
+      },
+      std::move(call));
+  std::vector<Tensor> residuals;
+  for (const Value& value : made.at("residuals")) residuals.push_back(value.tensor());
+  return residuals;
 }
 
 void ControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const {
@@ -103,22 +110,19 @@ void ControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& 
   std::vector<int64_t> rows;
   for (size_t row = 0; row < batch.rows.size(); ++row) {
     // In guess mode the prediction without the prompt stays as it is.
-    if (!guess || !is_condition(batch.rows[row], "uncond"))
-      rows.push_back(static_cast<int64_t>(row));
+    if (!guess || !batch.rows[row].negative) rows.push_back(static_cast<int64_t>(row));
   }
   if (rows.empty()) return;
-  const Tensor& sample = batch.inputs.at("sample");
-  auto shapes = network.residual_shapes(sample.size(2), sample.size(3));
-  std::vector<Tensor> parts = unpacked(predicted(frame, at, batch, rows), shapes);
+  std::vector<Tensor> parts = predicted(frame, at, batch, rows);
   auto count = static_cast<int64_t>(batch.rows.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     bool fading = guess && !network.global_pool_conditions();
     Tensor part = parts[i] * (fading ? guess_scale(i, parts.size()) * strength : strength);
-    if (network.global_pool_conditions()) part = pooled(part);
-    bool mid = i + 1 == parts.size();
-    add_to_input(batch, mid ? mid_residual : nn::list_input(down_residuals, i),
-                 spread(part, rows, count));
+    parts[i] = spread(network.global_pool_conditions() ? pooled(part) : part, rows, count);
   }
+  add_to_input(batch, mid_residual, {parts.back()});
+  parts.pop_back();
+  add_to_input(batch, down_residuals, parts);
 }
 
 void ControlNet::check(Proposal& proposal) const {

@@ -23,7 +23,7 @@ class ControlNet final : public StepBlock {
   Config<bool> guess_mode{this, keys::guess_mode};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Output<Tensor> pixels;
+  Output<Value> pixels;
 
   explicit ControlNet(size_t place);
   void run(Frame& frame) const override;
@@ -34,7 +34,7 @@ class ControlNet final : public StepBlock {
  private:
   // 0 where the step lies outside of the ControlNet's part of the run.
   double scale_at(Frame& frame, const LoopProgress& at) const;
-  Tensor predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
+  std::vector<Tensor> predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
                    const std::vector<int64_t>& rows) const;
   size_t place_;
 };

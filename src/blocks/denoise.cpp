@@ -25,6 +25,40 @@ void DenoiseLoop::start(Frame& frame) const {
     frame[state].sites[condition.name] =
         std::make_shared<SitePlan>(plan_sites(condition, frame.stand_in(unet, condition.network)));
   }
+  make_constants(frame);
+}
+
+namespace {
+
+// Values of one input for the rows of a run: rows with equal numbers are one value.
+class DistinctValues {
+ public:
+  Value of(const std::string& input, const Tensor& row) {
+    std::vector<Value>& known = known_[input];
+    auto same = [&](const Value& value) {
+      return value.tensor().scalar_type() == row.scalar_type() && value.tensor().equal(row);
+    };
+    auto it = std::ranges::find_if(known, same);
+    return it != known.end() ? *it : known.emplace_back(row, Life::run);
+  }
+
+ private:
+  std::map<std::string, std::vector<Value>> known_;
+};
+
+}  // namespace
+
+void DenoiseLoop::make_constants(Frame& frame) const {
+  DistinctValues values;
+  DenoiseState& at = frame[state];
+  at.constants.clear();
+  for (const Condition& condition : frame.guider().conditions()) {
+    for (int64_t i = 0; i < frame[latents].size(0); ++i) {
+      Values& row = at.constants[condition.name].emplace_back();
+      for (const auto& [name, tensor] : constants(frame, condition, i))
+        row[name] = {values.of(name, tensor)};
+    }
+  }
 }
 
 // What the step at hand shares with those before it.
@@ -86,15 +120,15 @@ void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipelin
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {
   auto in_turn = [&frame, this](const RowBatch& batch) {
     SharedStep step = this->step(frame);
-    auto body = [&](const nn::DenoiserNetwork& network, Context& cx,
-                    const nn::NamedTensors& inputs) {
-      cx.enter_batch(batch.rows, step);
-      cx.enter_sites(batch.sites.get());
-      for (const std::string& name : batch.constants) cx.mark_constant(inputs.at(name));
+    auto body = [](const nn::DenoiserNetwork& network, Context& cx, const Values& inputs) {
       return network.predict(cx, inputs);
     };
-    std::string variant = step.variant() + (batch.sites ? batch.sites->key() : "");
-    return frame.call(unet, batch.inputs, body, variant, batch.network);
+    ComponentCall call{.variant = step.variant() + (batch.sites ? batch.sites->key() : ""),
+              .body = {},
+              .rows = batch.rows,
+              .step = step,
+              .sites = batch.sites.get()};
+    return host(frame.call(unet, batch.inputs, body, std::move(call), batch.network));
   };
   // Its own turn also where another loop runs this one.
   auto predict = [&frame, this, in_turn](const RowBatch& batch) {
@@ -122,16 +156,20 @@ bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
   if (const Tensor* extra = frame[extra_channels]) input = at::cat({input, *extra}, 1);
   Tensor timestep = at::full({1}, walk.scheduler->timesteps()[at.index], at::kFloat);
   std::vector<std::string> active = frame.guider().active(guidance_step(frame));
+  std::vector<Condition> all = frame.guider().conditions();
   at.asked.clear();
-  for (const Condition& condition : frame.guider().conditions()) {
+  for (size_t c = 0; c < all.size(); ++c) {
+    const Condition& condition = all[c];
     if (std::ranges::find(active, condition.name) == active.end()) continue;
     at.asked.push_back(condition.name);
     auto sites = at.sites.find(condition.name);
     for (int64_t i = 0; i < input.size(0); ++i) {
-      rows.push_back({.inputs = {{"sample", input.narrow(0, i, 1)}, {"timestep", timestep}},
-                      .constants = constants(frame, condition, i),
-                      .condition = condition.name,
-                      .picture = static_cast<size_t>(i),
+      Values inputs = at.constants.at(condition.name)[static_cast<size_t>(i)];
+      inputs["sample"] = {input.narrow(0, i, 1)};
+      inputs["timestep"] = {timestep};
+      rows.push_back({.id = {static_cast<uint32_t>(c), static_cast<uint32_t>(i),
+                             condition.negative()},
+                      .inputs = std::move(inputs),
                       .network = condition.network,
                       .sites = sites == at.sites.end() ? nullptr : sites->second});
     }

@@ -16,6 +16,9 @@ struct DenoiseState {
   size_t end = 0;
   // conditions of the rows that are out, in the order of the rows
   std::vector<std::string> asked{};
+  // The network's inputs that are the same at every step, of each image under a condition. Not saved:
+  // they are made again.
+  std::map<std::string, std::vector<Values>> constants{};
   GuiderState guider{};  // what the guider keeps between the calls
   // What the network does differently under a condition; of those that have anything.
   std::map<std::string, std::shared_ptr<const SitePlan>> sites{};
@@ -87,6 +90,7 @@ class DenoiseLoop final : public LoopBlock {
 
  private:
   SharedStep step(Frame& frame) const;
+  void make_constants(Frame& frame) const;
   std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,
                                           int64_t picture) const;
   GuidanceStep guidance_step(Frame& frame) const;

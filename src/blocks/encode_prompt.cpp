@@ -24,12 +24,12 @@ void EncodePrompt::run(Frame& frame) const {
   Tensor ids = token_ids(frame[tokenizer], prompts);
   // The reference skips layers for the prompt itself, never for what stands in for it.
   int64_t skip = frame.renamed(prompt) ? 0 : frame[clip_skip];
-  Tensor embeds = frame.call(
-      text_encoder, {{"ids", ids}},
-      [skip](const CLIPTextModel& encoder, Context& cx, const NamedTensors& in) {
-        return encoder.forward(cx, in.at("ids"), {.clip_skip = skip}).last_hidden_state;
+  Tensor embeds = host(frame.call(
+      text_encoder, {{"ids", {ids}}},
+      [skip](const CLIPTextModel& encoder, Context& cx, const Values& in) {
+        return encoder.forward(cx, one(in, "ids"), {.clip_skip = skip}).last_hidden_state;
       },
-      fmt::format("clip_skip={}", skip));
+      fmt::format("clip_skip={}", skip)));
   // A prompt's pictures stand together; one negative prompt serves all.
   frame[prompt_embeds] = embeds.repeat_interleave(pictures / embeds.size(0), 0);
 }

@@ -44,20 +44,20 @@ Tensor mask_pixels(const io::Image& image, int64_t height, int64_t width) {
   return (image_to_tensor(io::to_grey(picture)) >= 0.5).to(at::kFloat);
 }
 
-// The keys or values of some pictures for one layer, {1, pictures tokens, width}.
-Tensor joined(const Tensor& rows) {
-  return rows.reshape({1, rows.size(0) * rows.size(1), rows.size(2)});
+// Rows of images, then as many of what stands for none; of `count` images from `first` on: {2,
+// images tokens, width}.
+Tensor of_images(const Tensor& rows, int64_t first, int64_t count) {
+  return rows.unflatten(0, {2, rows.size(0) / 2}).narrow(1, first, count).flatten(1, 2);
 }
 
 constexpr const char* keys_input = "ip_adapter_keys";
 constexpr const char* values_input = "ip_adapter_values";
 constexpr const char* masks_input = "ip_adapter_masks";
 
-// Adds tensors to an input that is a list.
-void append(RowBatch& batch, const char* input, const std::vector<Tensor>& tensors) {
-  size_t next = 0;
-  while (batch.inputs.contains(nn::list_input(input, next))) ++next;
-  for (const Tensor& tensor : tensors) batch.inputs[nn::list_input(input, next++)] = tensor;
+// Adds values to an input that is a list, with the batch's rows.
+void append(RowBatch& batch, const char* input, const std::vector<Value>& values,
+            const std::vector<int64_t>& rows) {
+  for (const Value& value : values) batch.inputs[input].push_back(value.with_rows(rows));
 }
 
 }  // namespace
@@ -100,14 +100,14 @@ std::vector<const io::Image*> ImagePrompt::masks_given(Frame& frame) const {
 // {pictures, ...}: what the adapter reads.
 Tensor ImagePrompt::encoded(Frame& frame, const Tensor& pixels) const {
   bool embeds = frame[ip_adapter].reads_embeds();
-  return frame.call(
-      image_encoder, {{"pixel_values", pixels}},
-      [embeds](const CLIPVisionModel& encoder, Context& cx, const NamedTensors& in) {
-        const Tensor& prepared = in.at("pixel_values");
+  return one(frame.call(
+      image_encoder, {{"pixel_values", {pixels}}},
+      [embeds](const CLIPVisionModel& encoder, Context& cx, const Values& in) {
+        const Tensor& prepared = one(in, "pixel_values");
         return embeds ? encoder.forward(cx, prepared).image_embeds
                       : encoder.penultimate(cx, prepared);
       },
-      embeds ? "embeds" : "penultimate");
+      embeds ? "embeds" : "penultimate"));
 }
 
 void ImagePrompt::run(Frame& frame) const {
@@ -120,85 +120,58 @@ void ImagePrompt::run(Frame& frame) const {
   // What stands for no picture: no embedding, or the states of a black one.
   Tensor negative = frame[ip_adapter].reads_embeds() ? at::zeros_like(positive)
                                                      : encoded(frame, at::zeros_like(pixels));
-  Tensor packed = frame.call(ip_adapter, {{"image", at::cat({positive, negative})}},
-                             [](const IPAdapter& network, Context& cx, const NamedTensors& in) {
-                               return network.packed(cx, in.at("image"));
-                             });
-  auto pictures = positive.size(0);
-  ImagePromptValues& made = frame[values];
-  made = {};
+  Values made = frame.call(ip_adapter, {{"image", {at::cat({positive, negative})}}},
+                           [](const IPAdapter& network, Context& cx, const Values& in) {
+                             auto output = network.forward(cx, one(in, "image"));
+                             return Values{{"keys", listed(output.keys)},
+                                           {"values", listed(output.values)}};
+                           });
+  frame[values] = {};
   auto add = [&](int64_t first, int64_t count, const io::Image* mask) {
-    auto picture = static_cast<size_t>(first);
-    made.prompts.push_back({layers_of(frame, packed.narrow(0, first, count), picture),
-                            layers_of(frame, packed.narrow(0, pictures + first, count), picture),
-                            masks_of(frame, mask)});
+    frame[values].prompts.push_back(prompt_of(frame, made, first, count));
+    frame[values].prompts.back().masks = masks_of(frame, mask);
   };
   // Without masks the pictures are one prompt; with them each is one of its own.
   std::vector<const io::Image*> given = masks_given(frame);
-  if (given.empty()) return add(0, pictures, nullptr);
+  if (given.empty()) return add(0, positive.size(0), nullptr);
   for (size_t i = 0; i < given.size(); ++i) add(static_cast<int64_t>(i), 1, given[i]);
 }
 
-// Keys and values of some pictures together, values scaled.
-ImagePromptValues::Layers ImagePrompt::layers_of(Frame& frame, const Tensor& packed,
-                                                 size_t picture) const {
-  const IPAdapter& network = frame[ip_adapter];
-  int64_t width = 0;
-  for (int64_t each : network.layers()) width += 2 * each;
-  int64_t tokens = packed.size(1) / width;
+// Keys and values of some images together, values scaled.
+ImagePromptValues::Prompt ImagePrompt::prompt_of(Frame& frame, const Values& made, int64_t first,
+                                                 int64_t count) const {
   ImagePromptScale strength(frame[scale], place_);
-  ImagePromptValues::Layers layers;
-  int64_t at = 0;
+  ImagePromptValues::Prompt prompt;
   auto sites = frame[unet].image_prompt_sites();
   for (size_t i = 0; i < sites.size(); ++i) {
-    int64_t count = tokens * sites[i].width;
-    auto part = [&](int64_t first) {
-      return joined(
-          packed.narrow(1, first, count).reshape({packed.size(0), tokens, sites[i].width}));
-    };
-    layers.keys.push_back(part(at));
-    layers.values.push_back(part(at + count) * strength.at(sites[i].path, picture));
-    at += 2 * count;
+    Tensor key = of_images(made.at("keys")[i].tensor(), first, count);
+    Tensor value = of_images(made.at("values")[i].tensor(), first, count);
+    prompt.keys.emplace_back(key, Life::run);
+    prompt.values.emplace_back(value * strength.at(sites[i].path, static_cast<size_t>(first)),
+                               Life::run);
   }
-  return layers;
+  return prompt;
 }
 
-std::vector<Tensor> ImagePrompt::masks_of(Frame& frame, const io::Image* mask) const {
+std::vector<Value> ImagePrompt::masks_of(Frame& frame, const io::Image* mask) const {
   int64_t grid = frame[vae].scale_factor();
-  std::vector<Tensor> all;
+  std::vector<Value> all;
   for (auto [rows, columns] : frame[unet].level_sizes(frame[height] / grid, frame[width] / grid)) {
-    all.push_back(mask
-                      ? mask_tokens(mask_pixels(*mask, frame[height], frame[width]), rows * columns)
-                      : at::ones({1, 1, 1}));
+    all.emplace_back(
+        mask ? mask_tokens(mask_pixels(*mask, frame[height], frame[width]), rows * columns)
+             : at::ones({1, 1, 1}),
+        Life::run);
   }
   return all;
 }
 
 void ImagePrompt::before_predict(Frame& frame, const LoopProgress&, RowBatch& batch) const {
-  ImagePromptValues& made = frame[values];
-  std::vector<ImagePromptValues::Prompt>& prompts = made.batched[batch.rows];
-  if (prompts.empty()) {
-    for (const ImagePromptValues::Prompt& prompt : made.prompts) {
-      auto rows_of = [&](const std::vector<Tensor> ImagePromptValues::Layers::*which, size_t i) {
-        std::vector<Tensor> rows;
-        for (const std::string& row : batch.rows) {
-          bool negative = is_condition(row, "uncond");
-          rows.push_back(((negative ? prompt.negative : prompt.positive).*which)[i]);
-        }
-        return at::cat(rows);
-      };
-      ImagePromptValues::Prompt batched{.positive = {}, .negative = {}, .masks = prompt.masks};
-      for (size_t i = 0; i < prompt.positive.keys.size(); ++i) {
-        batched.positive.keys.push_back(rows_of(&ImagePromptValues::Layers::keys, i));
-        batched.positive.values.push_back(rows_of(&ImagePromptValues::Layers::values, i));
-      }
-      prompts.push_back(std::move(batched));
-    }
-  }
-  for (const ImagePromptValues::Prompt& prompt : prompts) {
-    append(batch, keys_input, prompt.positive.keys);
-    append(batch, values_input, prompt.positive.values);
-    append(batch, masks_input, prompt.masks);
+  std::vector<int64_t> rows;
+  for (const RowId& row : batch.rows) rows.push_back(row.negative ? 1 : 0);
+  for (const ImagePromptValues::Prompt& prompt : frame[values].prompts) {
+    append(batch, keys_input, prompt.keys, rows);
+    append(batch, values_input, prompt.values, rows);
+    append(batch, masks_input, prompt.masks, {});
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 #include <deque>
-#include <map>
 
 #include "blocks/control_keys.hpp"
 #include "io/image.hpp"
@@ -17,17 +16,12 @@ namespace omnirt::blocks {
 // Image prompts as the UNet takes them: for each of its layers keys and values, of the pictures and
 // of what stands for none.
 struct ImagePromptValues {
-  // {1, tokens, width} a layer.
-  struct Layers {
-    std::vector<Tensor> keys, values;
-  };
   struct Prompt {
-    Layers positive, negative;
-    std::vector<Tensor> masks;  // as UNetInput::ip_adapter_masks
+    // {2, tokens, width} per layer: of the images, and of what stands for none.
+    std::vector<Value> keys, values;
+    std::vector<Value> masks;  // as UNetInput::ip_adapter_masks
   };
   std::vector<Prompt> prompts;
-  // What a batch of these rows is given, made once.
-  std::map<RowNames, std::vector<Prompt>> batched;
 };
 
 }  // namespace omnirt::blocks
@@ -67,8 +61,9 @@ class ImagePrompt final : public StepBlock {
   std::vector<const io::Image*> images_of(Frame& frame) const;
   std::vector<const io::Image*> masks_given(Frame& frame) const;
   Tensor encoded(Frame& frame, const Tensor& pixels) const;
-  ImagePromptValues::Layers layers_of(Frame& frame, const Tensor& packed, size_t picture) const;
-  std::vector<Tensor> masks_of(Frame& frame, const io::Image* mask) const;
+  ImagePromptValues::Prompt prompt_of(Frame& frame, const Values& made, int64_t first,
+                                      int64_t count) const;
+  std::vector<Value> masks_of(Frame& frame, const io::Image* mask) const;
   std::string name(const std::string& what) const;
   void settle_image_processor(Proposal& proposal) const;
 

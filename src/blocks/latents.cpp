@@ -16,21 +16,21 @@ Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height) {
 Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
                        int64_t count, Noise& noise) {
   const nn::Autoencoder& autoencoder = frame[vae];
-  NamedTensors inputs{{"picture", picture}};
+  Values inputs{{"picture", {picture}}};
   // Drawn before the call, which may be made more than once. The picture is encoded once; each
   // picture of the run has a sample of its own.
   if (autoencoder.samples()) {
     int64_t grid = autoencoder.scale_factor();
-    inputs["noise"] = noise.randn(
-        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid});
+    inputs["noise"] = {noise.randn(
+        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid})};
   }
-  Tensor sample = frame.call(
+  Tensor sample = host(frame.call(
       vae, inputs,
-      [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
-        return network.encode(cx, in.at("picture").to(cx.dtype()),
-                              [&](at::IntArrayRef) { return in.at("noise"); });
+      [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+        return network.encode(cx, one(in, "picture").to(cx.dtype()),
+                              [&](at::IntArrayRef) { return one(in, "noise"); });
       },
-      "encode");
+      "encode"));
   sample = sample.to(at::kFloat);
   std::vector<int64_t> shape = sample.sizes().vec();
   shape[0] = count;
@@ -76,12 +76,12 @@ void NoiseImageLatents::run(Frame& frame) const {
 Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents) {
   const nn::Autoencoder& autoencoder = frame[vae];
   Tensor unscaled = latents / autoencoder.scaling_factor() + autoencoder.shift_factor();
-  Tensor picture = frame.call(
-      vae, {{"latents", unscaled}},
-      [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
-        return network.decode(cx, in.at("latents").to(cx.dtype()));
+  Tensor picture = host(frame.call(
+      vae, {{"latents", {unscaled}}},
+      [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+        return network.decode(cx, one(in, "latents").to(cx.dtype()));
       },
-      "decode");
+      "decode"));
   return picture.to(at::kFloat);
 }
 

@@ -22,28 +22,27 @@ void T2IControl::run(Frame& frame) const {
   const T2IAdapter& network = frame[adapter];
   Tensor image =
       control_pixels(frame[adapter_image], network.in_channels(), frame[height], frame[width]);
-  Tensor packed = frame.call(adapter, {{"image", image}},
-                             [](const T2IAdapter& net, Context& cx, const NamedTensors& in) {
-                               return net.packed(cx, in.at("image"));
-                             });
+  Values made = frame.call(adapter, {{"image", {image}}},
+                           [](const T2IAdapter& net, Context& cx, const Values& in) {
+                             return Values{{"features", listed(net.forward(cx, one(in, "image")))}};
+                           });
   double strength = part_of(frame[scale], place_);
   frame[features].clear();
-  for (const Tensor& each : unpacked(packed, network.feature_shapes(frame[height], frame[width])))
-    frame[features].push_back(each * strength);
+  for (const Value& each : made.at("features"))
+    frame[features].emplace_back(each.tensor() * strength, Life::run);
 }
 
 void T2IControl::before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const {
   // Whole steps, cut towards zero, as the reference counts them.
   auto last = static_cast<size_t>(static_cast<double>(at.steps) * frame[factor]);
   if (at.step >= last || part_of(frame[scale], place_) == 0.0) return;
-  const std::vector<Tensor>& made = frame[features];
-  auto rows = static_cast<int64_t>(batch.rows.size());
-  for (size_t i = 0; i < made.size(); ++i) {
-    std::vector<int64_t> shape = made[i].sizes().vec();
-    shape[0] = rows;
-    add_to_input(batch, nn::list_input("down_intrablock_additional_residuals", i),
-                 made[i].expand(shape));
+  std::vector<Tensor> made;
+  for (const Value& feature : frame[features]) {
+    std::vector<int64_t> shape = feature.tensor().sizes().vec();
+    shape[0] = static_cast<int64_t>(batch.rows.size());
+    made.push_back(feature.tensor().expand(shape));
   }
+  add_to_input(batch, "down_intrablock_additional_residuals", made);
 }
 
 void T2IControl::check(Proposal& proposal) const {

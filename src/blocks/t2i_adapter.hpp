@@ -19,7 +19,7 @@ class T2IControl final : public StepBlock {
   Config<double> factor{this, keys::adapter_conditioning_factor};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Output<std::vector<Tensor>> features;
+  Output<std::vector<Value>> features;
 
   explicit T2IControl(size_t place);
   void run(Frame& frame) const override;

@@ -136,7 +136,7 @@ bool DenoiseWindows::want(Frame& frame, std::vector<Row>& rows) const {
     at.rows.push_back(of_window.size());
     for (Row& row : of_window) {
       // What is kept between steps belongs to a window's picture.
-      row.picture += i * static_cast<size_t>(whole.size(0));
+      row.id.image += static_cast<uint32_t>(i * static_cast<size_t>(whole.size(0)));
       rows.push_back(std::move(row));
     }
   }

@@ -77,10 +77,11 @@ io::Image Previews::draw(const Tensor& latents) const {
 Tensor Previews::decoded(const Tensor& latents) const {
   const auto& tiny = pipeline_.get<nn::Autoencoder>(preview_component);
   Tensor given = latents / tiny.scaling_factor() + tiny.shift_factor();
-  ComponentCall call{{{"latents", given}}, "decode", [&](Context& cx, const NamedTensors& in) {
-                       return tiny.decode(cx, in.at("latents").to(cx.dtype()));
-                     }};
-  return levels_.call(preview_component, call, hooks_.cancel).to(at::kFloat);
+  ComponentCall call{"decode", [&](Context& cx, const Values& in) {
+              return result(tiny.decode(cx, one(in, "latents").to(cx.dtype())));
+            }};
+  Values inputs{{"latents", {given}}};
+  return host(levels_.call(preview_component, call, inputs, hooks_.cancel)).to(at::kFloat);
 }
 
 std::string Previews::file_of(size_t picture, size_t step) const {

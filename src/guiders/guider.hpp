@@ -22,6 +22,8 @@ struct Condition {
   std::string network{};          // the component that predicts it; "": the loop's own
   // What stands in is read just as the prompt itself: nothing that holds for negative prompts.
   bool as_prompt = false;
+  // Asked under inputs that stand in for the request's, as one without the prompt is.
+  bool negative() const { return !as_prompt && !renames.empty(); }
 };
 
 // The first of `all` that takes the same inputs as `condition`, which is one of them.

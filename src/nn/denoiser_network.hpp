@@ -2,11 +2,12 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ensure.hpp"
 #include "nn/network.hpp"
-#include "runtime/component_call.hpp"
+#include "runtime/context.hpp"
 
 namespace omnirt::nn {
 
@@ -14,24 +15,36 @@ namespace omnirt::nn {
 struct NetworkInput {
   std::string name;
   bool required = true;
-  bool list = false;  // given as "name.0", "name.1", ...
+  bool list = false;
 };
 
-using omnirt::NamedTensors;
+using omnirt::Values;
 
-// The name of one tensor of an input that is a list.
-inline std::string list_input(const std::string& name, size_t i) {
-  return name + "." + std::to_string(i);
-}
+// Rows of a batch, equal ones held once: row i of the batch is row rows[i] of the tensor; where
+// `rows` is empty, row i is row i.
+struct DistinctRows {
+  DistinctRows() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): rows that are all their own.
+  DistinctRows(Tensor all, std::vector<int64_t> each = {})
+      : tensor(std::move(all)), rows(std::move(each)) {}
+  // Of the batch.
+  int64_t count() const {
+    return rows.empty() ? tensor.size(0) : static_cast<int64_t>(rows.size());
+  }
+  Tensor tensor;
+  std::vector<int64_t> rows;
+};
 
 // A network that predicts what a sampling loop removes from its latents: the same interface for
 // every architecture, with inputs by name. Its input struct names its fields in one
-// `static void visit(auto& self, auto& v)`; from that come `inputs()` and `predict()`.
+// `static void visit(auto& self, auto& v)`; from that come `inputs()` and `predict()`. A field is a
+// Tensor, an optional one, a list of them, or DistinctRows, for a network that computes with equal
+// rows once; to the others each row of the batch is given.
 class DenoiserNetwork : public Network {
  public:
   // The prediction, {B, out_channels, H, W}. Throws InternalError for an input that is missing,
   // unknown, or of another batch.
-  virtual Tensor predict(Context& cx, const NamedTensors& inputs) const = 0;
+  virtual Tensor predict(Context& cx, const Values& inputs) const = 0;
   virtual std::vector<NetworkInput> inputs() const = 0;
 
   virtual int64_t in_channels() const = 0;
@@ -52,11 +65,15 @@ class DenoiserNetwork : public Network {
   using Network::Network;
 };
 
+// A value with each row of the batch; made once per run where it lives so long.
+Tensor each_row(Context& cx, const std::string& name, const Value& value);
+
 namespace detail {
 
 struct InputNames {
   std::vector<NetworkInput> names;
   void operator()(const char* name, const Tensor&) { names.push_back({name, true}); }
+  void operator()(const char* name, const DistinctRows&) { names.push_back({name, true}); }
   void operator()(const char* name, const std::optional<Tensor>&) {
     names.push_back({name, false});
   }
@@ -66,27 +83,40 @@ struct InputNames {
 };
 
 struct InputFiller {
-  const NamedTensors& from;
+  Context& cx;
+  const Values& from;
   size_t taken = 0;
-  void operator()(const char* name, Tensor& member) {
+
+  const std::vector<Value>* find(const char* name) {
     auto it = from.find(name);
-    ensure(it != from.end(), "the network's input '{}' was not given", name);
-    member = it->second;
+    if (it == from.end()) return nullptr;
     ++taken;
+    return &it->second;
+  }
+  const Value* find_one(const char* name) {
+    const std::vector<Value>* list = find(name);
+    ensure(!list || list->size() == 1, "the network takes one '{}', not {}", name,
+           list ? list->size() : 0);
+    return list ? &list->front() : nullptr;
+  }
+  void operator()(const char* name, Tensor& member) {
+    const Value* value = find_one(name);
+    ensure(value != nullptr, "the network's input '{}' was not given", name);
+    member = each_row(cx, name, *value);
+  }
+  void operator()(const char* name, DistinctRows& member) {
+    const Value* value = find_one(name);
+    ensure(value != nullptr, "the network's input '{}' was not given", name);
+    member = {value->tensor(), value->rows()};
   }
   void operator()(const char* name, std::optional<Tensor>& member) {
-    auto it = from.find(name);
-    if (it == from.end()) return;
-    member = it->second;
-    ++taken;
+    if (const Value* value = find_one(name)) member = each_row(cx, name, *value);
   }
   void operator()(const char* name, std::vector<Tensor>& member) {
-    while (true) {
-      auto it = from.find(list_input(name, member.size()));
-      if (it == from.end()) return;
-      member.push_back(it->second);
-      ++taken;
-    }
+    const std::vector<Value>* list = find(name);
+    if (!list) return;
+    for (const Value& value : *list)
+      member.push_back(each_row(cx, name + std::to_string(member.size()), value));
   }
 };
 
@@ -101,8 +131,8 @@ std::vector<NetworkInput> input_names() {
 }
 
 template <class Input>
-Input fill_inputs(const NamedTensors& from) {
-  detail::InputFiller visitor{from};
+Input fill_inputs(Context& cx, const Values& from) {
+  detail::InputFiller visitor{cx, from};
   Input input;
   Input::visit(input, visitor);
   ensure(visitor.taken == from.size(), "{} of {} inputs are unknown to the network",

@@ -17,6 +17,19 @@ struct SwapRows {
   static Samples<SwapRows> samples();
 };
 
+// y[i] = x[rows[i]] along the first dimension; x has at least one. A run of consecutive rows is a view
+// of x.
+struct TakeRows {
+  static constexpr const char* name = "take_rows";
+  static constexpr const char* summary = "rows of a batch, some of them several times";
+  const Tensor& x;
+  const std::vector<int64_t>& rows;
+  static Shape shape(const TakeRows& args);
+  static Tensor reference(const TakeRows& args);
+  static bool fits(const TakeRows& args);
+  static Samples<TakeRows> samples();
+};
+
 // y = w x + (1 - w) other with w = sigmoid(mix), or 1 - sigmoid(mix) where `switched` (diffusers
 // resnet.py AlphaBlender). x and other of one shape, mix {1}.
 struct Blend {

@@ -41,6 +41,7 @@ struct OpTable {
   Op<GaussianSample> gaussian_sample;
   Op<StateAtToken> state_at_token;
   Op<SwapRows> swap_rows;
+  Op<TakeRows> take_rows;
   Op<Blend> blend;
 
   // Calls v with each op; v takes `auto&`. Whatever runs over all ops goes by it.
@@ -70,6 +71,7 @@ struct OpTable {
     v(table.gaussian_sample);
     v(table.state_at_token);
     v(table.swap_rows);
+    v(table.take_rows);
     v(table.blend);
   }
 };

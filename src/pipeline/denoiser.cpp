@@ -1,7 +1,8 @@
 #include "pipeline/denoiser.hpp"
 
 #include <ATen/ops/cat.h>
-#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace omnirt {
 namespace {
@@ -11,18 +12,23 @@ using Signature = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 // What rows of one batch have in common.
 Signature signature(const Row& row) {
   Signature all{{row.network, {}}, {row.sites ? row.sites->key() : "", {}}};
-  for (const auto* inputs : {&row.inputs, &row.constants}) {
-    for (const auto& [name, tensor] : *inputs) all.emplace_back(name, tensor.sizes().vec());
+  for (const auto& [name, list] : row.inputs) {
+    for (const Value& value : list) all.emplace_back(name, value.tensor().sizes().vec());
   }
   return all;
 }
 
-// One input of a group of rows, {rows, ...}.
-Tensor batched(const std::vector<Row>& rows, const std::vector<size_t>& group,
-               std::map<std::string, Tensor> Row::*inputs, const std::string& name) {
+Tensor joined_tensors(const std::vector<Value>& values) {
   std::vector<Tensor> parts;
-  for (size_t i : group) parts.push_back((rows[i].*inputs).at(name));
+  for (const Value& value : values) parts.push_back(value.tensor());
   return parts.size() == 1 ? parts.front() : at::cat(parts);
+}
+
+bool in_order(const std::vector<int64_t>& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -52,19 +58,46 @@ void Denoiser::predict_group(const std::vector<Row>& rows, const std::vector<siz
 
 RowBatch Denoiser::batch_of(const std::vector<Row>& rows, const std::vector<size_t>& group) {
   RowBatch batch;
-  for (size_t i : group)
-    batch.rows.push_back(fmt::format("{}/{}", rows[i].condition, rows[i].picture));
-  batch.network = rows[group.front()].network;
-  batch.sites = rows[group.front()].sites;
-  for (const auto& [name, first] : rows[group.front()].inputs)
-    batch.inputs[name] = batched(rows, group, &Row::inputs, name);
-  for (const auto& [name, first] : rows[group.front()].constants) {
-    Tensor& kept = constants_[{batch.rows, name}];
-    if (!kept.defined()) kept = batched(rows, group, &Row::constants, name);
-    batch.inputs[name] = kept;
-    batch.constants.insert(name);
+  for (size_t i : group) batch.rows.push_back(rows[i].id);
+  const Row& first = rows[group.front()];
+  batch.network = first.network;
+  batch.sites = first.sites;
+  for (const auto& [name, list] : first.inputs) {
+    for (size_t k = 0; k < list.size(); ++k) {
+      std::vector<Value> of_rows;
+      for (size_t i : group) of_rows.push_back(rows[i].inputs.at(name)[k]);
+      batch.inputs[name].push_back(joined(of_rows));
+    }
   }
   return batch;
+}
+
+// Of values that live as long as the run, each is held once.
+Value Denoiser::joined(const std::vector<Value>& of_rows) {
+  if (of_rows.front().life() == Life::step) return joined_tensors(of_rows);
+  std::vector<Value> distinct;
+  std::vector<int64_t> rows;
+  for (const Value& value : of_rows) {
+    auto it = std::ranges::find(distinct, value.id(), &Value::id);
+    rows.push_back(it - distinct.begin());
+    if (it == distinct.end()) distinct.push_back(value);
+  }
+  Value all = kept(distinct);
+  return in_order(rows) ? all : all.with_rows(std::move(rows));
+}
+
+// The same values in the same order are one value at every step.
+Value Denoiser::kept(const std::vector<Value>& distinct) {
+  if (distinct.size() == 1) return distinct.front();
+  std::vector<uint64_t> ids;
+  for (const Value& value : distinct) ids.push_back(value.id());
+  auto known = std::ranges::find(joined_, ids, &Joined::of);
+  if (known != joined_.end()) return known->value;
+  auto gone = [](const std::weak_ptr<const void>& alive) { return alive.expired(); };
+  std::erase_if(joined_, [&](const Joined& each) { return std::ranges::any_of(each.alive, gone); });
+  Joined made{ids, {}, Value(joined_tensors(distinct), Life::run)};
+  for (const Value& value : distinct) made.alive.push_back(value.alive());
+  return joined_.emplace_back(std::move(made)).value;
 }
 
 }  // namespace omnirt

@@ -1,32 +1,28 @@
 #pragma once
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/site_plan.hpp"
-#include "nn/denoiser_network.hpp"
+#include "runtime/row_id.hpp"
+#include "runtime/value.hpp"
 
 namespace omnirt {
 
-// One prediction wanted: the network's inputs for one picture under one condition, each {1, ...}.
+// One prediction wanted: the network's inputs for one image under one condition, each {1, ...}.
 struct Row {
-  std::map<std::string, Tensor> inputs;
-  std::map<std::string, Tensor>
-      constants;  // inputs too, that are the same at every step of the run
-  std::string condition;
-  size_t picture = 0;
+  RowId id;
+  Values inputs;
   std::string network{};                    // the component that predicts it; "": the loop's own
   std::shared_ptr<const SitePlan> sites{};  // what that does differently; null: nothing
 };
 
-// Rows that go through the network together.
+// Rows that go through the network together. Of inputs that live as long as the run equal rows are
+// held once (Value::rows).
 struct RowBatch {
-  nn::NamedTensors inputs;          // {rows, ...}
-  std::set<std::string> constants;  // those of the inputs that are the same at every step
-  RowNames rows;
+  Values inputs;  // {rows, ...}
+  RowIds rows;
   std::string network;                    // as Row has it
   std::shared_ptr<const SitePlan> sites;  // as Row has it
 };
@@ -34,7 +30,7 @@ struct RowBatch {
 // The only place that groups, batches and splits the conditions and images of a request.
 class Denoiser {
  public:
-  // One prediction of the network for a batch of rows.
+  // One prediction of the network for a batch of rows, on the host.
   using Predict = std::function<Tensor(const RowBatch& batch)>;
   Denoiser(Predict network, size_t max_rows) : network_(std::move(network)), max_rows_(max_rows) {}
 
@@ -49,12 +45,19 @@ class Denoiser {
   void predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
                      std::vector<Tensor>& out);
   RowBatch batch_of(const std::vector<Row>& rows, const std::vector<size_t>& group);
+  Value joined(const std::vector<Value>& of_rows);
+  Value kept(const std::vector<Value>& distinct);
 
   Predict network_;
   std::function<void(RowBatch& batch)> before_;
   size_t max_rows_;
-  // Constant inputs as they were batched at an earlier step, by rows and name.
-  std::map<std::pair<RowNames, std::string>, Tensor> constants_;
+  // Values that live as long as the run as they were joined for earlier batches.
+  struct Joined {
+    std::vector<uint64_t> of;
+    std::vector<std::weak_ptr<const void>> alive;
+    Value value;
+  };
+  std::vector<Joined> joined_;
 };
 
 }  // namespace omnirt

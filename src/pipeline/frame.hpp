@@ -102,17 +102,27 @@ class Frame {
 
   // One call of a component that the running block declared, or of what stands in for it:
   // `body(network, cx, inputs)` on the device, at the component's level, made again at the next one
-  // when a level fails it. `inputs` and the result lie on the CPU; see ComponentCall for `variant`
-  // and what a body may do.
+  // when a level fails it. It gives Values, or one Tensor. `inputs` may lie on the CPU or the
+  // device, the results lie on the device (`host`); see ComponentCall for `variant` and what a body may do.
   template <class T, class Body>
-  Tensor call(const Component<T>& port, NamedTensors inputs, Body&& body, std::string variant = "",
+  Values call(const Component<T>& port, const Values& inputs, Body&& body,
+              const std::string& variant = "") {
+    return call(port, inputs, std::forward<Body>(body), ComponentCall{.variant = variant, .body = {}});
+  }
+  // The same for a loop's batch: `call` has all but the body.
+  template <class T, class Body>
+  Values call(const Component<T>& port, const Values& inputs, Body&& body, ComponentCall call,
               const std::string& component = "") {
     const T& network = stand_in(port, component);
-    return options_.levels->call(
-        component.empty() ? port.name() : component,
-        {std::move(inputs), std::move(variant),
-         [&](Context& cx, const NamedTensors& on_device) { return body(network, cx, on_device); }},
-        options_.cancel);
+    call.body = [&](Context& cx, const Values& on_device) {
+      using Made = decltype(body(network, cx, on_device));
+      if constexpr (std::is_same_v<Made, Values>)
+        return body(network, cx, on_device);
+      else
+        return result(body(network, cx, on_device));
+    };
+    return options_.levels->call(component.empty() ? port.name() : component, call, inputs,
+                                 options_.cancel);
   }
   const Guider& guider() const { return *options_.guider; }
   const CancelToken* cancel() const { return options_.cancel; }

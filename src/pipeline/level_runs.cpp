@@ -56,11 +56,11 @@ void LevelRuns::apply_overlays() {
   }
 }
 
-Tensor LevelRuns::call(const std::string& name, const ComponentCall& call,
+Values LevelRuns::call(const std::string& name, const ComponentCall& call, const Values& inputs,
                        const CancelToken* cancel) {
   auto run = runs_.find(name);
   ensure(run != runs_.end(), "component '{}' is not a loaded network", name);
-  return run->second.call(call, cancel);
+  return run->second.call(call, inputs, cancel);
 }
 
 void LevelRuns::end_loop(RunReport& report) {

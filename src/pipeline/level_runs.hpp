@@ -24,7 +24,8 @@ class LevelRuns {
   // Makes the weights that the run's adapters change, in the form that each network's level wants.
   void apply_overlays();
   // ComponentRun::call of the component `name`.
-  Tensor call(const std::string& name, const ComponentCall& call, const CancelToken* cancel);
+  Values call(const std::string& name, const ComponentCall& call, const Values& inputs,
+              const CancelToken* cancel);
 
   // A loop has ended: tells the report what the networks kept between its steps, and drops it.
   void end_loop(RunReport& report);

@@ -79,6 +79,31 @@ std::vector<Tensor> ValueCodec<std::vector<Tensor>>::load(const SavedValue& save
   return all;
 }
 
+SavedValue ValueCodec<Value>::save(const Value& value) {
+  return ValueCodec<Tensor>::save(value.defined() ? host(value) : Tensor());
+}
+
+Value ValueCodec<Value>::load(const SavedValue& saved, const Catalogue& catalogue) {
+  Tensor tensor = ValueCodec<Tensor>::load(saved, catalogue);
+  return tensor.defined() ? Value(tensor, Life::run) : Value();
+}
+
+std::vector<int64_t> ValueCodec<Value>::sizes(const Value& value) {
+  return ValueCodec<Tensor>::sizes(value.tensor());
+}
+
+SavedValue ValueCodec<std::vector<Value>>::save(const std::vector<Value>& value) {
+  SavedValue saved{Json{{"count", value.size()}}};
+  for (size_t i = 0; i < value.size(); ++i) saved.tensors[std::to_string(i)] = host(value[i]);
+  return saved;
+}
+
+std::vector<Value> ValueCodec<std::vector<Value>>::load(const SavedValue& saved, const Catalogue&) {
+  std::vector<Value> all;
+  for (const Tensor* item : numbered(saved)) all.emplace_back(*item, Life::run);
+  return all;
+}
+
 SavedValue ValueCodec<io::Image>::save(const io::Image& value) {
   return {Json::object(), {{"pixels", image_bytes(value)}}};
 }

@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "base/report.hpp"
 #include "io/image.hpp"
+#include "runtime/value.hpp"
 #include "tensor/generator.hpp"
 #include "tensor/tensor.hpp"
 
@@ -99,6 +100,22 @@ struct ValueCodec<std::vector<Tensor>> {
   static constexpr const char* type = "tensors";
   static SavedValue save(const std::vector<Tensor>& value);
   static std::vector<Tensor> load(const SavedValue& saved, const Catalogue& catalogue);
+};
+
+// Values that live as long as the run.
+template <>
+struct ValueCodec<Value> {
+  static constexpr const char* type = "value";
+  static SavedValue save(const Value& value);
+  static Value load(const SavedValue& saved, const Catalogue& catalogue);
+  static std::vector<int64_t> sizes(const Value& value);
+};
+
+template <>
+struct ValueCodec<std::vector<Value>> {
+  static constexpr const char* type = "values";
+  static SavedValue save(const std::vector<Value>& value);
+  static std::vector<Value> load(const SavedValue& saved, const Catalogue& catalogue);
 };
 
 template <>

@@ -2,10 +2,14 @@
 
 namespace omnirt {
 
-CallKey call_key(const std::string& variant, const NamedTensors& inputs) {
+CallKey call_key(const std::string& variant, const Values& inputs) {
   CallKey key{variant, {}};
-  for (const auto& [name, x] : inputs)
-    key.second.emplace_back(name, x.sizes().vec(), x.scalar_type());
+  for (const auto& [name, list] : inputs) {
+    for (const Value& value : list) {
+      const Tensor& x = value.tensor();
+      key.inputs.push_back({name, x.sizes().vec(), x.scalar_type(), value.rows()});
+    }
+  }
   return key;
 }
 

@@ -1,17 +1,25 @@
 #pragma once
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "runtime/component_call.hpp"
 
 namespace omnirt {
 
-// What tells calls of different work apart: the variant, and each input's name, shape and type.
-using CallKey =
-    std::pair<std::string,
-              std::vector<std::tuple<std::string, std::vector<int64_t>, at::ScalarType>>>;
-CallKey call_key(const std::string& variant, const NamedTensors& inputs);
+// What tells calls of different work apart: the variant, and of each input the name, shape, type and
+// which of its rows the batch takes.
+struct CallKey {
+  struct Input {
+    std::string name;
+    std::vector<int64_t> shape;
+    at::ScalarType type;
+    std::vector<int64_t> rows;
+    bool operator==(const Input&) const = default;
+  };
+  std::string variant;
+  std::vector<Input> inputs;
+  bool operator==(const CallKey&) const = default;
+};
+CallKey call_key(const std::string& variant, const Values& inputs);
 
 }  // namespace omnirt

@@ -20,10 +20,12 @@ class Graph {
   virtual void replay() = 0;
 };
 
-// A component's calls as graphs, one a variant and shapes of inputs: the first call runs op by op
-// (it makes the weights' forms and the libraries' workspaces, which a capture may not), the second
-// captures, later ones are played back. So what is called once never pays for a capture. A call
-// that keeps values in the run's state is never captured, since a graph looks nothing up.
+// A component's calls as graphs, one per variant and shapes of inputs: the first call runs op by op
+// (it makes the weights' forms, the libraries' workspaces and what is made once a run, which a
+// capture may not), the second captures, later ones are played back. So what is called once never
+// pays for a capture. What was made once a run is read from the graph's own copies, which take
+// another run's values before it is played back for that. Calls whose steps share features are
+// never captured.
 class CaptureRunner final : public CallRunner {
  public:
   using MakeGraph = std::function<std::unique_ptr<Graph>()>;
@@ -31,13 +33,14 @@ class CaptureRunner final : public CallRunner {
   // for the longest time goes first.
   explicit CaptureRunner(MakeGraph make, size_t most = 8);
   ~CaptureRunner() override;
-  Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override;
+  Values run(Context& cx, const ComponentCall& call, const Values& inputs) override;
   void forget() override;
   size_t captures() const;
 
  private:
   struct Capture;
   Capture& entry(CallKey key, const std::shared_ptr<const Binding>& binding);
+  void capture(Capture& known, Context& cx, const ComponentCall& call, const Values& inputs);
 
   MakeGraph make_;
   size_t most_;

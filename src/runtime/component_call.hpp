@@ -1,23 +1,29 @@
 #pragma once
 #include <functional>
-#include <map>
 #include <string>
 
 #include "runtime/context.hpp"
+#include "runtime/value.hpp"
 
 namespace omnirt {
 
-using NamedTensors = std::map<std::string, Tensor>;
-
-// One call of a component. `body` is the component's own code over inputs that lie on the device;
+// One call of a component. `body` is the component's own code over values that lie on the device;
 // it may be run more than once (a level that fails, a warm-up before a capture) and must do the
 // same each time: what it draws or counts comes in as an input.
 struct ComponentCall {
-  NamedTensors inputs;  // on the CPU
+  using Body = std::function<Values(Context& cx, const Values& inputs)>;
   // What the body does beside its inputs ("clip_skip=1"): calls of one variant and of equal shapes
   // do the same work.
   std::string variant;
-  std::function<Tensor(Context& cx, const NamedTensors& inputs)> body;
+  Body body;
+  // Of a loop's batch: its rows, its step, and what layers do differently for all of them; may be
+  // left out elsewhere.
+  RowIds rows{};
+  SharedStep step{};
+  const SitePlan* sites = nullptr;
+
+  // The body under a context that knows the batch and which inputs live as long as the run.
+  Values run(Context& cx, const Values& inputs) const;
 };
 
 // The way into a component at a level that does more than run the body op by op: captures calls
@@ -25,11 +31,13 @@ struct ComponentCall {
 class CallRunner {
  public:
   virtual ~CallRunner() = default;
-  // The result on the device. Throws LevelFailed (or anything else) where the level cannot do it.
-  virtual Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) = 0;
+  // The results on the device. Throws LevelFailed (or anything else) where the level cannot do it.
+  virtual Values run(Context& cx, const ComponentCall& call, const Values& inputs) = 0;
   // The most bytes of tensors that a call takes, by its dry forward; 0 where none was made.
   // `constants_kept`: an earlier call of the run has made what is made once a run.
-  virtual size_t planned_peak(const ComponentCall&, bool /*constants_kept*/) { return 0; }
+  virtual size_t planned_peak(const ComponentCall&, const Values& /*inputs*/, bool /*constants_kept*/) {
+    return 0;
+  }
   // The component's weights are given back: drops what holds on to them.
   virtual void forget() {}
 };

@@ -83,18 +83,39 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
            .require_kernels = firm}};
 }
 
-// Results are moved back here, so that what a device does late fails within the call.
-Tensor ComponentRun::at_level(const ComponentCall& call, Context& cx) {
+// A value that lives as long as the run travels once.
+Tensor ComponentRun::on_device(const Value& value) {
   const Backend& backend = wrapped_->backend();
-  if (size_t planned = plan_->runner ? plan_->runner->planned_peak(call, !state_.empty()) : 0)
-    predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
-  NamedTensors inputs;
-  for (const auto& [name, x] : call.inputs) inputs[name] = backend.to_device(x, x.scalar_type());
-  return backend.to_host(plan_->runner ? plan_->runner->run(cx, call, inputs)
-                                       : call.body(cx, inputs));
+  auto known = moved_.find(value.id());
+  if (known != moved_.end()) return known->second.second;
+  Tensor moved = backend.to_device(value.tensor(), value.tensor().scalar_type());
+  if (value.life() == Life::step || moved.is_same(value.tensor())) return moved;
+  std::erase_if(moved_, [](const auto& entry) { return entry.second.first.expired(); });
+  moved_[value.id()] = {value.alive(), moved};
+  return moved;
 }
 
-Tensor ComponentRun::call(const ComponentCall& call, const CancelToken* cancel) {
+Values ComponentRun::on_device(const Values& inputs) {
+  Values moved;
+  for (const auto& [name, list] : inputs) {
+    for (const Value& value : list) moved[name].push_back(value.placed(on_device(value)));
+  }
+  return moved;
+}
+
+// Waits for the device, so that what it does late fails within the call.
+Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, Context& cx) {
+  Backend& backend = wrapped_->backend();
+  CallRunner* runner = plan_->runner.get();
+  if (size_t planned = runner ? runner->planned_peak(call, inputs, !state_.empty()) : 0)
+    predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
+  Values there = on_device(inputs);
+  Values results = runner ? runner->run(cx, call, there) : call.run(cx, there);
+  backend.synchronize();
+  return results;
+}
+
+Values ComponentRun::call(const ComponentCall& call, const Values& inputs, const CancelToken* cancel) {
   check();
   ++calls_;
   while (true) {
@@ -102,9 +123,9 @@ Tensor ComponentRun::call(const ComponentCall& call, const CancelToken* cancel) 
     std::vector<KernelFailure> failures;
     Context cx = context(cancel, failures);
     try {
-      Tensor result = at_level(call, cx);
+      Values results = at_level(call, inputs, cx);
       note(failures);
-      return result;
+      return results;
     } catch (const std::exception& error) {
       note(failures);
       // Below eager there is nothing: its failure is the run's, in its own words.

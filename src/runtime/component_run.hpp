@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "runtime/fallbacks.hpp"
 #include "runtime/wrapped_component.hpp"
@@ -25,10 +27,11 @@ class ComponentRun {
 
   // Throws RunFailed with the reasons where no level that is allowed works.
   void check() const;
-  // The call's result, on the CPU. Made again at the next level when one fails it; what the run
-  // kept for this component is dropped then, so that nothing half-made is used. Throws RunFailed
-  // where no lower level is allowed; Cancelled, InvalidRequest and exhausted memory pass through.
-  Tensor call(const ComponentCall& call, const CancelToken* cancel = nullptr);
+  // The call's results, on the device; inputs may lie on the host or there. Made again at the next
+  // level when one fails it; what the run kept for this component is dropped then, so that nothing
+  // half-made is used. Throws RunFailed where no lower level is allowed; Cancelled, InvalidRequest
+  // and exhausted memory pass through.
+  Values call(const ComponentCall& call, const Values& inputs, const CancelToken* cancel = nullptr);
 
   TimelineEntry timeline() const { return {options_.component, attempts_}; }
   // Null where no level works.
@@ -44,7 +47,9 @@ class ComponentRun {
 
  private:
   void choose(int from);
-  Tensor at_level(const ComponentCall& call, Context& cx);
+  Values at_level(const ComponentCall& call, const Values& inputs, Context& cx);
+  Values on_device(const Values& inputs);
+  Tensor on_device(const Value& value);
   Context context(const CancelToken* cancel, std::vector<KernelFailure>& failures);
   void note(const std::vector<KernelFailure>& failures);
   void fall(const std::string& reason, double ms);
@@ -58,6 +63,8 @@ class ComponentRun {
   Level level_ = Level::eager;
   std::vector<Attempt> attempts_;
   RunState state_;
+  // Where values that live as long as the run lie on the device; empty where that is the host.
+  std::map<uint64_t, std::pair<std::weak_ptr<const void>, Tensor>> moved_;
   uint64_t calls_ = 0;
   size_t predicted_peak_ = 0;
   std::vector<OpRecord> trace_;

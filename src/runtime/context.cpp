@@ -55,20 +55,19 @@ void Context::on_computed(const char* by) {
   options_.trace->back().ms = now_ms() - op_start_ms_;
 }
 
-void Context::enter_batch(RowNames rows, const SharedStep& step) {
+void Context::enter_batch(RowIds rows, const SharedStep& step, const SitePlan* sites) {
   rows_ = std::move(rows);
-  rows_key_.clear();
-  for (const std::string& row : rows_) rows_key_ += row + ",";
+  sites_ = sites;
   if (keeps()) options_.state->step_cache().enter(step);
 }
 
-bool Context::is_constant(const Tensor& x) const {
-  return std::ranges::any_of(constants_, [&](const Tensor& c) { return c.is_same(x); });
+void Context::know(const Value& value) {
+  if (value.life() == Life::run) known_.push_back({value.tensor(), value.id(), value.alive()});
 }
 
-const Tensor& Context::keep_constant(const std::string& site, Tensor made) {
-  options_.state->keep(site, rows_key_, std::move(made));
-  return *options_.state->find(site, rows_key_);
+const Context::Known* Context::known(const Tensor& x) const {
+  auto it = std::ranges::find_if(known_, [&](const Known& k) { return k.tensor.is_same(x); });
+  return it == known_.end() ? nullptr : &*it;
 }
 
 const SharedStep* Context::step_cache() const {

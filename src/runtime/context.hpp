@@ -9,6 +9,7 @@
 #include "ops/op_table.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/run_state.hpp"
+#include "runtime/value.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -59,37 +60,45 @@ class Context final : public ops::Caller {
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
   RunState* state() { return options_.state; }
+  // From now on keeps constants in another state: a capture's, whose tensors must not move.
+  void use_state(RunState* state) { options_.state = state; }
   const std::shared_ptr<const Binding>& binding() const { return binding_; }
   // The current op and segment, for the message of an early end: ", op conv2d at mid_block"; empty
   // before the first op.
   std::string where() const;
 
-  // Names the rows of the current batch and its step: constants are kept between steps under these
-  // names. Without this, or without a run state, none are kept.
-  void enter_batch(RowNames rows, const SharedStep& step);
-  // Changes at named modules (guiders that perturb layers), for all rows of the current batch; must
-  // outlive the call.
-  void enter_sites(const SitePlan* sites) { sites_ = sites; }
+  // The rows of the current batch, its step, and the changes at named modules (guiders that perturb
+  // layers) for all of them; `sites` must outlive the call, null: none. Without rows no features
+  // are shared between steps.
+  void enter_batch(RowIds rows, const SharedStep& step, const SitePlan* sites = nullptr);
   // The change at a module; null for none.
   const SiteChange* site(const std::string& path) const {
     return sites_ ? sites_->find(path) : nullptr;
   }
-  // x is an input that stays the same throughout the run, for these rows.
-  void mark_constant(const Tensor& x) { constants_.push_back(x); }
-  // False disables the caching of constants, for calls that are captured and replayed: captured
-  // tensors must not outlive the graph.
-  void keep_constants(bool keep) { keep_constants_ = keep; }
-  // The result of make(), which depends on x alone: if x is constant, so is the result, and it is
-  // made once per run. `site` names it within the network.
+  // Says that this tensor is a value: what is made once of it is found by the value's identity,
+  // whichever batch it comes with.
+  void know(const Value& value);
+  // The result of make(), which depends on x alone: where x is a value that lives as long as the
+  // run, or was made once of one, so does the result, and it is made once per run and value.
+  // `site` names it within the network.
   template <class Make>
   Tensor once(const std::string& site, const Tensor& x, Make&& make) {
-    if (!keep_constants_ || rows_.empty() || !is_constant(x)) return make();
-    if (options_.dry) return constants_.emplace_back(dry_constant(make));
-    if (!keeps()) return make();
-    const Tensor* kept = options_.state->find(site, rows_key_);
-    return constants_.emplace_back(kept ? *kept : keep_constant(site, make()));
+    const Known* of = known(x);
+    if (!of) return make();
+    uint64_t id = of->id;
+    std::weak_ptr<const void> alive = of->alive;
+    if (!options_.dry && !options_.state) return make();
+    Tensor made = options_.dry ? dry_constant(make) : kept(site, id, alive, make);
+    known_.push_back({made, id, std::move(alive)});
+    return made;
   }
 
+  template <class Make>
+  Tensor kept(const std::string& site, uint64_t id, const std::weak_ptr<const void>& alive,
+              Make&& make) {
+    const Tensor* found = options_.state->find(site, id);
+    return found ? *found : options_.state->keep(site, id, alive, make());
+  }
   // In a dry run, what is there already takes no more memory; what is not stays until the end.
   template <class Make>
   Tensor dry_constant(Make&& make) {
@@ -127,9 +136,14 @@ class Context final : public ops::Caller {
 
  private:
   void enter(const std::string& path);
+  // A tensor of this call that lives as long as the run, and the value that it is or was made of.
+  struct Known {
+    Tensor tensor;
+    uint64_t id;
+    std::weak_ptr<const void> alive;
+  };
+  const Known* known(const Tensor& x) const;
   bool keeps() const { return options_.state && !rows_.empty() && !options_.dry; }
-  bool is_constant(const Tensor& x) const;
-  const Tensor& keep_constant(const std::string& site, Tensor made);
 
   const ops::OpTable& ops_;
   std::shared_ptr<const Binding> binding_;
@@ -139,10 +153,8 @@ class Context final : public ops::Caller {
   const char* op_ = nullptr;
   std::map<size_t, Tensor> dry_weights_;
   const SitePlan* sites_ = nullptr;
-  RowNames rows_;
-  std::string rows_key_;
-  std::vector<Tensor> constants_;
-  bool keep_constants_ = true;
+  RowIds rows_;
+  std::vector<Known> known_;
 };
 
 }  // namespace omnirt

@@ -1,26 +1,37 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/step_cache.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt {
 
-// What one run keeps of a component between its calls: what is made of inputs that stay the same
-// (batches of text embeddings, their keys and values in cross attention), keyed (site, rows of the
-// batch), and the features that steps share. Only what can be made again: it is dropped when a call
-// is made again at another level. A kept tensor is replaced, never written into.
+// What one run keeps of a component between its calls: what is made of values that live as long as
+// the run (text embeddings, their keys and values in cross attention), by site and value, and the
+// features that steps share. Only what can be made again: it is dropped when a call is made again
+// at another level. A kept tensor is replaced, never written into.
 class RunState {
  public:
-  // Null where nothing was kept at `site` for a batch of exactly these rows, in this order.
-  const Tensor* find(const std::string& site, const std::string& rows) const {
-    auto it = kept_.find({site, rows});
-    return it == kept_.end() ? nullptr : &it->second;
+  // Null where nothing was kept at `site` of the value `id`.
+  const Tensor* find(const std::string& site, uint64_t id) const {
+    auto it = kept_.find({site, id});
+    return it == kept_.end() ? nullptr : &it->second.tensor;
   }
-  void keep(const std::string& site, const std::string& rows, Tensor value) {
-    kept_[{site, rows}] = std::move(value);
+  // Kept until the value that `alive` watches is gone.
+  const Tensor& keep(const std::string& site, uint64_t id, std::weak_ptr<const void> alive,
+                     Tensor made);
+  // Calls visitor(site, id, tensor) for what was made of the values `ids`.
+  void visit(const std::vector<uint64_t>& ids, const auto& visitor) const {
+    for (const auto& [key, kept] : kept_) {
+      if (std::ranges::find(ids, key.second) != ids.end())
+        visitor(key.first, key.second, kept.tensor);
+    }
   }
   StepCache& step_cache() { return step_cache_; }
   const StepCache& step_cache() const { return step_cache_; }
@@ -31,7 +42,11 @@ class RunState {
   void clear();
 
  private:
-  std::map<std::pair<std::string, std::string>, Tensor> kept_;
+  struct Kept {
+    Tensor tensor;
+    std::weak_ptr<const void> alive;
+  };
+  std::map<std::pair<std::string, uint64_t>, Kept> kept_;
   StepCache step_cache_;
 };
 

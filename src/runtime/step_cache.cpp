@@ -19,11 +19,11 @@ void StepCache::enter(const SharedStep& step) {
 }
 
 StepCache::Batch StepCache::batch_of(const Rows& rows, const std::string& site,
-                                     const RowNames& names) {
+                                     const RowIds& ids) {
   std::vector<const Row*> found;
   bool same_batch = true;
-  for (const std::string& name : names) {
-    auto it = rows.find({site, name});
+  for (const RowId& id : ids) {
+    auto it = rows.find({site, id});
     if (it == rows.end()) return {};
     auto place = static_cast<int64_t>(found.size());
     found.push_back(&it->second);
@@ -31,14 +31,14 @@ StepCache::Batch StepCache::batch_of(const Rows& rows, const std::string& site,
     same_batch &= found.back()->batch.is_same(found.front()->batch) && it->second.place == place;
   }
   const Row& first = *found.front();
-  if (same_batch && first.batch.size(0) == static_cast<int64_t>(names.size()))
+  if (same_batch && first.batch.size(0) == static_cast<int64_t>(ids.size()))
     return {first.batch, first.index};
   std::vector<Tensor> parts;
   for (const Row* row : found) parts.push_back(row->batch.narrow(0, row->place, 1));
   return {at::cat(parts), first.index};
 }
 
-Tensor StepCache::find(const std::string& site, const RowNames& rows) {
+Tensor StepCache::find(const std::string& site, const RowIds& rows) {
   if (full_ || rows.empty()) return {};
   Batch last = batch_of(rows_, site, rows);
   if (!last.tensor.defined()) {
@@ -53,7 +53,7 @@ Tensor StepCache::find(const std::string& site, const RowNames& rows) {
   return at::lerp(before.tensor, last.tensor, ahead);
 }
 
-void StepCache::keep(const std::string& site, const RowNames& rows, const Tensor& batch) {
+void StepCache::keep(const std::string& site, const RowIds& rows, const Tensor& batch) {
   for (size_t i = 0; i < rows.size(); ++i) {
     rows_[{site, rows[i]}] = {batch, static_cast<int64_t>(i), step_.index};
   }

@@ -3,12 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/row_id.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt {
-
-// Condition and picture of each row of a batch: {"cond/0", "cond/1", "uncond/0"}.
-using RowNames = std::vector<std::string>;
 
 // A step of a loop, and how its steps share features.
 struct SharedStep {
@@ -37,8 +35,8 @@ class StepCache {
   // in then: the last one's features, or these and their change since the one before. Undefined in
   // a full step, and where a row has nothing: then the batch is to be computed and kept, and the
   // step counts as full.
-  Tensor find(const std::string& site, const RowNames& rows);
-  void keep(const std::string& site, const RowNames& rows, const Tensor& batch);
+  Tensor find(const std::string& site, const RowIds& rows);
+  void keep(const std::string& site, const RowIds& rows, const Tensor& batch);
 
   // Storages of what is kept; one may be there several times.
   void visit(const auto& visitor) const {
@@ -59,14 +57,14 @@ class StepCache {
     int64_t place = 0;
     size_t index = 0;  // of that step
   };
-  using Rows = std::map<std::pair<std::string, std::string>, Row>;  // {site, row}
+  using Rows = std::map<std::pair<std::string, RowId>, Row>;  // {site, row}
   // A batch put together from what was kept of some step: its tensor (undefined where a row is
   // missing), and the step's index.
   struct Batch {
     Tensor tensor;
     size_t index = 0;
   };
-  static Batch batch_of(const Rows& rows, const std::string& site, const RowNames& names);
+  static Batch batch_of(const Rows& rows, const std::string& site, const RowIds& ids);
 
   SharedStep step_;
   Rows rows_, before_;   // of the last full step, and before it

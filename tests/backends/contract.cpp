@@ -128,11 +128,10 @@ ProbeRun::ProbeRun(Backend& backend, LevelPolicy policy, PlanFacts facts)
            {"probe", policy, &counter_}) {}
 
 Tensor ProbeRun::call(const Tensor& x, const CancelToken* cancel) {
-  return run_.call(
-      {{{"x", x}},
-       "",
-       [this](Context& cx, const NamedTensors& in) { return network_.forward(cx, in.at("x")); }},
-      cancel);
+  ComponentCall call{"", [this](Context& cx, const Values& in) {
+              return result(network_.forward(cx, one(in, "x")));
+            }};
+  return host(run_.call(call, {{"x", {x}}}, cancel));
 }
 
 Tensor expected_of_probe(const Tensor& x) {

@@ -198,9 +198,10 @@ TEST_P(BackendContract, GoesOnAfterItsWeightsWereGivenBack) {
   ComponentRun run(wrapped, [&](const ComputeForm& form) { return network.bind(*backend_, form); },
                    {"probe", {}, nullptr});
   for (int i = 0; i < 2; ++i) {
-    Tensor y = run.call({{{"x", x}}, "", [&](Context& cx, const NamedTensors& in) {
-                           return network.forward(cx, in.at("x"));
-                         }});
+    ComponentCall call{"", [&](Context& cx, const Values& in) {
+                return result(network.forward(cx, one(in, "x")));
+              }};
+    Tensor y = host(run.call(call, {{"x", {x}}}));
     EXPECT_LT(relative_error(y, expected), tolerance(at::kFloat));
     wrapped->forget();
   }

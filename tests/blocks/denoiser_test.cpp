@@ -1,5 +1,6 @@
 #include "pipeline/denoiser.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -19,27 +20,46 @@ Tensor number(double value, int64_t width = 1) {
   return at::full({1, width}, value, at::kFloat);
 }
 
+const RowId cond_0{0, 0}, cond_1{0, 1}, uncond_0{1, 0, true}, uncond_1{1, 1, true};
+
+// What each condition says, the same at every step.
+const Value text_of_cond(number(1), Life::run), text_of_uncond(number(2), Life::run);
+
 std::vector<Row> rows_of_step(double sample) {
   std::vector<Row> rows;
-  for (const char* condition : {"cond", "uncond"}) {
-    for (size_t picture = 0; picture < 2; ++picture) {
-      rows.push_back(
-          {{{"sample", number(sample)}}, {{"text", number(condition[0])}}, condition, picture});
-    }
+  for (const RowId& id : {cond_0, cond_1, uncond_0, uncond_1}) {
+    rows.push_back({id, {{"sample", {number(sample)}},
+                         {"text", {id.negative ? text_of_uncond : text_of_cond}}}});
   }
   return rows;
 }
 
-TEST(Denoiser, NamesTheRowsOfEachBatchByConditionAndPicture) {
-  std::vector<RowNames> seen;
-  Denoiser denoiser(
-      [&](const RowBatch& batch) {
-        seen.push_back(batch.rows);
-        return batch.inputs.at("sample");
-      },
-      3);
-  denoiser.predict(rows_of_step(1));
-  EXPECT_THAT(seen, ElementsAre(RowNames{"cond/0", "cond/1", "uncond/0"}, RowNames{"uncond/1"}));
+const Value& only(const RowBatch& batch, const char* name) {
+  return batch.inputs.at(name).front();
+}
+
+// Calls of a network that gives its sample back.
+struct Calls {
+  std::vector<RowBatch> seen;
+  Denoiser denoiser;
+  explicit Calls(size_t max_rows)
+      : denoiser(
+            [this](const RowBatch& batch) {
+              seen.push_back(batch);
+              return one(batch.inputs, "sample");
+            },
+            max_rows) {}
+  std::vector<RowIds> rows() const {
+    std::vector<RowIds> all;
+    for (const RowBatch& batch : seen) all.push_back(batch.rows);
+    return all;
+  }
+};
+
+TEST(Denoiser, NamesTheRowsOfEachBatchByConditionAndImage) {
+  Calls calls(3);
+  calls.denoiser.predict(rows_of_step(1));
+  EXPECT_THAT(calls.rows(), ElementsAre(RowIds{cond_0, cond_1, uncond_0}, RowIds{uncond_1}));
 }
 
 TEST(Denoiser, KeepsRowsOfDifferentPlansAndNetworksApart) {
@@ -49,51 +69,55 @@ TEST(Denoiser, KeepsRowsOfDifferentPlansAndNetworksApart) {
   rows[1].sites = skips;
   rows[2].sites = same;
   rows[3].network = "guide_network";
-  std::map<std::string, RowNames> seen;
-  Denoiser denoiser(
-      [&](const RowBatch& batch) {
-        seen[batch.network + (batch.sites ? batch.sites->key() : "")] = batch.rows;
-        return batch.inputs.at("sample");
-      },
-      8);
-  denoiser.predict(rows);
-  EXPECT_THAT(seen,
-              ElementsAre(Pair("", RowNames{"cond/0"}), Pair("guide_network", RowNames{"uncond/1"}),
-                          Pair(skips->key(), RowNames{"cond/1", "uncond/0"})));
+  Calls calls(8);
+  calls.denoiser.predict(rows);
+  std::map<std::string, RowIds> seen;
+  for (const RowBatch& batch : calls.seen)
+    seen[batch.network + (batch.sites ? batch.sites->key() : "")] = batch.rows;
+  EXPECT_THAT(seen, ElementsAre(Pair("", RowIds{cond_0}), Pair("guide_network", RowIds{uncond_1}),
+                                Pair(skips->key(), RowIds{cond_1, uncond_0})));
 }
 
-TEST(Denoiser, BatchesInputsThatStayTheSameOnceARun) {
-  std::vector<RowBatch> seen;
-  Denoiser denoiser(
-      [&](const RowBatch& batch) {
-        seen.push_back(batch);
-        return batch.inputs.at("sample");
-      },
-      4);
-  for (double step : {1.0, 2.0}) denoiser.predict(rows_of_step(step));
+TEST(Denoiser, HoldsEqualRowsThatLiveAsLongAsTheRunOnce) {
+  Calls calls(4);
+  calls.denoiser.predict(rows_of_step(1));
+  const Value& text = only(calls.seen.front(), "text");
+  EXPECT_EQ(text.life(), Life::run);
+  EXPECT_TRUE(text.tensor().equal(at::cat({number(1), number(2)})));
+  EXPECT_THAT(text.rows(), ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(only(calls.seen.front(), "sample").tensor().size(0), 4);
+}
+
+TEST(Denoiser, MakesTheSameValuesOneValueAtEveryStepAndInEveryBatch) {
+  Calls calls(2);
+  auto in_turn = [](double sample) {
+    std::vector<Row> rows = rows_of_step(sample);
+    std::swap(rows[1], rows[2]);  // as windows ask: both conditions of each
+    return rows;
+  };
+  for (double step : {1.0, 2.0}) calls.denoiser.predict(in_turn(step));
+  ASSERT_EQ(calls.seen.size(), 4u);
+  for (const RowBatch& batch : calls.seen) {
+    EXPECT_EQ(only(batch, "text").id(), only(calls.seen.front(), "text").id());
+    EXPECT_TRUE(only(batch, "text").rows().empty()) << "each row is its own";
+  }
+  EXPECT_NE(only(calls.seen[2], "sample").id(), only(calls.seen[0], "sample").id());
+}
+
+TEST(Denoiser, GivesThePredictionsInTheRowsOrder) {
+  Calls calls(4);
   std::vector<Row> fewer = rows_of_step(3);
   fewer.resize(2);
-  std::vector<Tensor> predicted = denoiser.predict(fewer);
-  ASSERT_EQ(seen.size(), 3u);
-  EXPECT_THAT(seen[0].constants, ElementsAre("text"));
-  EXPECT_TRUE(seen[0].inputs.at("text").is_same(seen[1].inputs.at("text")));
-  EXPECT_EQ(seen[2].inputs.at("text").size(0), 2);
-  EXPECT_EQ(seen[1].inputs.at("sample").sum().item<double>(), 8);
-  EXPECT_EQ(predicted.at(1).item<double>(), 3);
+  EXPECT_EQ(calls.denoiser.predict(fewer).at(1).item<double>(), 3);
 }
 
 TEST(Denoiser, KeepsRowsOfDifferentShapesApart) {
-  std::vector<RowNames> seen;
-  Denoiser denoiser(
-      [&](const RowBatch& batch) {
-        seen.push_back(batch.rows);
-        return batch.inputs.at("sample");
-      },
-      8);
-  denoiser.predict({{{{"sample", number(1)}}, {{"text", number(1, 3)}}, "cond", 0},
-                    {{{"sample", number(1)}}, {{"text", number(1, 5)}}, "uncond", 0},
-                    {{{"sample", number(1)}}, {{"text", number(1, 3)}}, "cond", 1}});
-  EXPECT_THAT(seen, ElementsAre(RowNames{"cond/0", "cond/1"}, RowNames{"uncond/0"}));
+  Calls calls(8);
+  auto row = [](RowId id, int64_t width) {
+    return Row{id, {{"sample", {number(1)}}, {"text", {Value(number(1, width), Life::run)}}}};
+  };
+  calls.denoiser.predict({row(cond_0, 3), row(uncond_0, 5), row(cond_1, 3)});
+  EXPECT_THAT(calls.rows(), ElementsAre(RowIds{cond_0, cond_1}, RowIds{uncond_0}));
 }
 
 class PlainNetwork final : public nn::DenoiserNetwork {
@@ -101,7 +125,7 @@ class PlainNetwork final : public nn::DenoiserNetwork {
   explicit PlainNetwork(size_t branches) : DenoiserNetwork(Json::object()), branches_(branches) {}
   const char* class_name() const override { return "PlainNetwork"; }
   nn::Metadata metadata() const override { return {}; }
-  Tensor predict(Context&, const nn::NamedTensors&) const override { return {}; }
+  Tensor predict(Context&, const Values&) const override { return {}; }
   std::vector<nn::NetworkInput> inputs() const override { return {}; }
   int64_t in_channels() const override { return 4; }
   int64_t out_channels() const override { return 4; }

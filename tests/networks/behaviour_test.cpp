@@ -126,10 +126,10 @@ TEST(UNet2DConditionModel, StopsWithinTheStepWhenCancelled) {
 TEST(UNet2DConditionModel, RefusesInputsThatItDoesNotKnow) {
   LoadedNetwork loaded = load_case("unet_sd1");
   Context cx = loaded.context();
-  nn::NamedTensors inputs{{"sample", at::zeros({1, 4, 8, 8})},
-                          {"timestep", at::zeros({1})},
-                          {"encoder_hidden_states", at::zeros({1, 7, 24})},
-                          {"depth", at::zeros({1})}};
+  Values inputs{{"sample", {at::zeros({1, 4, 8, 8})}},
+                {"timestep", {at::zeros({1})}},
+                {"encoder_hidden_states", {at::zeros({1, 7, 24})}},
+                {"depth", {at::zeros({1})}}};
   EXPECT_THAT([&] { loaded.as<nn::DenoiserNetwork>().predict(cx, inputs); },
               Throws<InternalError>());
   inputs.erase("depth");

@@ -30,14 +30,6 @@ void each_golden(const std::string& case_prefix, Check check) {
   }
 }
 
-nn::NamedTensors inputs_of(const Tensors& tensors) {
-  nn::NamedTensors inputs;
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with("in.")) inputs[name.substr(3)] = tensor;
-  }
-  return inputs;
-}
-
 Tensor encoded(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
   auto mask = tensors.find("in.mask");
   return loaded.as<T5EncoderModel>().forward(cx, tensors.at("in.input_ids"),
@@ -45,7 +37,7 @@ Tensor encoded(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors)
 }
 
 Tensor predicted(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  auto input = nn::fill_inputs<PixArtInput>(inputs_of(tensors));
+  auto input = nn::fill_inputs<PixArtInput>(cx, inputs_of(tensors));
   return loaded.as<PixArtTransformer2DModel>().forward(cx, input);
 }
 

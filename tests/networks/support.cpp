@@ -136,4 +136,17 @@ double difference(const Tensor& actual, const Tensor& expected) {
   return largest / std::max(wanted.abs().max().item<double>(), 1e-30);
 }
 
+Values inputs_of(const Tensors& tensors) {
+  Values inputs;
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.starts_with("in.")) continue;
+    std::string input = name.substr(3);
+    size_t dot = input.rfind('.');
+    bool numbered = dot != std::string::npos &&
+                    input.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+    inputs[numbered ? input.substr(0, dot) : input].emplace_back(tensor);
+  }
+  return inputs;
+}
+
 }  // namespace omnirt::testing

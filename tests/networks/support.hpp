@@ -49,6 +49,9 @@ Tensors golden(const std::string& name, const std::string& file);
 
 Tensors read_tensors(const std::filesystem::path& path);
 
+// The tensors "in.<name>" of a golden, as a network's inputs; "in.<name>.<number>" is one of a list.
+Values inputs_of(const Tensors& tensors);
+
 // The cases whose names begin so, and the golden files of a case that do.
 std::vector<std::string> cases(const std::string& prefix);
 std::vector<std::string> files(const std::string& name, const std::string& prefix);

@@ -35,14 +35,6 @@ void each_golden(const std::string& component, const std::string& prefix, Check 
   EXPECT_GE(seen, 4u);
 }
 
-nn::NamedTensors inputs_of(const Tensors& tensors) {
-  nn::NamedTensors inputs;
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with("in.")) inputs[name.substr(3)] = tensor;
-  }
-  return inputs;
-}
-
 TEST(UNetSpatioTemporalConditionModel, GivesTheReferencesPrediction) {
   each_golden("unet", "unet", [](const LoadedNetwork& loaded, const Tensors& tensors) {
     Context cx = loaded.context();
@@ -53,10 +45,10 @@ TEST(UNetSpatioTemporalConditionModel, GivesTheReferencesPrediction) {
 
 TEST(UNetSpatioTemporalConditionModel, TakesTheImageBesideTheLatents) {
   each_golden("unet", "unet", [](const LoadedNetwork& loaded, const Tensors& tensors) {
-    nn::NamedTensors inputs = inputs_of(tensors);
-    auto halves = inputs.at("sample").chunk(2, 2);
-    inputs["sample"] = halves[0];
-    inputs["image_latents"] = halves[1];
+    Values inputs = inputs_of(tensors);
+    auto halves = one(inputs, "sample").chunk(2, 2);
+    inputs["sample"] = {halves[0]};
+    inputs["image_latents"] = {halves[1]};
     Context cx = loaded.context();
     Tensor sample = loaded.as<nn::DenoiserNetwork>().predict(cx, inputs);
     EXPECT_LT(difference(sample, tensors.at("out.sample")), tolerance);
@@ -66,8 +58,8 @@ TEST(UNetSpatioTemporalConditionModel, TakesTheImageBesideTheLatents) {
 TEST(UNetSpatioTemporalConditionModel, PredictsABatchAsItsVideosAlone) {
   each_golden("unet", "unet.safetensors", [](const LoadedNetwork& loaded, const Tensors& tensors) {
     for (int64_t i = 0; i < 2; ++i) {
-      nn::NamedTensors inputs = inputs_of(tensors);
-      for (auto& [name, tensor] : inputs) tensor = tensor.narrow(0, i, 1);
+      Values inputs = inputs_of(tensors);
+      for (auto& [name, list] : inputs) list = {list.front().tensor().narrow(0, i, 1)};
       Context cx = loaded.context();
       Tensor alone = loaded.as<nn::DenoiserNetwork>().predict(cx, inputs);
       EXPECT_LT(difference(alone, tensors.at("out.sample").narrow(0, i, 1)), 2e-5);
@@ -95,10 +87,10 @@ TEST(UNetSpatioTemporalConditionModel, GivesTheSameOpsWhenDry) {
 TEST(UNetSpatioTemporalConditionModel, RefusesAsManyTimeIdsAsItWasNotMadeFor) {
   LoadedNetwork loaded = load_folder(source_path("tests/goldens/videos/svd/model/unet"));
   Context cx = loaded.context();
-  nn::NamedTensors inputs{{"sample", at::zeros({1, 2, 8, 4, 4})},
-                          {"timestep", at::zeros({1})},
-                          {"encoder_hidden_states", at::zeros({1, 1, 16})},
-                          {"added_time_ids", at::zeros({1, 2})}};
+  Values inputs{{"sample", {at::zeros({1, 2, 8, 4, 4})}},
+                {"timestep", {at::zeros({1})}},
+                {"encoder_hidden_states", {at::zeros({1, 1, 16})}},
+                {"added_time_ids", {at::zeros({1, 2})}}};
   EXPECT_THAT([&] { loaded.as<nn::DenoiserNetwork>().predict(cx, inputs); },
               ::testing::ThrowsMessage<InternalError>(::testing::HasSubstr("time ids")));
 }

@@ -103,8 +103,8 @@ class ConvDenoiser final : public nn::DenoiserNetwork {
         *this, {.no_split_modules = {"ConvBlock"}, .repeated_blocks = {"ConvBlock"}});
   }
 
-  Tensor predict(Context& cx, const nn::NamedTensors& inputs) const override {
-    auto input = nn::fill_inputs<ConvDenoiserInput>(inputs);
+  Tensor predict(Context& cx, const Values& inputs) const override {
+    auto input = nn::fill_inputs<ConvDenoiserInput>(cx, inputs);
     Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
     Tensor waves = cx.ops().timestep_embedding(cx, {timestep, config_.hidden_channels, true, 0});
     Tensor temb = time_embedding.forward(cx, nn::in_form(cx, waves), nullptr);

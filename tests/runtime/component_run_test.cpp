@@ -40,8 +40,8 @@ class TestBackend final : public Backend {
  private:
   struct Runner final : CallRunner {
     explicit Runner(TestBackend& owner) : backend(owner) {}
-    Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override {
-      Tensor y = call.body(cx, inputs);
+    Values run(Context& cx, const ComponentCall& call, const Values& inputs) override {
+      Values y = call.run(cx, inputs);
       backend.at_compile();
       return y;
     }
@@ -66,15 +66,18 @@ struct Fixture {
 
 // Doubles x, keeping count in the run's state.
 ComponentCall doubling(int* calls = nullptr) {
-  return {{{"x", at::ones({2})}}, "", [calls](Context& cx, const NamedTensors& in) {
+  static const Value counted(at::ones({}), Life::run);
+  return {"", [calls](Context& cx, const Values& in) {
             if (calls) ++*calls;
-            const Tensor* before = cx.state()->find("site", "cond");
-            cx.state()->keep("site", "cond", before ? *before + 1 : at::ones({}));
-            return cx.segment("block", [&] {
-              return cx.ops().add(cx, {in.at("x"), in.at("x")});
-            }) * *cx.state()->find("site", "cond");
+            const Tensor* before = cx.state()->find("site", counted.id());
+            Tensor now = before ? *before + 1 : at::ones({});
+            cx.state()->keep("site", counted.id(), counted.alive(), now);
+            const Tensor& x = one(in, "x");
+            return result(cx.segment("block", [&] { return cx.ops().add(cx, {x, x}); }) * now);
           }};
 }
+
+const Values ones{{"x", {at::ones({2})}}};
 
 std::vector<std::string> levels(const ComponentRun& run) {
   std::vector<std::string> all;
@@ -105,7 +108,7 @@ TEST(ComponentRun, LeasesTheWeightsInTheLevelsOwnForm) {
   Fixture f;
   f.backend.at_compile = [] { throw std::runtime_error("broke"); };
   auto run = f.run();
-  run.call(doubling());
+  run.call(doubling(), ones);
   EXPECT_THAT(f.leased, ElementsAre(at::kBFloat16, at::kFloat));
 }
 
@@ -116,10 +119,10 @@ TEST(ComponentRun, MakesAFailedCallAgainWithoutWhatItKept) {
   };
   auto run = f.run();
   int calls = 0;
-  EXPECT_EQ(run.call(doubling(&calls)).sum().item<float>(), 4);
+  EXPECT_EQ(host(run.call(doubling(&calls), ones)).sum().item<float>(), 4);
   // The second call fails after it kept a 2; made again, it begins with nothing kept.
-  EXPECT_EQ(run.call(doubling(&calls)).sum().item<float>(), 4);
-  EXPECT_EQ(run.call(doubling(&calls)).sum().item<float>(), 8);
+  EXPECT_EQ(host(run.call(doubling(&calls), ones)).sum().item<float>(), 4);
+  EXPECT_EQ(host(run.call(doubling(&calls), ones)).sum().item<float>(), 8);
   EXPECT_EQ(calls, 4);
   EXPECT_THAT(levels(run), ElementsAre("compile+", "compile-", "kernel_override-", "eager+*"));
 }
@@ -128,7 +131,7 @@ TEST(ComponentRun, NamesTheCallTheOpAndTheSiteOfAFailure) {
   Fixture f;
   f.backend.at_compile = [] { throw std::runtime_error("broke"); };
   auto run = f.run();
-  run.call(doubling());
+  run.call(doubling(), ones);
   EXPECT_EQ(run.timeline().attempts[1].reason, "call 1, op add at block: broke");
 }
 
@@ -140,7 +143,7 @@ TEST(ComponentRun, CountsARefusalAFailedCallAndAKernelApart) {
   });
   f.backend.refuse = true;
   auto run = f.run();
-  for (int i = 0; i < 3; ++i) run.call(doubling());
+  for (int i = 0; i < 3; ++i) run.call(doubling(), ones);
   EXPECT_EQ(f.total.count("net", Level::compile, FallbackKind::refused), 1u);
   EXPECT_EQ(f.total.count("net", Level::kernel_override, FallbackKind::kernel), 3u);
   EXPECT_EQ(f.counter.all().size(), 2u);
@@ -155,7 +158,7 @@ void expect_to_pass(const Thrown& thrown) {
   Fixture f;
   f.backend.at_compile = [&] { throw thrown; };
   auto run = f.run();
-  EXPECT_THROW(run.call(doubling()), Thrown);
+  EXPECT_THROW(run.call(doubling(), ones), Thrown);
   EXPECT_THAT(levels(run), ElementsAre("compile+*"));
   EXPECT_TRUE(f.total.all().empty());
 }
@@ -179,7 +182,7 @@ TEST(ComponentRun, AKernelThatStopsForACancelledRunHasNotFailed) {
   });
   f.backend.refuse = true;
   auto run = f.run();
-  EXPECT_THROW(run.call(doubling(), &token), Cancelled);
+  EXPECT_THROW(run.call(doubling(), ones, &token), Cancelled);
   EXPECT_EQ(f.total.count("net", Level::kernel_override, FallbackKind::kernel), 0u);
 }
 
@@ -195,8 +198,8 @@ TEST(ComponentRun, EagersOwnFailureIsTheRunsInItsOwnWords) {
   Fixture f;
   auto run = f.run({.only = Level::eager, .required = {}});
   ComponentCall call = doubling();
-  call.body = [](Context&, const NamedTensors&) -> Tensor { throw std::runtime_error("as it is"); };
-  EXPECT_THROW(run.call(call), std::runtime_error);
+  call.body = [](Context&, const Values&) -> Values { throw std::runtime_error("as it is"); };
+  EXPECT_THROW(run.call(call, ones), std::runtime_error);
 }
 
 TEST(ComponentRun, KeepsToTheLevelThatIsForcedOrRequired) {
@@ -206,8 +209,8 @@ TEST(ComponentRun, KeepsToTheLevelThatIsForcedOrRequired) {
                              LevelPolicy{.only = {}, .required = Level::compile}}) {
     auto run = f.run(policy);
     run.check();
-    EXPECT_THROW(run.call(doubling()), RunFailed);
-    EXPECT_THROW(run.call(doubling()), RunFailed);
+    EXPECT_THROW(run.call(doubling(), ones), RunFailed);
+    EXPECT_THROW(run.call(doubling(), ones), RunFailed);
   }
   auto none = f.run({.only = Level::kernel_override, .required = {}});
   EXPECT_FALSE(none.plan());

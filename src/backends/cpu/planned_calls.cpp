@@ -45,35 +45,39 @@ Tensor without_storage(const Tensor& x) {
 
 }  // namespace
 
-size_t PlannedCalls::dry_forward(const ComponentCall& call, bool constants_kept) const {
-  NamedTensors inputs;
-  for (const auto& [name, x] : call.inputs) inputs[name] = without_storage(x);
+size_t PlannedCalls::dry_forward(const ComponentCall& call, const Values& inputs,
+                                 bool constants_kept) const {
+  Values dry;
+  for (const auto& [name, list] : inputs) {
+    for (const Value& value : list)
+      dry[name].push_back(value.placed(without_storage(value.tensor())));
+  }
   MemoryPlan plan;
   auto nothing =
       std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form_);
   Context cx(*ops_, nothing, {.dry = true, .constants_kept = constants_kept});
-  call.body(cx, inputs);
+  call.run(cx, dry);
   return plan.blocks().peak();
 }
 
-size_t PlannedCalls::planned_peak(const ComponentCall& call, bool constants_kept) {
-  CallKey key = call_key(call.variant + (constants_kept ? ", again" : ""), call.inputs);
+size_t PlannedCalls::planned_peak(const ComponentCall& call, const Values& inputs, bool constants_kept) {
+  CallKey key = call_key(call.variant + (constants_kept ? ", again" : ""), inputs);
   std::scoped_lock lock(mutex_);
   auto known = std::ranges::find(peaks_, key, &std::pair<CallKey, size_t>::first);
   if (known != peaks_.end()) {
     std::rotate(peaks_.begin(), known, known + 1);
     return peaks_.front().second;
   }
-  size_t peak = dry_forward(call, constants_kept);
+  size_t peak = dry_forward(call, inputs, constants_kept);
   check_room(peak);
   peaks_.emplace_front(std::move(key), peak);
   if (peaks_.size() > most_peaks) peaks_.pop_back();
   return peak;
 }
 
-Tensor PlannedCalls::run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) {
+Values PlannedCalls::run(Context& cx, const ComponentCall& call, const Values& inputs) {
   SerialAten serial;
-  return call.body(cx, inputs);
+  return call.run(cx, inputs);
 }
 
 }  // namespace omnirt::cpu

@@ -15,15 +15,15 @@ class PlannedCalls final : public CallRunner {
   explicit PlannedCalls(std::shared_ptr<const ops::OpTable> ops, ComputeForm form)
       : ops_(std::move(ops)), form_(form) {}
 
-  Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override;
+  Values run(Context& cx, const ComponentCall& call, const Values& inputs) override;
   // Throws OutOfMemory where calls of a new shape need more than is available.
-  size_t planned_peak(const ComponentCall& call, bool constants_kept) override;
+  size_t planned_peak(const ComponentCall& call, const Values& inputs, bool constants_kept) override;
 
  private:
   // Peaks kept at a time; the one that was not used for the longest time goes first.
   static constexpr size_t most_peaks = 256;
 
-  size_t dry_forward(const ComponentCall& call, bool constants_kept) const;
+  size_t dry_forward(const ComponentCall& call, const Values& inputs, bool constants_kept) const;
 
   std::shared_ptr<const ops::OpTable> ops_;
   ComputeForm form_;

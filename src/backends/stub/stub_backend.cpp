@@ -46,14 +46,14 @@ void add_kernels(ops::OpTable& table, const Failures& failures) {
 class ScriptedRunner final : public CallRunner {
  public:
   explicit ScriptedRunner(Failures failures) : failures_(std::move(failures)) {}
-  Tensor run(Context& cx, const ComponentCall& call, const NamedTensors& inputs) override {
+  Values run(Context& cx, const ComponentCall& call, const Values& inputs) override {
     int64_t number = ++calls_;
-    Tensor result = call.body(cx, inputs);
+    Values results = call.run(cx, inputs);
     for (const auto& failure : failures_) {
       if (failure.op.empty() && (failure.call == 0 || failure.call == number))
         throw LevelFailed(failure.message);
     }
-    return result;
+    return results;
   }
 
  private:

@@ -56,18 +56,15 @@ Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
     return {at::zeros({1, window, width}), at::zeros({1, network.projection_dim()})};
   int64_t skip = layers_skipped(frame, block);
   Tensor ids = token_ids(frame[block.tokenizer], prompts);
-  Tensor both = frame.call(
-      block.text_encoder, {{"ids", ids}},
-      [skip](const CLIPTextModelWithProjection& encoder, Context& cx, const NamedTensors& in) {
-        auto output = encoder.forward(cx, in.at("ids"),
+  Values both = frame.call(
+      block.text_encoder, {{"ids", {ids}}},
+      [skip](const CLIPTextModelWithProjection& encoder, Context& cx, const Values& in) {
+        auto output = encoder.forward(cx, one(in, "ids"),
                                       {.clip_skip = skip + 1, .normalize = false, .pooled = true});
-        // A call gives one tensor.
-        return cx.ops().concat(cx, {output.last_hidden_state.flatten(1), output.text_embeds});
+        return Values{{"states", {output.last_hidden_state}}, {"pooled", {output.text_embeds}}};
       },
       fmt::format("pooled, clip_skip={}", skip));
-  int64_t states = window * width;
-  return {both.narrow(1, 0, states).reshape({-1, window, width}),
-          both.narrow(1, states, network.projection_dim())};
+  return {host(one(both, "states")), host(one(both, "pooled"))};
 }
 
 template <class T>
@@ -97,13 +94,13 @@ void EncodePromptFirst::run(Frame& frame) const {
     return;
   }
   int64_t skip = layers_skipped(frame, *this);
-  Tensor states = frame.call(
-      text_encoder, {{"ids", token_ids(frame[tokenizer], or_empty(frame[prompt]))}},
-      [skip](const CLIPTextModel& encoder, Context& cx, const NamedTensors& in) {
+  Tensor states = host(frame.call(
+      text_encoder, {{"ids", {token_ids(frame[tokenizer], or_empty(frame[prompt]))}}},
+      [skip](const CLIPTextModel& encoder, Context& cx, const Values& in) {
         CLIPTextOptions options{.clip_skip = skip + 1, .normalize = false};
-        return encoder.forward(cx, in.at("ids"), options).last_hidden_state;
+        return encoder.forward(cx, one(in, "ids"), options).last_hidden_state;
       },
-      fmt::format("penultimate, clip_skip={}", skip));
+      fmt::format("penultimate, clip_skip={}", skip)));
   frame[first_embeds] = by_picture(states, pictures);
 }
 

@@ -62,10 +62,11 @@ void EncodeFirstPictures::run(Frame& frame) const {
                          : pixel_values(pictures[i], processor, encoder.image_size()));
   }
   Tensor embeds =
-      frame.call(image_encoder, {{"pixel_values", at::cat(rows)}},
-                 [](const CLIPVisionModel& network, Context& cx, const NamedTensors& in) {
-                   return network.forward(cx, in.at("pixel_values").to(cx.dtype())).image_embeds;
-                 });
+      host(frame.call(image_encoder, {{"pixel_values", {at::cat(rows)}}},
+                      [](const CLIPVisionModel& network, Context& cx, const Values& in) {
+                        Tensor pixels = one(in, "pixel_values").to(cx.dtype());
+                        return network.forward(cx, pixels).image_embeds;
+                      }));
   frame[prompt_embeds] = embeds.to(at::kFloat).unsqueeze(1);
 }
 
@@ -81,13 +82,13 @@ void EncodeFirstLatents::run(Frame& frame) const {
     // Noise of zeros: the mode is taken, not a sample.
     Tensor none = at::zeros(
         {1, frame[vae].latent_channels(), image.size(2) / grid, image.size(3) / grid}, at::kFloat);
-    Tensor encoded = frame.call(
-        vae, {{"picture", image.narrow(0, i, 1)}, {"noise", none}},
-        [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
-          return network.encode(cx, in.at("picture").to(cx.dtype()),
-                                [&](at::IntArrayRef) { return in.at("noise"); });
+    Tensor encoded = host(frame.call(
+        vae, {{"picture", {image.narrow(0, i, 1)}}, {"noise", {none}}},
+        [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+          return network.encode(cx, one(in, "picture").to(cx.dtype()),
+                                [&](at::IntArrayRef) { return one(in, "noise"); });
         },
-        "encode");
+        "encode"));
     latents.push_back(encoded.to(at::kFloat));
   }
   frame[first_latents] = at::cat(latents);
@@ -127,12 +128,12 @@ void DecodeFrames::run(Frame& frame) const {
     for (int64_t from = 0; from < count; from += at_once) {
       if (frame.cancel()) frame.cancel()->check();
       Tensor part = scaled[video].narrow(0, from, std::min(at_once, count - from));
-      Tensor made = frame.call(
-          vae, {{"latents", part}},
-          [](const nn::Autoencoder& network, Context& cx, const NamedTensors& in) {
-            return network.decode(cx, in.at("latents").to(cx.dtype()));
+      Tensor made = host(frame.call(
+          vae, {{"latents", {part}}},
+          [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+            return network.decode(cx, one(in, "latents").to(cx.dtype()));
           },
-          "decode");
+          "decode"));
       parts.push_back(made.to(at::kFloat));
     }
     decoded.push_back(at::cat(parts));

@@ -73,7 +73,8 @@ bool DenoiseChunks::want(Frame& frame, std::vector<Row>& rows) const {
     if (!inner_wants()) return false;
   }
   // What is kept between steps belongs to a chunk's video.
-  for (Row& row : rows) row.picture += frame[chunk_state].chunk * frame[first_pictures].size();
+  size_t before = frame[chunk_state].chunk * frame[first_pictures].size();
+  for (Row& row : rows) row.id.image += static_cast<uint32_t>(before);
   return true;
 }
 

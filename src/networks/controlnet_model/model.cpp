@@ -1,6 +1,5 @@
 #include "networks/controlnet_model/model.hpp"
 
-#include <ATen/ops/cat.h>
 
 #include "base/ensure.hpp"
 #include "nn/feature_metadata.hpp"
@@ -92,9 +91,11 @@ ControlNetOutput ControlNetModel::forward(Context& cx, const ControlNetInput& in
   ControlNetOutput output;
   auto& residuals = output.down_block_res_samples;
   Tensor temb = time_embedded(cx, input);
+  const nn::DistinctRows& text = input.encoder_hidden_states;
   nn::AttentionContext context{
-      .text = cx.once("encoder_hidden_states", input.encoder_hidden_states,
-                      [&] { return nn::in_form(cx, input.encoder_hidden_states); })};
+      .text = cx.once("encoder_hidden_states", text.tensor,
+                      [&] { return nn::in_form(cx, text.tensor); }),
+      .rows = text.rows};
   Tensor control = condition(cx, input.controlnet_cond);
   Tensor x = conv_in.forward(cx, nn::in_form(cx, input.sample));
   x = cx.ops().add(cx, {x, control});
@@ -108,14 +109,6 @@ ControlNetOutput ControlNetModel::forward(Context& cx, const ControlNetInput& in
   x = mid_block.forward(cx, x, temb, context);
   output.mid_block_res_sample = controlnet_mid_block.forward(cx, x);
   return output;
-}
-
-Tensor ControlNetModel::packed(Context& cx, const ControlNetInput& input) const {
-  ControlNetOutput output = forward(cx, input);
-  std::vector<Tensor> flat;
-  for (const Tensor& each : output.down_block_res_samples) flat.push_back(each.flatten(1));
-  flat.push_back(output.mid_block_res_sample.flatten(1));
-  return at::cat(flat, 1);
 }
 
 std::vector<std::array<int64_t, 3>> ControlNetModel::residual_shapes(int64_t height,

@@ -5,7 +5,7 @@
 #include "networks/controlnet_model/config.hpp"
 #include "nn/blocks/time_embedding.hpp"
 #include "nn/blocks/unet_2d_blocks.hpp"
-#include "nn/network.hpp"
+#include "nn/denoiser_network.hpp"
 
 namespace omnirt {
 
@@ -27,11 +27,20 @@ class ControlNetConditioningEmbedding final : public nn::Module {
 struct ControlNetInput {
   Tensor sample;                 // {B, C, H, W}
   Tensor timestep;               // {B} or {1}
-  Tensor encoder_hidden_states;  // {B, T, D}
+  nn::DistinctRows encoder_hidden_states;  // {B, T, D}
   Tensor controlnet_cond;        // {B or 1, conditioning_channels, H scale, W scale}, 0..1
   // As UNetInput has them, where reads_text_time.
   std::optional<Tensor> text_embeds{};
   std::optional<Tensor> time_ids{};
+
+  static void visit(auto& self, auto& v) {
+    v("sample", self.sample);
+    v("timestep", self.timestep);
+    v("encoder_hidden_states", self.encoder_hidden_states);
+    v("controlnet_cond", self.controlnet_cond);
+    v("text_embeds", self.text_embeds);
+    v("time_ids", self.time_ids);
+  }
 };
 
 // What a UNet's way down is to be changed by, not scaled yet.
@@ -49,9 +58,7 @@ class ControlNetModel final : public nn::Network {
   nn::Metadata metadata() const override;
 
   ControlNetOutput forward(Context& cx, const ControlNetInput& input) const;
-  // The same as one tensor {B, N}: all residuals flattened, the mid block's last.
-  Tensor packed(Context& cx, const ControlNetInput& input) const;
-  // {C, H, W} of each residual of latents of this size, in the order of `packed`.
+  // {C, H, W} of each residual of latents of this size, the mid block's last.
   std::vector<std::array<int64_t, 3>> residual_shapes(int64_t height, int64_t width) const;
 
   bool reads_text_time() const { return add_embedding.has_value(); }

@@ -1,6 +1,5 @@
 #include "networks/ip_adapter/model.hpp"
 
-#include <ATen/ops/cat.h>
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -137,14 +136,14 @@ Tensor IPAdapter::tokens(Context& cx, const Tensor& image) const {
   return full ? full->forward(cx, x) : plus->forward(cx, x);
 }
 
-Tensor IPAdapter::packed(Context& cx, const Tensor& image) const {
+IPAdapter::Output IPAdapter::forward(Context& cx, const Tensor& image) const {
   Tensor made = tokens(cx, image);
-  std::vector<Tensor> flat;
+  Output output;
   for (size_t i = 0; i < ip_adapter.size(); ++i) {
-    flat.push_back(ip_adapter[i].to_k_ip.forward(cx, made).flatten(1));
-    flat.push_back(ip_adapter[i].to_v_ip.forward(cx, made).flatten(1));
+    output.keys.push_back(ip_adapter[i].to_k_ip.forward(cx, made));
+    output.values.push_back(ip_adapter[i].to_v_ip.forward(cx, made));
   }
-  return at::cat(flat, 1);
+  return output;
 }
 
 const nn::NetworkInfo& ip_adapter_info() {

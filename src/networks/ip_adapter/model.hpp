@@ -115,9 +115,11 @@ class IPAdapter final : public nn::Network {
 
   // {B, tokens, cross_attention_dim}.
   Tensor tokens(Context& cx, const Tensor& image) const;
-  // Keys and values of all layers, each {B, tokens, width}, flattened in one {B, N}: a layer's
-  // keys, its values, the next layer's.
-  Tensor packed(Context& cx, const Tensor& image) const;
+  // Keys and values for each layer of the UNet, {B, tokens, width}.
+  struct Output {
+    std::vector<Tensor> keys, values;
+  };
+  Output forward(Context& cx, const Tensor& image) const;
 
   std::optional<ImageProjection> base;
   std::optional<FullImageProjection> full;

@@ -110,8 +110,8 @@ Tensor PixArtTransformer2DModel::unpatched(const Tensor& tokens, int64_t height,
       .reshape({tokens.size(0), channels, height * patch, width * patch});
 }
 
-Tensor PixArtTransformer2DModel::predict(Context& cx, const nn::NamedTensors& inputs) const {
-  auto input = nn::fill_inputs<PixArtInput>(inputs);
+Tensor PixArtTransformer2DModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<PixArtInput>(cx, inputs);
   int64_t rows = input.sample.size(0);
   ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
          input.encoder_hidden_states.size(0), rows);

@@ -38,7 +38,7 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
   // where it has twice the latents' channels, a variance. H and W are multiples of the patch size.
   Tensor forward(Context& cx, const PixArtInput& input) const;
   // What is to be removed alone: the reference's pipelines leave the variance aside.
-  Tensor predict(Context& cx, const nn::NamedTensors& inputs) const override;
+  Tensor predict(Context& cx, const Values& inputs) const override;
   std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }

@@ -1,6 +1,5 @@
 #include "networks/t2i_adapter/model.hpp"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/replication_pad2d.h>
 
 #include "base/ensure.hpp"
@@ -111,12 +110,6 @@ std::vector<Tensor> T2IAdapter::forward(Context& cx, const Tensor& image) const 
   for (size_t i = 0; i < adapter.body.size(); ++i)
     features.push_back(x = adapter.body[i].forward(cx, x));
   return features;
-}
-
-Tensor T2IAdapter::packed(Context& cx, const Tensor& image) const {
-  std::vector<Tensor> flat;
-  for (const Tensor& each : forward(cx, image)) flat.push_back(each.flatten(1));
-  return at::cat(flat, 1);
 }
 
 std::vector<std::array<int64_t, 3>> T2IAdapter::feature_shapes(int64_t height,

@@ -74,8 +74,6 @@ class T2IAdapter final : public nn::Network {
   // image {B, in_channels, H, W} in 0..1; H and W multiples of downscale_factor. One feature a
   // block, {B, C, h, w}, from the largest down.
   std::vector<Tensor> forward(Context& cx, const Tensor& image) const;
-  // The same as one tensor {B, N}: all features flattened.
-  Tensor packed(Context& cx, const Tensor& image) const;
   // {C, h, w} of each feature of a picture of this size.
   std::vector<std::array<int64_t, 3>> feature_shapes(int64_t height, int64_t width) const;
 

@@ -118,7 +118,8 @@ nn::AttentionContext UNet2DConditionModel::attended(Context& cx, const UNetInput
   };
   auto whole = [](const Tensor& x) { return x; };
   nn::AttentionContext context;
-  context.text = formed("encoder_hidden_states", input.encoder_hidden_states, whole);
+  context.text = formed("encoder_hidden_states", input.encoder_hidden_states.tensor, whole);
+  context.rows = input.encoder_hidden_states.rows;
   if (!input.entity_hidden_states) return context;
   ensure(input.entity_weights.has_value(), "entities were given without their weights");
   for (int64_t i = 0; i < input.entity_hidden_states->size(1); ++i) {
@@ -211,11 +212,11 @@ void UNet2DConditionModel::ascend(Context& cx, Walk& walk, size_t to) const {
   }
 }
 
-Tensor UNet2DConditionModel::predict(Context& cx, const nn::NamedTensors& inputs) const {
-  auto input = nn::fill_inputs<UNetInput>(inputs);
+Tensor UNet2DConditionModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<UNetInput>(cx, inputs);
   int64_t rows = input.sample.size(0);
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
+  ensure(input.encoder_hidden_states.count() == rows, "{} rows of text for {} samples",
+         input.encoder_hidden_states.count(), rows);
   check_added(input);
   size_t residuals = input.down_block_additional_residuals.size();
   ensure(residuals == 0 || residuals == skip_connections(), "{} residuals for {} skip connections",

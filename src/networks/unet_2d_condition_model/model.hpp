@@ -12,7 +12,7 @@ namespace omnirt {
 struct UNetInput {
   Tensor sample;                        // {B, C, H, W}
   Tensor timestep;                      // {B} or {1}; may be fractional
-  Tensor encoder_hidden_states;         // {B, T, D}
+  nn::DistinctRows encoder_hidden_states;  // {B, T, D}
   std::optional<Tensor> timestep_cond;  // {B, time_cond_proj_dim}
   // Of addition_embed_type text_time: {B, P}, and {B, N}, where P and N addition_time_embed_dims
   // together are projection_class_embeddings_input_dim.
@@ -71,7 +71,7 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
 
   // {B, out_channels, H, W}. Sizes need not be multiples of the downsampling.
   Tensor forward(Context& cx, const UNetInput& input) const;
-  Tensor predict(Context& cx, const nn::NamedTensors& inputs) const override;
+  Tensor predict(Context& cx, const Values& inputs) const override;
   std::vector<nn::NetworkInput> inputs() const override;
 
   // {C, H, W} of each residual that a ControlNet adds for latents of this size: to the skip

@@ -122,8 +122,8 @@ Tensor UNetSpatioTemporalConditionModel::forward(Context& cx,
 }
 
 Tensor UNetSpatioTemporalConditionModel::predict(Context& cx,
-                                                 const nn::NamedTensors& inputs) const {
-  auto input = nn::fill_inputs<UNetSpatioTemporalInput>(inputs);
+                                                 const Values& inputs) const {
+  auto input = nn::fill_inputs<UNetSpatioTemporalInput>(cx, inputs);
   int64_t videos = input.sample.size(0);
   ensure(input.sample.dim() == 5, "a video is {{B, F, C, H, W}}, not of {} dimensions",
          input.sample.dim());

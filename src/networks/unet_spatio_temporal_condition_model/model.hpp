@@ -33,7 +33,7 @@ class UNetSpatioTemporalConditionModel final : public nn::DenoiserNetwork {
 
   // {B, F, out_channels, H, W}. Sizes need not be multiples of the downsampling.
   Tensor forward(Context& cx, const UNetSpatioTemporalInput& input) const;
-  Tensor predict(Context& cx, const nn::NamedTensors& inputs) const override;
+  Tensor predict(Context& cx, const Values& inputs) const override;
   std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }

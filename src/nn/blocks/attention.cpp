@@ -56,7 +56,7 @@ Tensor Attention::forward(Context& cx, const Tensor& x, const Tensor* context, c
 Tensor Attention::forward(Context& cx, const Tensor& x, const AttentionContext& context,
                           const Tensor& residual) const {
   Tensor query = to_q.forward(cx, x);
-  Tensor y = context.entities.empty() ? attended(cx, query, context.text, nullptr)
+  Tensor y = context.entities.empty() ? attended(cx, query, context.text, nullptr, "", context.rows)
                                       : attended_by_parts(cx, query, context);
   if (context.images) {
     double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
@@ -66,9 +66,13 @@ Tensor Attention::forward(Context& cx, const Tensor& x, const AttentionContext& 
 }
 
 Tensor Attention::attended(Context& cx, const Tensor& query, const Tensor& source,
-                           const Tensor* bias, const std::string& site) const {
-  Tensor key = cx.once(to_k.path() + site, source, [&] { return to_k.forward(cx, source); });
-  Tensor value = cx.once(to_v.path() + site, source, [&] { return to_v.forward(cx, source); });
+                           const Tensor* bias, const std::string& site,
+                           const std::vector<int64_t>& rows) const {
+  auto made = [&](const Linear& to) {
+    Tensor y = cx.once(to.path() + site, source, [&] { return to.forward(cx, source); });
+    return rows.empty() ? y : cx.ops().take_rows(cx, {y, rows});
+  };
+  Tensor key = made(to_k), value = made(to_v);
   double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   return cx.ops().attention(
       cx, {query, key, value, options_.heads, scale, /*causal=*/false, options_.upcast, bias});
@@ -76,7 +80,7 @@ Tensor Attention::attended(Context& cx, const Tensor& query, const Tensor& sourc
 
 Tensor Attention::attended_by_parts(Context& cx, const Tensor& query,
                                     const AttentionContext& context) const {
-  Tensor y = attended(cx, query, context.text, nullptr);
+  Tensor y = attended(cx, query, context.text, nullptr, "", context.rows);
   y = cx.ops().gate(cx, {y, weights_of(context, 0), nullptr});
   for (size_t i = 0; i < context.entities.size(); ++i) {
     Tensor part = attended(cx, query, context.entities[i], nullptr, fmt::format(" entity {}", i));

@@ -49,9 +49,9 @@ class Attention final : public Module {
 
  private:
   // Heads of `query` over the keys and values of `source`, before to_out. `site` tells apart what
-  // is kept of several sources.
+  // is kept of several sources; `rows` as AttentionContext has it.
   Tensor attended(Context& cx, const Tensor& query, const Tensor& source, const Tensor* bias,
-                  const std::string& site = "") const;
+                  const std::string& site = "", const std::vector<int64_t>& rows = {}) const;
   Tensor attended_by_parts(Context& cx, const Tensor& query, const AttentionContext& context) const;
   Tensor blurred(Context& cx, const Tensor& query, const SiteChange& change,
                  const std::array<int64_t, 2>& grid) const;

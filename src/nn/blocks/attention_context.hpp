@@ -10,7 +10,8 @@ class ImagePrompts;  // nn/blocks/image_prompts.hpp
 
 // What the layers of a network attend to beside their own tokens.
 struct AttentionContext {
-  Tensor text;                           // {B, S, D}
+  Tensor text;                           // {B, S, D}, or those of its rows that differ
+  std::vector<int64_t> rows{};           // of text, one for each of the batch; empty: its own
   const ImagePrompts* images = nullptr;  // pictures beside the text; null: none
   std::array<int64_t, 2> grid{0, 0};  // {height, width} of the picture that the layer's tokens are
   // Texts that hold for parts of the picture (regional attention), {B, S', D} each.

@@ -143,6 +143,15 @@ Samples<SwapRows> SwapRows::samples() {
            }}};
 }
 
+Samples<TakeRows> TakeRows::samples() {
+  return {{"rows again and in order", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({3, 5, 4});
+             for (const std::vector<int64_t>& rows :
+                  {std::vector<int64_t>{0, 0, 2}, {1, 2}, {2}, {2, 1, 0, 1, 0}})
+               use({x, rows});
+           }}};
+}
+
 Samples<Blend> Blend::samples() {
   return {{"frames", [](Sampler& make, const auto& use) {
              Tensor x = make.numbers({2, 5, 4}), other = make.numbers({2, 5, 4});

@@ -12,13 +12,11 @@ class Counted {
  public:
   size_t forwards(const std::string& variant) {
     size_t before = forwards_;
-    planned_.planned_peak({{},
-                           variant,
-                           [this](Context&, const NamedTensors&) {
-                             ++forwards_;
-                             return at::empty({16}, at::TensorOptions().device(at::kMeta));
-                           }},
-                          false);
+    ComponentCall call{variant, [this](Context&, const Values&) {
+                ++forwards_;
+                return result(at::empty({16}, at::TensorOptions().device(at::kMeta)));
+              }};
+    planned_.planned_peak(call, {}, false);
     return forwards_ - before;
   }
 
