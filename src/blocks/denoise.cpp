@@ -4,6 +4,8 @@
 #include <ATen/ops/full.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "blocks/guidance.hpp"
 #include "blocks/guidance_embedding.hpp"
 #include "pipeline/run_keys.hpp"
@@ -12,20 +14,9 @@
 namespace omnirt::blocks {
 
 DenoiseLoop::DenoiseLoop(const DenoiseOptions& options)
-    : LoopBlock(options.name, Stage::denoise_loop, Guidance::takes_over, options.trigger),
+    : WalkLoop(options.name, Stage::denoise_loop, Guidance::takes_over, options.trigger),
       unet(this, options.network) {
   for (const ConstantInput& each : options.constants) constants_.emplace_back(this, each);
-}
-
-void DenoiseLoop::start(Frame& frame) const {
-  const Schedule& walk = frame[schedule];
-  frame[state] = {walk.begin, walk.last()};
-  for (const Condition& condition : frame.guider().conditions()) {
-    if (condition.sites.empty()) continue;
-    frame[state].sites[condition.name] =
-        std::make_shared<SitePlan>(plan_sites(condition, frame.stand_in(unet, condition.network)));
-  }
-  make_constants(frame);
 }
 
 namespace {
@@ -46,15 +37,38 @@ class DistinctValues {
   std::map<std::string, std::vector<Value>> known_;
 };
 
+GuidanceStep guidance_step(Walk& walk) {
+  const Scheduler& scheduler = *walk.schedule.scheduler;
+  return {.index = walk.index - walk.schedule.begin,
+          .steps = walk.end - walk.schedule.begin,
+          .timestep = scheduler.timesteps()[walk.index],
+          .sigma = noise_to_signal(scheduler, walk.index),
+          .sample = walk.latents,
+          .state = &walk.guider};
+}
+
 }  // namespace
 
-void DenoiseLoop::make_constants(Frame& frame) const {
-  DistinctValues values;
-  DenoiseState& at = frame[state];
-  at.constants.clear();
+Walk DenoiseLoop::begin(Frame& frame) const {
+  Walk walk;
+  walk.schedule = frame[schedule];
+  walk.latents = frame[latents];
+  walk.index = walk.schedule.begin;
+  walk.end = walk.schedule.last();
   for (const Condition& condition : frame.guider().conditions()) {
-    for (int64_t i = 0; i < frame[latents].size(0); ++i) {
-      Values& row = at.constants[condition.name].emplace_back();
+    if (condition.sites.empty()) continue;
+    walk.sites[condition.name] =
+        std::make_shared<SitePlan>(plan_sites(condition, frame.stand_in(unet, condition.network)));
+  }
+  make_constants(frame, walk);
+  return walk;
+}
+
+void DenoiseLoop::make_constants(Frame& frame, Walk& walk) const {
+  DistinctValues values;
+  for (const Condition& condition : frame.guider().conditions()) {
+    for (int64_t i = 0; i < walk.latents.size(0); ++i) {
+      Values& row = walk.constants[condition.name].emplace_back();
       for (const auto& [name, tensor] : constants(frame, condition, i))
         row[name] = {values.of(name, tensor)};
     }
@@ -62,8 +76,8 @@ void DenoiseLoop::make_constants(Frame& frame) const {
 }
 
 // What the step at hand shares with those before it.
-SharedStep DenoiseLoop::step(Frame& frame) const {
-  SharedStep plan{.index = frame[state].index - frame[schedule].begin};
+SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
+  SharedStep plan{.index = walk.index - walk.schedule.begin};
   if (frame[cache] == "none") return plan;
   plan.interval = static_cast<size_t>(frame[cache_interval]);
   plan.branch = static_cast<size_t>(frame[cache_branch]);
@@ -119,15 +133,15 @@ void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipelin
 
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {
   auto in_turn = [&frame, this](const RowBatch& batch) {
-    SharedStep step = this->step(frame);
     auto body = [](const nn::DenoiserNetwork& network, Context& cx, const Values& inputs) {
       return network.predict(cx, inputs);
     };
-    ComponentCall call{.variant = step.variant() + (batch.sites ? batch.sites->key() : ""),
-              .body = {},
-              .rows = batch.rows,
-              .step = step,
-              .sites = batch.sites.get()};
+    ComponentCall call{
+        .variant = batch.step.variant() + (batch.sites ? batch.sites->key() : ""),
+        .body = {},
+        .rows = batch.rows,
+        .step = batch.step,
+        .sites = batch.sites.get()};
     return host(frame.call(unet, batch.inputs, body, std::move(call), batch.network));
   };
   // Its own turn also where another loop runs this one.
@@ -137,41 +151,30 @@ Denoiser DenoiseLoop::denoiser(Frame& frame) const {
   return {predict, static_cast<size_t>(frame[max_batch_rows])};
 }
 
-GuidanceStep DenoiseLoop::guidance_step(Frame& frame) const {
-  DenoiseState& at = frame[state];
-  const Schedule& walk = frame[schedule];
-  return {.index = at.index - walk.begin,
-          .steps = at.end - walk.begin,
-          .timestep = walk.scheduler->timesteps()[at.index],
-          .sigma = noise_to_signal(*walk.scheduler, at.index),
-          .sample = frame[latents],
-          .state = &at.guider};
-}
-
-bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
-  DenoiseState& at = frame[state];
-  const Schedule& walk = frame[schedule];
-  if (at.index >= at.end) return false;
-  Tensor input = walk.scheduler->scale_model_input(frame[latents], at.index);
+bool DenoiseLoop::want(Frame& frame, Walk& walk, std::vector<Row>& rows) const {
+  if (walk.index >= walk.end) return false;
+  const Scheduler& scheduler = *walk.schedule.scheduler;
+  Tensor input = walk.schedule.scheduler->scale_model_input(walk.latents, walk.index);
   if (const Tensor* extra = frame[extra_channels]) input = at::cat({input, *extra}, 1);
-  Tensor timestep = at::full({1}, walk.scheduler->timesteps()[at.index], at::kFloat);
-  std::vector<std::string> active = frame.guider().active(guidance_step(frame));
+  Value timestep(at::full({1}, scheduler.timesteps()[walk.index], at::kFloat));
+  std::vector<std::string> active = frame.guider().active(guidance_step(walk));
   std::vector<Condition> all = frame.guider().conditions();
-  at.asked.clear();
+  walk.asked.clear();
   for (size_t c = 0; c < all.size(); ++c) {
     const Condition& condition = all[c];
     if (std::ranges::find(active, condition.name) == active.end()) continue;
-    at.asked.push_back(condition.name);
-    auto sites = at.sites.find(condition.name);
+    walk.asked.push_back(condition.name);
+    auto sites = walk.sites.find(condition.name);
     for (int64_t i = 0; i < input.size(0); ++i) {
-      Values inputs = at.constants.at(condition.name)[static_cast<size_t>(i)];
+      Values inputs = walk.constants.at(condition.name)[static_cast<size_t>(i)];
       inputs["sample"] = {input.narrow(0, i, 1)};
       inputs["timestep"] = {timestep};
       rows.push_back({.id = {static_cast<uint32_t>(c), static_cast<uint32_t>(i),
                              condition.negative()},
                       .inputs = std::move(inputs),
                       .network = condition.network,
-                      .sites = sites == at.sites.end() ? nullptr : sites->second});
+                      .sites = sites == walk.sites.end() ? nullptr : sites->second,
+                      .step = step(frame, walk)});
     }
   }
   return true;
@@ -179,67 +182,38 @@ bool DenoiseLoop::want(Frame& frame, std::vector<Row>& rows) const {
 
 // The network's inputs for one row that are the same at every step.
 std::map<std::string, Tensor> DenoiseLoop::constants(Frame& frame, const Condition& condition,
-                                                     int64_t picture) const {
+                                                     int64_t image) const {
   const Tensor& embeds = frame.under(condition.name, prompt_embeds);
-  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", embeds.narrow(0, picture, 1)}};
+  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", embeds.narrow(0, image, 1)}};
   for (const ConstantPort& each : constants_) {
     const Tensor* given = frame.under(condition.name, each.port);
-    if (given) inputs[each.input] = given->narrow(0, given->size(0) == 1 ? 0 : picture, 1);
+    if (given) inputs[each.input] = given->narrow(0, given->size(0) == 1 ? 0 : image, 1);
   }
   if (auto dim = frame.stand_in(unet, condition.network).time_cond_dim())
     inputs["timestep_cond"] = guidance_embedding(frame[guidance_scale], *dim);
   return inputs;
 }
 
-void DenoiseLoop::accept(Frame& frame, const std::vector<Tensor>& predictions) const {
-  DenoiseState& at = frame[state];
-  const Schedule& walk = frame[schedule];
-  Tensor& sample = frame[latents];
-  auto pictures = sample.size(0);
+void DenoiseLoop::accept(Frame& frame, Walk& walk, const std::vector<Tensor>& predictions) const {
+  auto images = walk.latents.size(0);
   Predictions by_condition;
-  for (size_t c = 0; c < at.asked.size(); ++c) {
-    auto first = predictions.begin() + static_cast<int64_t>(c) * pictures;
+  for (size_t c = 0; c < walk.asked.size(); ++c) {
+    auto first = predictions.begin() + static_cast<int64_t>(c) * images;
     // The scheduler's maths is fp32 whatever the network computes in.
-    by_condition[at.asked[c]] =
-        at::cat(std::vector<Tensor>(first, first + pictures)).to(at::kFloat);
+    by_condition[walk.asked[c]] =
+        at::cat(std::vector<Tensor>(first, first + images)).to(at::kFloat);
   }
-  GuidanceStep step = guidance_step(frame);
+  GuidanceStep step = guidance_step(walk);
   Tensor output = frame.guider().combine(by_condition, step);
-  StepResult result = walk.scheduler->step(output, at.index, sample, *frame[noise_source]);
-  sample = std::move(result.prev_sample);
-  at.predicted = result.pred_original.value_or(Tensor());
-  keep_masked(frame, at.index);
-  ++at.index;
+  StepResult result =
+      walk.schedule.scheduler->step(output, walk.index, walk.latents, *frame[noise_source]);
+  walk.latents = std::move(result.prev_sample);
+  walk.denoised = result.pred_original.value_or(Tensor());
+  ++walk.index;
 }
 
-// Puts the given image back, as noisy as the sample is, where the mask keeps it (reference:
-// StableDiffusionInpaintPipeline, UNets without mask channels).
-void DenoiseLoop::keep_masked(Frame& frame, size_t index) const {
-  const Tensor* mask = frame[keep_mask];
-  const Tensor* kept = frame[image_latents];
-  const Tensor* drawn = frame[noise];
-  if (!mask || !kept || !drawn) return;
-  const Schedule& walk = frame[schedule];
-  Tensor back =
-      index + 1 < frame[state].end ? walk.scheduler->add_noise(*kept, *drawn, index + 1) : *kept;
-  frame[latents] = (1 - *mask) * back + *mask * frame[latents];
-}
-
-LoopProgress DenoiseLoop::next(Frame& frame) const {
-  const DenoiseState& at = frame[state];
-  const Schedule& walk = frame[schedule];
-  size_t call = std::min(at.index, at.end - 1);
-  return {at.index - walk.begin, at.end - walk.begin, walk.scheduler->timesteps()[call]};
-}
-
-LoopProgress DenoiseLoop::progress(Frame& frame) const {
-  const DenoiseState& at = frame[state];
-  const Schedule& walk = frame[schedule];
-  return {at.index - walk.begin, at.end - walk.begin, walk.scheduler->timesteps()[at.index - 1]};
-}
-
-const Tensor& DenoiseLoop::sample(Frame& frame) const {
-  return frame[latents];
+void DenoiseLoop::finish(Frame& frame, Walk& walk) const {
+  frame[latents] = walk.latents;
 }
 
 }  // namespace omnirt::blocks

@@ -10,32 +10,6 @@
 
 namespace omnirt::blocks {
 
-// Where a denoise loop stands.
-struct DenoiseState {
-  size_t index = 0;  // the call that is next
-  size_t end = 0;
-  // conditions of the rows that are out, in the order of the rows
-  std::vector<std::string> asked{};
-  // The network's inputs that are the same at every step, of each image under a condition. Not saved:
-  // they are made again.
-  std::map<std::string, std::vector<Values>> constants{};
-  GuiderState guider{};  // what the guider keeps between the calls
-  // What the network does differently under a condition; of those that have anything.
-  std::map<std::string, std::shared_ptr<const SitePlan>> sites{};
-  Tensor predicted{};  // the sample without its noise, as the last step predicted it
-};
-
-}  // namespace omnirt::blocks
-
-template <>
-struct omnirt::ValueCodec<omnirt::blocks::DenoiseState> {
-  static constexpr const char* type = "denoise state";
-  static SavedValue save(const blocks::DenoiseState& value);
-  static blocks::DenoiseState load(const SavedValue& saved, const Catalogue& catalogue);
-};
-
-namespace omnirt::blocks {
-
 // An input of the network that stays the same through the run, as a port of the loop: a tensor of
 // each condition, {B or 1, ...}; left out where nobody makes it.
 struct ConstantInput {
@@ -51,10 +25,10 @@ struct DenoiseOptions {
   Trigger trigger{};
 };
 
-// The loop over a schedule's calls: asks for a prediction a picture and condition, lets the guider
-// combine them, and takes the scheduler's step. Optional inputs serve inpainting: extra channels
-// joined to the latents, and what is put back where the mask keeps the picture.
-class DenoiseLoop final : public LoopBlock {
+// The loop over a schedule's calls: asks for a prediction per image and condition, lets the guider
+// combine them, and takes the scheduler's step. Extra channels are joined to the latents for networks
+// that were made for inpainting.
+class DenoiseLoop final : public WalkLoop {
  public:
   Component<nn::DenoiserNetwork> unet;
   Config<int64_t> max_batch_rows{this, keys::max_batch_rows};
@@ -67,34 +41,23 @@ class DenoiseLoop final : public LoopBlock {
   Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
   OptionalInput<Tensor> extra_channels{
       this, "extra_channels", "joined to the latents", {"B", "C'", "H/8", "W/8"}};
-  OptionalInput<Tensor> keep_mask{
-      this, "keep_mask", "0 where the image is put back at each step", {"1", "1", "H/8", "W/8"}};
-  OptionalInput<Tensor> image_latents{
-      this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
-  OptionalInput<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
   InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
   InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<DenoiseState> state{this, "denoise_state", "the loop's state"};
 
   explicit DenoiseLoop(const DenoiseOptions& options = {});
-  void start(Frame& frame) const override;
-  bool want(Frame& frame, std::vector<Row>& rows) const override;
-  void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
+  Walk begin(Frame& frame) const override;
+  bool want(Frame& frame, Walk& walk, std::vector<Row>& rows) const override;
+  void accept(Frame& frame, Walk& walk, const std::vector<Tensor>& predictions) const override;
+  void finish(Frame& frame, Walk& walk) const override;
   Denoiser denoiser(Frame& frame) const override;
-  LoopProgress next(Frame& frame) const override;
-  LoopProgress progress(Frame& frame) const override;
-  const Tensor& sample(Frame& frame) const override;
-  Tensor predicted(Frame& frame) const override { return frame[state].predicted; }
   void check(Proposal& proposal) const override;
   void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
 
  private:
-  SharedStep step(Frame& frame) const;
-  void make_constants(Frame& frame) const;
+  SharedStep step(Frame& frame, const Walk& walk) const;
+  void make_constants(Frame& frame, Walk& walk) const;
   std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,
-                                          int64_t picture) const;
-  GuidanceStep guidance_step(Frame& frame) const;
-  void keep_masked(Frame& frame, size_t index) const;
+                                          int64_t image) const;
 
   struct ConstantPort {
     ConstantPort(Block* block, const ConstantInput& constant)

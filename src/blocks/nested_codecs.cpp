@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include "blocks/ip_adapter.hpp"
-#include "blocks/windows.hpp"
 #include "pipeline/nested_value.hpp"
 
 namespace omnirt {
 namespace {
 
 using blocks::ImagePromptValues;
-using blocks::WindowState;
 
 // The lists of one image prompt, by name.
 void each_list(auto& prompt, auto&& visit) {
@@ -53,38 +51,6 @@ ImagePromptValues ValueCodec<ImagePromptValues>::load(const SavedValue& saved,
     });
     check_prompt(value.prompts.back());
   }
-  return value;
-}
-
-SavedValue ValueCodec<WindowState>::save(const WindowState& value) {
-  Json places = Json::array();
-  for (const blocks::Window& at : value.windows)
-    places.push_back({at.top, at.bottom, at.left, at.right});
-  SavedValue saved{{{"count", value.schedules.size()}, {"windows", places}, {"rows", value.rows}}};
-  for (size_t i = 0; i < value.schedules.size(); ++i)
-    nest(saved, fmt::format("schedule.{}", i), ValueCodec<Schedule>::save(value.schedules[i]));
-  saved.json["states"] = value.states.size();
-  for (size_t i = 0; i < value.states.size(); ++i)
-    nest(saved, fmt::format("state.{}", i),
-         ValueCodec<blocks::DenoiseState>::save(value.states[i]));
-  return saved;
-}
-
-WindowState ValueCodec<WindowState>::load(const SavedValue& saved, const Catalogue& catalogue) {
-  WindowState value;
-  for (const auto& place : saved.get<std::vector<std::array<int64_t, 4>>>("windows"))
-    value.windows.push_back({place[0], place[1], place[2], place[3]});
-  size_t count = nested_count(saved);
-  for (size_t i = 0; i < count; ++i) {
-    value.schedules.push_back(
-        ValueCodec<Schedule>::load(nested(saved, fmt::format("schedule.{}", i)), catalogue));
-  }
-  auto states = saved.get<uint64_t>("states");
-  for (uint64_t i = 0; i < states && i < value.windows.size(); ++i) {
-    value.states.push_back(ValueCodec<blocks::DenoiseState>::load(
-        nested(saved, fmt::format("state.{}", i)), catalogue));
-  }
-  for (uint64_t rows : saved.get<std::vector<uint64_t>>("rows")) value.rows.push_back(rows);
   return value;
 }
 

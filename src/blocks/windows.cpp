@@ -47,17 +47,29 @@ void add_at(const Tensor& sum, const Window& window, const Tensor& part) {
                         "remove(list, \"denoise_windows\") first"});
 }
 
-// Each window has the loop's state for itself: the loop may make nothing else.
+// Each window has a walk of its own: the loop may make nothing else.
 void check_state(const LoopBlock& loop) {
-  bool state = false;
   for (const PortInfo& port : loop.ports()) {
     bool out = port.kind == PortInfo::Kind::output, both = port.kind == PortInfo::Kind::inout;
-    if (out && port.type == typeid(DenoiseState) && port.name == "denoise_state")
-      state = true;
-    else if (out || (both && port.name != "latents" && port.name != "noise_source"))
+    if (out || (both && port.name != "latents" && port.name != "noise_source"))
       refuse_inner(loop.name(), "cannot keep its value '" + port.name + "' apart for each");
   }
-  if (!state) refuse_inner(loop.name(), "needs its state as an output 'denoise_state'");
+}
+
+// Where the loop over windows stands: a walk per window.
+struct WindowWalks final : LoopState {
+  std::vector<Window> windows;
+  std::vector<Walk> walks;
+  std::vector<size_t> rows;  // that each window asked for
+  Tensor whole;              // {B, C, H, W}
+
+  LoopProgress next() const override { return walks.front().next(); }
+  LoopProgress progress() const override { return walks.front().progress(); }
+  const Tensor& sample() const override { return whole; }
+};
+
+WindowWalks& walks_of(LoopState& state) {
+  return dynamic_cast<WindowWalks&>(state);
 }
 
 }  // namespace
@@ -82,7 +94,7 @@ Tensor window_of(const Tensor& x, const Window& window) {
       3);
 }
 
-DenoiseWindows::DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger trigger)
+DenoiseWindows::DenoiseWindows(std::shared_ptr<const WalkLoop> inner, Trigger trigger)
     : LoopBlock("denoise_windows", Stage::denoise_loop, Guidance::takes_over, std::move(trigger)),
       inner_(std::move(inner)) {
   check_state(*inner_);
@@ -90,91 +102,71 @@ DenoiseWindows::DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger t
 }
 
 std::shared_ptr<const Block> DenoiseWindows::with_inner(const BlockList& inner) const {
-  auto loop = inner.empty() ? nullptr : std::dynamic_pointer_cast<const LoopBlock>(inner.front());
-  if (!loop) refuse_inner(inner.empty() ? "" : inner.front()->name(), "needs a loop to run");
-  return std::make_shared<DenoiseWindows>(loop, trigger());
+  if (inner.empty() || !as_walk_loop(*inner.front())) {
+    refuse_inner(inner.empty() ? "" : inner.front()->name(),
+                 "needs a loop whose state is one walk (WalkLoop)");
+  }
+  auto loop = std::static_pointer_cast<const WalkLoop>(inner.front());
+  return std::make_shared<DenoiseWindows>(std::move(loop), trigger());
 }
 
-void DenoiseWindows::start(Frame& frame) const {
-  const Tensor& whole = frame[latents];
+std::unique_ptr<LoopState> DenoiseWindows::start(Frame& frame) const {
+  auto state = std::make_unique<WindowWalks>();
+  state->whole = frame[latents];
   int64_t grid = frame[vae].scale_factor();
   int64_t size = frame[window_size] / grid;
   int64_t stride = stride_of(frame.maybe(window_stride), frame[window_size]) / grid;
-  WindowState& at = frame[windows];
-  at = {};
-  at.windows = windows_over(whole.size(2), whole.size(3), size, std::max<int64_t>(stride, 1),
-                            frame[circular_padding]);
-  const Schedule walk = frame[schedule];
-  for (size_t i = 0; i < at.windows.size(); ++i) {
+  state->windows = windows_over(state->whole.size(2), state->whole.size(3), size,
+                                std::max<int64_t>(stride, 1), frame[circular_padding]);
+  const Walk walk = frame.within(*inner_, [&] { return inner_->begin(frame); });
+  for (size_t i = 0; i < state->windows.size(); ++i) {
     auto own = planned(frame[scheduler], frame[num_inference_steps], frame[eta]);
-    own->set_begin(walk.begin);
-    at.schedules.push_back(walk);
-    at.schedules.back().scheduler = std::move(own);
+    own->set_begin(walk.schedule.begin);
+    state->walks.push_back(walk);
+    state->walks.back().schedule.scheduler = std::move(own);
   }
-  frame.within(*inner_, [&] { inner_->start(frame); });
-  at.states.assign(at.windows.size(), frame[state]);
+  return state;
 }
 
-// Gives the inner loop its values at one window.
-void DenoiseWindows::enter(Frame& frame, size_t window, const Tensor& whole) const {
-  const WindowState& at = frame[windows];
-  frame[latents] = window_of(whole, at.windows[window]);
-  frame[schedule] = at.schedules[window];
-  frame[state] = at.states[window];
-}
-
-bool DenoiseWindows::want(Frame& frame, std::vector<Row>& rows) const {
-  WindowState& at = frame[windows];
-  const Tensor whole = frame[latents];
+bool DenoiseWindows::want(Frame& frame, LoopState& state, std::vector<Row>& rows) const {
+  WindowWalks& at = walks_of(state);
   at.rows.clear();
-  for (size_t i = 0; i < at.windows.size(); ++i) {
+  for (size_t i = 0; i < at.walks.size(); ++i) {
     std::vector<Row> of_window;
-    enter(frame, i, whole);
-    bool more = frame.within(*inner_, [&] { return inner_->want(frame, of_window); });
-    at.states[i] = frame[state];
-    if (!more) break;
+    at.walks[i].latents = window_of(at.whole, at.windows[i]);
+    if (!frame.within(*inner_, [&] { return inner_->want(frame, at.walks[i], of_window); })) break;
     at.rows.push_back(of_window.size());
     for (Row& row : of_window) {
-      // What is kept between steps belongs to a window's picture.
-      row.id.image += static_cast<uint32_t>(i * static_cast<size_t>(whole.size(0)));
+      // Features that steps share belong to a window's image.
+      row.id.image += static_cast<uint32_t>(i * static_cast<size_t>(at.whole.size(0)));
       rows.push_back(std::move(row));
     }
   }
-  frame[latents] = whole;
   return !at.rows.empty();
 }
 
-void DenoiseWindows::accept(Frame& frame, const std::vector<Tensor>& predictions) const {
-  WindowState& at = frame[windows];
-  const Tensor whole = frame[latents];
-  Tensor sum = at::zeros_like(whole), count = at::zeros_like(whole);
+void DenoiseWindows::accept(Frame& frame, LoopState& state,
+                            const std::vector<Tensor>& predictions) const {
+  WindowWalks& at = walks_of(state);
+  Tensor sum = at::zeros_like(at.whole), count = at::zeros_like(at.whole);
   auto first = predictions.begin();
-  for (size_t i = 0; i < at.windows.size(); ++i) {
+  for (size_t i = 0; i < at.walks.size(); ++i) {
     auto last = first + static_cast<int64_t>(at.rows[i]);
-    enter(frame, i, whole);
-    frame.within(*inner_, [&] { inner_->accept(frame, {first, last}); });
+    frame.within(*inner_, [&] { inner_->accept(frame, at.walks[i], {first, last}); });
     first = last;
-    at.states[i] = frame[state];
-    add_at(sum, at.windows[i], frame[latents]);
-    add_at(count, at.windows[i], frame[latents].new_ones(frame[latents].sizes()));
+    const Tensor& part = at.walks[i].latents;
+    add_at(sum, at.windows[i], part);
+    add_at(count, at.windows[i], part.new_ones(part.sizes()));
   }
-  frame[latents] = sum / count;
+  at.whole = sum / count;
+}
+
+void DenoiseWindows::finish(Frame& frame, LoopState& state) const {
+  frame[latents] = walks_of(state).whole;
 }
 
 Denoiser DenoiseWindows::denoiser(Frame& frame) const {
   return frame.within(*inner_, [&] { return inner_->denoiser(frame); });
-}
-
-LoopProgress DenoiseWindows::next(Frame& frame) const {
-  return frame.within(*inner_, [&] { return inner_->next(frame); });
-}
-
-LoopProgress DenoiseWindows::progress(Frame& frame) const {
-  return frame.within(*inner_, [&] { return inner_->progress(frame); });
-}
-
-const Tensor& DenoiseWindows::sample(Frame& frame) const {
-  return frame[latents];
 }
 
 void DenoiseWindows::check(Proposal& proposal) const {
@@ -202,7 +194,7 @@ void DenoiseWindows::check(Proposal& proposal) const {
                     "give a larger stride"});
   }
   for (const auto& block : proposal.plan.blocks) {
-    if (!dynamic_cast<const StepBlock*>(block.get())) continue;
+    if (!as_step(*block)) continue;
     proposal.error(
         {"config.window_size", std::to_string(size),
          fmt::format("block {} acts on the whole image, and not in windows", block->name()),

@@ -23,28 +23,9 @@ std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, in
 // x {B, C, H, W}: what the window shows, {B, C, h, w}.
 Tensor window_of(const Tensor& x, const Window& window);
 
-// Where a loop over windows stands: each window walks its own schedule.
-struct WindowState {
-  std::vector<Window> windows;
-  std::vector<Schedule> schedules;
-  std::vector<DenoiseState> states;
-  std::vector<size_t> rows;  // that each window asked for
-};
-
-}  // namespace omnirt::blocks
-
-template <>
-struct omnirt::ValueCodec<omnirt::blocks::WindowState> {
-  static constexpr const char* type = "window state";
-  static SavedValue save(const blocks::WindowState& value);
-  static blocks::WindowState load(const SavedValue& saved, const Catalogue& catalogue);
-};
-
-namespace omnirt::blocks {
-
 // Denoises latents that are larger than the network's pictures in overlapping windows, averaged
-// after each step (MultiDiffusion, Bar-Tal et al. 2023, arXiv 2302.08113, equation 5): a loop that
-// runs another once a window and step.
+// after each step (MultiDiffusion, Bar-Tal et al. 2023, arXiv 2302.08113, equation 5): a walk per
+// window, all through the same loop.
 class DenoiseWindows final : public LoopBlock {
  public:
   Component<SchedulerChoice> scheduler{this, "scheduler"};
@@ -54,30 +35,24 @@ class DenoiseWindows final : public LoopBlock {
   Config<int64_t> window_size{this, keys::window_size};
   Config<int64_t> window_stride{this, keys::window_stride};
   Config<bool> circular_padding{this, keys::circular_padding};
-  InOut<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
   InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
-  Output<DenoiseState> state{this, "denoise_state", "the loop's state"};
-  Output<WindowState> windows{this, "window_state", "each window's state"};
 
-  // `inner` must keep all its state in latents, noise_source and denoise_state, which each window
-  // has for itself; another loop is refused: InvalidRequest.
-  DenoiseWindows(std::shared_ptr<const LoopBlock> inner, Trigger trigger);
-  void start(Frame& frame) const override;
-  bool want(Frame& frame, std::vector<Row>& rows) const override;
-  void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
+  // `inner` must keep all its state in its walk; another loop is refused: InvalidRequest.
+  DenoiseWindows(std::shared_ptr<const WalkLoop> inner, Trigger trigger);
+  std::unique_ptr<LoopState> start(Frame& frame) const override;
+  bool want(Frame& frame, LoopState& state, std::vector<Row>& rows) const override;
+  void accept(Frame& frame, LoopState& state,
+              const std::vector<Tensor>& predictions) const override;
+  void finish(Frame& frame, LoopState& state) const override;
   Denoiser denoiser(Frame& frame) const override;
-  LoopProgress next(Frame& frame) const override;
-  LoopProgress progress(Frame& frame) const override;
-  const Tensor& sample(Frame& frame) const override;
   void check(Proposal& proposal) const override;
   void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
   BlockList inner() const override { return {inner_}; }
   std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 
  private:
-  void enter(Frame& frame, size_t window, const Tensor& whole) const;
-
-  std::shared_ptr<const LoopBlock> inner_;
+  std::shared_ptr<const WalkLoop> inner_;
 };
 
 // Adds a denoise loop, and the one over windows for where `windows` says.

@@ -120,6 +120,9 @@ struct Config : Port {
 // does. Const while it runs and shared by all requests; what a run makes lives in the Frame.
 class Block {
  public:
+  // What it is for who runs a list: a block, one that takes part in each step of a loop after it, a
+  // loop (pipeline/loop.hpp), a loop whose state is one Walk.
+  enum class Kind { plain, step, loop, walk_loop };
   Block(std::string name, Stage stage, Guidance guidance = Guidance::shared, Trigger trigger = {})
       : name_(std::move(name)), stage_(stage), guidance_(guidance), trigger_(std::move(trigger)) {}
   Block(const Block&) = delete;
@@ -128,6 +131,7 @@ class Block {
 
   const std::string& name() const { return name_; }
   Stage stage() const { return stage_; }
+  Kind kind() const { return kind_; }
   Guidance guidance() const { return guidance_; }
   const Trigger& trigger() const { return trigger_; }
   const std::vector<PortInfo>& ports() const { return ports_; }
@@ -156,6 +160,10 @@ class Block {
 
  private:
   friend class Port;
+  friend class StepBlock;
+  friend class LoopBlock;
+  friend class WalkLoop;
+  Kind kind_ = Kind::plain;
   std::string name_;
   Stage stage_;
   Guidance guidance_;

@@ -11,7 +11,8 @@ using Signature = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 
 // What rows of one batch have in common.
 Signature signature(const Row& row) {
-  Signature all{{row.network, {}}, {row.sites ? row.sites->key() : "", {}}};
+  Signature all{{row.network, {static_cast<int64_t>(row.step.index)}},
+                {row.sites ? row.sites->key() : "", {}}};
   for (const auto& [name, list] : row.inputs) {
     for (const Value& value : list) all.emplace_back(name, value.tensor().sizes().vec());
   }
@@ -62,6 +63,7 @@ RowBatch Denoiser::batch_of(const std::vector<Row>& rows, const std::vector<size
   const Row& first = rows[group.front()];
   batch.network = first.network;
   batch.sites = first.sites;
+  batch.step = first.step;
   for (const auto& [name, list] : first.inputs) {
     for (size_t k = 0; k < list.size(); ++k) {
       std::vector<Value> of_rows;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/site_plan.hpp"
-#include "runtime/row_id.hpp"
+#include "runtime/step_cache.hpp"
 #include "runtime/value.hpp"
 
 namespace omnirt {
@@ -16,6 +16,7 @@ struct Row {
   Values inputs;
   std::string network{};                    // the component that predicts it; "": the loop's own
   std::shared_ptr<const SitePlan> sites{};  // what that does differently; null: nothing
+  SharedStep step{};                        // what it shares with the steps before
 };
 
 // Rows that go through the network together. Of inputs that live as long as the run equal rows are
@@ -25,6 +26,7 @@ struct RowBatch {
   RowIds rows;
   std::string network;                    // as Row has it
   std::shared_ptr<const SitePlan> sites;  // as Row has it
+  SharedStep step;                        // as Row has it
 };
 
 // The only place that groups, batches and splits the conditions and images of a request.
@@ -37,8 +39,8 @@ class Denoiser {
   // Called with each batch before the network takes it; may add inputs.
   void before(std::function<void(RowBatch& batch)> hook) { before_ = std::move(hook); }
 
-  // One prediction {1, ...} per row, in the rows' order. Rows of one network and site plan whose
-  // inputs have the same names and shapes go through together, at most max_rows at once.
+  // One prediction {1, ...} per row, in the rows' order. Rows of one network, site plan and
+  // step whose inputs have the same names and shapes go through together, at most max_rows at once.
   std::vector<Tensor> predict(const std::vector<Row>& rows);
 
  private:

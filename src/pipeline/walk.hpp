@@ -1,0 +1,66 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/site_plan.hpp"
+#include "guiders/guider.hpp"
+#include "pipeline/schedule.hpp"
+#include "runtime/value.hpp"
+
+namespace omnirt {
+
+struct LoopProgress {
+  size_t step = 0;   // done
+  size_t steps = 0;  // in all
+  double timestep = 0;
+};
+
+struct Walk;
+
+// Where a loop stands: all that it keeps between its steps. Each loop has a kind of its own; none
+// lies in the frame, so that a loop can run others as often as it likes.
+class LoopState {
+ public:
+  LoopState() = default;
+  LoopState(const LoopState&) = default;
+  LoopState& operator=(const LoopState&) = default;
+  LoopState(LoopState&&) = default;
+  LoopState& operator=(LoopState&&) = default;
+  virtual ~LoopState() = default;
+  // The calls made, and the timestep of the next one; of the last one when the loop is done.
+  virtual LoopProgress next() const = 0;
+  // After a step: with the timestep that it was made at.
+  virtual LoopProgress progress() const = 0;
+  // The sample as it stands, {n, ...}.
+  virtual const Tensor& sample() const = 0;
+  // The sample without its noise as the last step predicted it; undefined where the maths gives
+  // none.
+  virtual Tensor predicted() const { return {}; }
+  // The one walk that the loop makes; null where it makes several at a time.
+  virtual Walk* walk() { return nullptr; }
+};
+
+// One sample's way from noise to image: the whole state of a denoise loop.
+struct Walk final : LoopState {
+  Schedule schedule;
+  Tensor latents;  // {n, ...}, on the host
+  size_t index = 0;  // the call that is next
+  size_t end = 0;
+  std::vector<std::string> asked{};  // conditions of the rows that are out, in the rows' order
+  GuiderState guider{};              // what the guider keeps between the calls
+  // What the network does differently under a condition; of those that have anything.
+  std::map<std::string, std::shared_ptr<const SitePlan>> sites{};
+  // The network's inputs that are the same at every step, of each image under a condition.
+  std::map<std::string, std::vector<Values>> constants{};
+  Tensor denoised{};  // as predicted() has it
+
+  LoopProgress next() const override;
+  LoopProgress progress() const override;
+  const Tensor& sample() const override { return latents; }
+  Tensor predicted() const override { return denoised; }
+  Walk* walk() override { return this; }
+};
+
+}  // namespace omnirt
