@@ -29,7 +29,7 @@ Tensor pooled(const Tensor& x) {
 }
 
 // The rows of a batch's input at `rows` of `count`.
-Value chosen(const Value& all, const std::vector<int64_t>& rows, size_t count) {
+Value input_rows(const Value& all, const std::vector<int64_t>& rows, size_t count) {
   bool whole = rows.size() == count || (all.rows().empty() && all.tensor().size(0) == 1);
   if (whole) return all;
   if (all.life() == Life::step) return all.tensor().index_select(0, at::tensor(rows));
@@ -80,7 +80,7 @@ std::vector<Tensor> ControlNet::predicted(Frame& frame, const LoopProgress& at,
   for (int64_t row : rows) call.rows.push_back(batch.rows[static_cast<size_t>(row)]);
   Values inputs{{"controlnet_cond", {frame[pixels]}}};
   auto take = [&](const char* name) {
-    inputs[name] = {chosen(batch.inputs.at(name).front(), rows, batch.rows.size())};
+    inputs[name] = {input_rows(batch.inputs.at(name).front(), rows, batch.rows.size())};
   };
   for (const char* name : {"sample", "timestep", "encoder_hidden_states"}) take(name);
   if (frame[controlnet].reads_text_time()) {

@@ -103,4 +103,12 @@ void KeepUnmasked::run(Frame& frame) const {
   frame[keep_mask] = frame[mask_latents];
 }
 
+void PutBackUnmasked::after_step(Frame& frame, Walk& walk) const {
+  const Tensor &mask = frame[keep_mask], &kept = frame[image_latents];
+  Tensor back = walk.index < walk.end
+                    ? walk.schedule.scheduler->add_noise(kept, frame[noise], walk.index)
+                    : kept;
+  walk.latents = (1 - mask) * back + mask * walk.latents;
+}
+
 }  // namespace omnirt::blocks

@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/latents.hpp"
+#include "pipeline/loop.hpp"
 
 namespace omnirt::blocks {
 
@@ -46,8 +47,8 @@ class EncodeMaskedImage final : public Block {
   void run(Frame& frame) const override;
 };
 
-// For a UNet without mask channels: what the loop puts back each step. Such a UNet does not need
-// the masked picture, but the reference encodes it all the same, and what that draws stands between
+// For a UNet without mask channels: what is put back at each step. Such a UNet does not need the
+// masked picture, but the reference encodes it all the same, and what that draws stands between
 // the first noise and the steps' own: the same draws keep stochastic schedulers in step.
 class KeepUnmasked final : public Block {
  public:
@@ -62,6 +63,20 @@ class KeepUnmasked final : public Block {
   explicit KeepUnmasked(Trigger trigger)
       : Block("keep_unmasked", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
+};
+
+// Puts the given image back after each step, as noisy as the sample is, where the mask keeps it
+// (reference: StableDiffusionInpaintPipeline, UNets without mask channels).
+class PutBackUnmasked final : public StepBlock {
+ public:
+  Input<Tensor> keep_mask{
+      this, "keep_mask", "0 where the image is put back at each step", {"1", "1", "H/8", "W/8"}};
+  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  Input<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
+
+  explicit PutBackUnmasked(Trigger trigger)
+      : StepBlock("put_back_unmasked", Stage::denoise_loop, Guidance::shared, std::move(trigger)) {}
+  void after_step(Frame& frame, Walk& walk) const override;
 };
 
 }  // namespace omnirt::blocks

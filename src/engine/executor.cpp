@@ -111,8 +111,7 @@ class Execution {
       for (const auto& [name, value] : values) frame_.restore(condition, name, value);
     }
     for (size_t i = 0; i < proposal_.part.first; ++i) {
-      const auto* step = dynamic_cast<const StepBlock*>(proposal_.plan.blocks[i].get());
-      if (step) frame_.add_step_block(step);
+      if (const StepBlock* step = as_step(*proposal_.plan.blocks[i])) frame_.add_step_block(step);
     }
   }
 
@@ -145,11 +144,11 @@ class Execution {
       run_under_extra_conditions(block, index);
     } else {
       frame_.enter(&block, nullptr);
-      if (const auto* loop = dynamic_cast<const LoopBlock*>(&block))
+      if (const LoopBlock* loop = as_loop(block))
         run_loop(*loop);
       else
         block.run(frame_);
-      if (const auto* step = dynamic_cast<const StepBlock*>(&block)) frame_.add_step_block(step);
+      if (const StepBlock* step = as_step(block)) frame_.add_step_block(step);
     }
     backend_.synchronize();
     stage_ms(report_.timings, block.stage()) += now_ms() - start;
@@ -173,19 +172,19 @@ class Execution {
     double begun = now_ms();
     if (!report_.first_step_ms) report_.first_step_ms = begun - report_.begun_ms;
     Previews previews(proposal_, pipeline_, levels_, hooks_, report_);
-    drive_loop(loop, frame_, [&](const LoopProgress& progress, const Tensor& sample) {
+    auto ended = drive_loop(loop, frame_, [&](const LoopState& state) {
       backend_.synchronize();
       files_.check();
       report_.denoise_steps_ms.push_back(now_ms() - begun);
-      Tensor predicted = loop.predicted(frame_);
-      previews.step(progress, predicted.defined() ? predicted : sample);
+      Tensor predicted = state.predicted();
+      previews.step(state.progress(), predicted.defined() ? predicted : state.sample());
       tell([&] {
-        if (hooks_.progress) hooks_.progress({loop.stage(), progress});
-        if (hooks_.on_step) hooks_.on_step(progress, sample);
+        if (hooks_.progress) hooks_.progress({loop.stage(), state.progress()});
+        if (hooks_.on_step) hooks_.on_step(state.progress(), state.sample());
       });
       begun = now_ms();
     });
-    report_.latent_stats = statistics(loop.sample(frame_));
+    report_.latent_stats = statistics(ended->sample());
     levels_.end_loop(report_);
   }
 

@@ -165,8 +165,8 @@ class Frame {
     values_[""][name] = std::move(value);
   }
   // All values by condition ("" is shared) and name, for who saves a run and carries one on.
-  using Values = std::map<std::string, std::map<std::string, std::any>>;
-  const Values& values() const { return values_; }
+  using Slots = std::map<std::string, std::map<std::string, std::any>>;
+  const Slots& values() const { return values_; }
   void restore(const std::string& condition, const std::string& name, std::any value) {
     values_[condition][name] = std::move(value);
   }
@@ -235,7 +235,7 @@ class Frame {
   bool as_prompt_ = false;
   // condition -> the first one that takes the same inputs, whose values are its own
   std::map<std::string, std::string> same_inputs_;
-  Values values_;
+  Slots values_;
 };
 
 }  // namespace omnirt

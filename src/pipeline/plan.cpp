@@ -37,7 +37,7 @@ class PlanMaker {
     for (const PortInfo& port : block->ports()) read(*block, port, index);
     if (block->guidance() == Guidance::takes_over && block->stage() == Stage::denoise_loop)
       use_networks(index);
-    if (dynamic_cast<const LoopBlock*>(block.get())) keep_for_loop(index);
+    if (as_loop(*block)) keep_for_loop(index);
     for (const PortInfo& port : block->ports()) {
       if (port.kind == Kind::output || port.kind == Kind::inout)
         made_.insert_or_assign(port.name, port.type);
@@ -82,7 +82,7 @@ class PlanMaker {
   // Step blocks before a loop take part in it: what they use is in use until it ends.
   void keep_for_loop(size_t index) {
     for (size_t i = 0; i < index; ++i) {
-      if (!dynamic_cast<const StepBlock*>(plan_.blocks[i].get())) continue;
+      if (!as_step(*plan_.blocks[i])) continue;
       for (const PortInfo& port : plan_.blocks[i]->ports()) {
         if (port.kind == Kind::component) plan_.last_use[port.name] = index;
       }
@@ -150,7 +150,7 @@ class PlanMaker {
 
 // Whether another block of `part` runs this loop: then it does not run by itself as well.
 bool runs_within(const BlockList& part, const Block& block) {
-  if (!dynamic_cast<const LoopBlock*>(&block)) return false;
+  if (!as_loop(block)) return false;
   return std::ranges::any_of(part, [&](const auto& outer) {
     return std::ranges::any_of(outer->inner(),
                                [&](const auto& inner) { return inner.get() == &block; });

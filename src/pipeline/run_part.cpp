@@ -13,10 +13,6 @@ namespace {
 
 using Kind = PortInfo::Kind;
 
-bool is_step_block(const Block& block) {
-  return dynamic_cast<const StepBlock*>(&block) != nullptr;
-}
-
 bool reads(const PortInfo& port) {
   return port.kind == Kind::input || port.kind == Kind::optional_input || port.kind == Kind::inout;
 }
@@ -37,14 +33,14 @@ std::vector<std::string> read_names(const Block& block, const PortInfo& port,
 
 bool has_loop(const Plan& plan, const RunPart& part) {
   for (size_t i = part.first; i < part.end; ++i) {
-    if (dynamic_cast<const LoopBlock*>(plan.blocks[i].get())) return true;
+    if (as_loop(*plan.blocks[i])) return true;
   }
   return false;
 }
 
 bool takes_part(const Plan& plan, const RunPart& part, size_t index) {
   if (index >= part.end) return false;
-  return index >= part.first || (is_step_block(*plan.blocks[index]) && has_loop(plan, part));
+  return index >= part.first || (as_step(*plan.blocks[index]) && has_loop(plan, part));
 }
 
 std::string workflow_of(const Plan& plan, const RunPart& part) {
@@ -96,7 +92,7 @@ std::map<std::string, const PortInfo*> values_across(const Plan& plan, size_t cu
   };
   // A step block takes part in a loop with what it read and with what it made itself.
   for (size_t i = 0; i < cut && has_loop(plan, {cut, plan.blocks.size()}); ++i) {
-    if (!is_step_block(*plan.blocks[i])) continue;
+    if (!as_step(*plan.blocks[i])) continue;
     read_ports(*plan.blocks[i]);
     for (const PortInfo& port : plan.blocks[i]->ports()) {
       if (port.kind == Kind::output) needed.emplace(port.name, &port);

@@ -17,42 +17,34 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 // Passes all on to the loop in whose place it stands, and counts the calls of the network.
-class CountedLoop final : public LoopBlock {
+class CountedLoop final : public WalkLoop {
  public:
-  CountedLoop(std::shared_ptr<const LoopBlock> loop, std::shared_ptr<int> calls)
-      : LoopBlock("denoise", Stage::denoise_loop, Guidance::takes_over),
+  CountedLoop(std::shared_ptr<const WalkLoop> loop, std::shared_ptr<int> calls)
+      : WalkLoop("denoise", Stage::denoise_loop, Guidance::takes_over),
         loop_(std::move(loop)),
         calls_(std::move(calls)) {
     adopt_ports(*loop_);
   }
-  void start(Frame& frame) const override {
-    frame.within(*loop_, [&] { loop_->start(frame); });
+  Walk begin(Frame& frame) const override {
+    return frame.within(*loop_, [&] { return loop_->begin(frame); });
   }
-  bool want(Frame& frame, std::vector<Row>& rows) const override {
-    return frame.within(*loop_, [&] { return loop_->want(frame, rows); });
+  bool want(Frame& frame, Walk& walk, std::vector<Row>& rows) const override {
+    return frame.within(*loop_, [&] { return loop_->want(frame, walk, rows); });
   }
-  void accept(Frame& frame, const std::vector<Tensor>& predictions) const override {
+  void accept(Frame& frame, Walk& walk, const std::vector<Tensor>& predictions) const override {
     ++*calls_;
-    frame.within(*loop_, [&] { loop_->accept(frame, predictions); });
+    frame.within(*loop_, [&] { loop_->accept(frame, walk, predictions); });
+  }
+  void finish(Frame& frame, Walk& walk) const override {
+    frame.within(*loop_, [&] { loop_->finish(frame, walk); });
   }
   Denoiser denoiser(Frame& frame) const override {
     return frame.within(*loop_, [&] { return loop_->denoiser(frame); });
   }
-  LoopProgress next(Frame& frame) const override {
-    return frame.within(*loop_, [&] { return loop_->next(frame); });
-  }
-  LoopProgress progress(Frame& frame) const override {
-    return frame.within(*loop_, [&] { return loop_->progress(frame); });
-  }
-  const Tensor& sample(Frame& frame) const override {
-    const Tensor* sample = nullptr;
-    frame.within(*loop_, [&] { sample = &loop_->sample(frame); });
-    return *sample;
-  }
   void check(Proposal& proposal) const override { loop_->check(proposal); }
 
  private:
-  std::shared_ptr<const LoopBlock> loop_;
+  std::shared_ptr<const WalkLoop> loop_;
   std::shared_ptr<int> calls_;
 };
 
@@ -68,23 +60,20 @@ class Counted final : public Block {
 };
 
 // A loop with a value of its own, which windows could not keep apart.
-class LoopWithMore final : public LoopBlock {
+class LoopWithMore final : public WalkLoop {
  public:
   Output<Tensor> momentum{this, "momentum", "of its own"};
-  Output<blocks::DenoiseState> state{this, "denoise_state", "where the loop stands"};
-  LoopWithMore() : LoopBlock("denoise", Stage::denoise_loop) {}
-  void start(Frame&) const override {}
-  bool want(Frame&, std::vector<Row>&) const override { return false; }
-  void accept(Frame&, const std::vector<Tensor>&) const override {}
+  LoopWithMore() : WalkLoop("denoise", Stage::denoise_loop) {}
+  Walk begin(Frame&) const override { return {}; }
+  bool want(Frame&, Walk&, std::vector<Row>&) const override { return false; }
+  void accept(Frame&, Walk&, const std::vector<Tensor>&) const override {}
+  void finish(Frame&, Walk&) const override {}
   Denoiser denoiser(Frame&) const override { throw InternalError("not asked"); }
-  LoopProgress next(Frame&) const override { return {}; }
-  LoopProgress progress(Frame&) const override { return {}; }
-  const Tensor& sample(Frame& frame) const override { return frame[momentum]; }
 };
 
-std::shared_ptr<const LoopBlock> loop_of(const BlockList& list) {
+std::shared_ptr<const WalkLoop> loop_of(const BlockList& list) {
   for (const auto& block : list) {
-    if (block->name() == "denoise") return std::dynamic_pointer_cast<const LoopBlock>(block);
+    if (block->name() == "denoise") return std::static_pointer_cast<const WalkLoop>(block);
   }
   return nullptr;
 }

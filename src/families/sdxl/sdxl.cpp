@@ -70,6 +70,7 @@ BlockList sdxl_blocks() {
   add(std::make_shared<PrepareMask>(inpaint));
   add(std::make_shared<EncodeMaskedImage>(inpaint && has_mask_channels()));
   add(std::make_shared<KeepUnmasked>(inpaint && !has_mask_channels()));
+  add(std::make_shared<PutBackUnmasked>(inpaint && !has_mask_channels()));
   for (auto& block : control_steps()) list.push_back(block);
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);

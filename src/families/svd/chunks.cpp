@@ -22,6 +22,26 @@ void run_within(Frame& frame, const Block& block) {
       {"block", block, "denoise_chunks " + reason, "remove(list, \"denoise_chunks\") first"});
 }
 
+// Where the loop over chunks stands: a state of the inner loop per chunk, one after the other.
+struct ChunkState final : LoopState {
+  size_t chunk = 0;
+  size_t chunks = 1;
+  size_t steps_of_chunk = 0;
+  std::unique_ptr<LoopState> inner;
+
+  LoopProgress of_all(LoopProgress of_chunk) const {
+    return {of_chunk.step + chunk * steps_of_chunk, chunks * steps_of_chunk, of_chunk.timestep};
+  }
+  LoopProgress next() const override { return of_all(inner->next()); }
+  LoopProgress progress() const override { return of_all(inner->progress()); }
+  const Tensor& sample() const override { return inner->sample(); }
+  Walk* walk() override { return inner->walk(); }
+};
+
+ChunkState& chunk_of(LoopState& state) {
+  return dynamic_cast<ChunkState&>(state);
+}
+
 bool makes(const BlockList& blocks, const std::string& value) {
   return std::ranges::any_of(blocks, [&](const auto& block) {
     return std::ranges::any_of(block->ports(), [&](const PortInfo& port) {
@@ -36,9 +56,9 @@ DenoiseChunks::DenoiseChunks(const BlockList& inner, Trigger trigger)
     : LoopBlock("denoise_chunks", Stage::denoise_loop, Guidance::takes_over, std::move(trigger)),
       all_(inner) {
   for (const auto& block : all_) {
-    if (auto loop = std::dynamic_pointer_cast<const LoopBlock>(block)) {
+    if (as_loop(*block)) {
       if (inner_) refuse_inner(block->name(), "runs one loop per chunk");
-      inner_ = loop;
+      inner_ = std::static_pointer_cast<const LoopBlock>(block);
       adopt_ports(*block);
     } else if (block->trigger().text().empty()) {
       (inner_ ? decode_ : prepare_).push_back(block);
@@ -56,29 +76,35 @@ std::shared_ptr<const Block> DenoiseChunks::with_inner(const BlockList& inner) c
   return std::make_shared<DenoiseChunks>(inner, trigger());
 }
 
-void DenoiseChunks::start(Frame& frame) const {
-  frame[chunk_state] = {.chunks = static_cast<size_t>(frame[num_chunks])};
-  frame.within(*inner_, [&] { inner_->start(frame); });
-  frame[chunk_state].steps_of_chunk =
-      frame.within(*inner_, [&] { return inner_->next(frame).steps; });
+std::unique_ptr<LoopState> DenoiseChunks::start(Frame& frame) const {
+  auto state = std::make_unique<ChunkState>();
+  state->chunks = static_cast<size_t>(frame[num_chunks]);
+  state->inner = frame.within(*inner_, [&] { return inner_->start(frame); });
+  state->steps_of_chunk = state->inner->next().steps;
+  return state;
 }
 
-bool DenoiseChunks::want(Frame& frame, std::vector<Row>& rows) const {
+bool DenoiseChunks::want(Frame& frame, LoopState& state, std::vector<Row>& rows) const {
+  ChunkState& at = chunk_of(state);
   auto inner_wants = [&] {
-    return frame.within(*inner_, [&] { return inner_->want(frame, rows); });
+    return frame.within(*inner_, [&] { return inner_->want(frame, *at.inner, rows); });
   };
   if (!inner_wants()) {
-    if (frame[chunk_state].chunk + 1 == frame[chunk_state].chunks) return false;
-    continue_from_last_frame(frame);
+    if (at.chunk + 1 == at.chunks) return false;
+    finish(frame, state);
+    prepare_next_chunk(frame);
+    ++at.chunk;
+    at.inner = frame.within(*inner_, [&] { return inner_->start(frame); });
     if (!inner_wants()) return false;
   }
-  // What is kept between steps belongs to a chunk's video.
-  size_t before = frame[chunk_state].chunk * frame[first_pictures].size();
-  for (Row& row : rows) row.id.image += static_cast<uint32_t>(before);
+  // Features that steps share belong to a chunk's video.
+  auto before = static_cast<uint32_t>(at.chunk * frame[first_pictures].size());
+  for (Row& row : rows) row.id.image += before;
   return true;
 }
 
-void DenoiseChunks::continue_from_last_frame(Frame& frame) const {
+// From the last frame of this one.
+void DenoiseChunks::prepare_next_chunk(Frame& frame) const {
   for (const auto& block : decode_) run_within(frame, *block);
   frame[earlier_pictures] = frame[pictures];
   const std::vector<io::Image>& made = frame[frames];
@@ -86,37 +112,19 @@ void DenoiseChunks::continue_from_last_frame(Frame& frame) const {
   size_t frames_so_far = made.size() / first.size();
   for (size_t i = 0; i < first.size(); ++i) first[i] = made[(i + 1) * frames_so_far - 1];
   for (const auto& block : prepare_) run_within(frame, *block);
-  ++frame[chunk_state].chunk;
-  frame.within(*inner_, [&] { inner_->start(frame); });
 }
 
-void DenoiseChunks::accept(Frame& frame, const std::vector<Tensor>& predictions) const {
-  frame.within(*inner_, [&] { inner_->accept(frame, predictions); });
+void DenoiseChunks::accept(Frame& frame, LoopState& state,
+                           const std::vector<Tensor>& predictions) const {
+  frame.within(*inner_, [&] { inner_->accept(frame, *chunk_of(state).inner, predictions); });
+}
+
+void DenoiseChunks::finish(Frame& frame, LoopState& state) const {
+  frame.within(*inner_, [&] { inner_->finish(frame, *chunk_of(state).inner); });
 }
 
 Denoiser DenoiseChunks::denoiser(Frame& frame) const {
   return frame.within(*inner_, [&] { return inner_->denoiser(frame); });
-}
-
-LoopProgress DenoiseChunks::of_all(Frame& frame, LoopProgress of_chunk) const {
-  const ChunkState& at = frame[chunk_state];
-  of_chunk.step += at.chunk * at.steps_of_chunk;
-  of_chunk.steps = at.chunks * at.steps_of_chunk;
-  return of_chunk;
-}
-
-LoopProgress DenoiseChunks::next(Frame& frame) const {
-  return of_all(frame, frame.within(*inner_, [&] { return inner_->next(frame); }));
-}
-
-LoopProgress DenoiseChunks::progress(Frame& frame) const {
-  return of_all(frame, frame.within(*inner_, [&] { return inner_->progress(frame); }));
-}
-
-const Tensor& DenoiseChunks::sample(Frame& frame) const {
-  const Tensor* sample = nullptr;
-  frame.within(*inner_, [&] { sample = &inner_->sample(frame); });
-  return *sample;
 }
 
 void DenoiseChunks::check(Proposal& proposal) const {

@@ -4,33 +4,6 @@
 
 namespace omnirt::families {
 
-// Where the loop over chunks stands.
-struct ChunkState {
-  size_t chunk = 0;
-  size_t chunks = 1;
-  size_t steps_of_chunk = 0;
-};
-
-}  // namespace omnirt::families
-
-namespace omnirt {
-
-template <>
-struct ValueCodec<families::ChunkState> {
-  static constexpr const char* type = "chunk state";
-  static SavedValue save(const families::ChunkState& value) {
-    return {
-        Json{{"chunk", value.chunk}, {"chunks", value.chunks}, {"steps", value.steps_of_chunk}}};
-  }
-  static families::ChunkState load(const SavedValue& saved, const Catalogue&) {
-    return {saved.get<size_t>("chunk"), saved.get<size_t>("chunks"), saved.get<size_t>("steps")};
-  }
-};
-
-}  // namespace omnirt
-
-namespace omnirt::families {
-
 // Runs the denoise loop once per chunk, each chunk continued from the last frame of the chunk
 // before, as an 8-bit image (autoregressive video). The first chunk is prepared by the blocks
 // before this one, the last is decoded by the blocks after it; between two chunks this one runs the
@@ -45,27 +18,24 @@ class DenoiseChunks final : public LoopBlock {
       this, "pictures", "the frames as decoded, -1..1", {"n", "F'", "3", "H", "W"}};
   Output<Tensor> earlier_pictures{
       this, "earlier_pictures", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
-  Output<ChunkState> chunk_state{this, "chunk_state", "the loop's state"};
 
   // `inner`: blocks that prepare a chunk from first_pictures, the loop, and blocks that make frames
   // and pictures of its latents. Throws InvalidRequest for other lists. Blocks with a trigger may
   // be among them; they are refused in requests of several chunks that switch them on.
   DenoiseChunks(const BlockList& inner, Trigger trigger);
-  void start(Frame& frame) const override;
-  bool want(Frame& frame, std::vector<Row>& rows) const override;
-  void accept(Frame& frame, const std::vector<Tensor>& predictions) const override;
+  std::unique_ptr<LoopState> start(Frame& frame) const override;
+  bool want(Frame& frame, LoopState& state, std::vector<Row>& rows) const override;
+  void accept(Frame& frame, LoopState& state,
+              const std::vector<Tensor>& predictions) const override;
+  void finish(Frame& frame, LoopState& state) const override;
   Denoiser denoiser(Frame& frame) const override;
-  LoopProgress next(Frame& frame) const override;
-  LoopProgress progress(Frame& frame) const override;
-  const Tensor& sample(Frame& frame) const override;
   void check(Proposal& proposal) const override;
   void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
   BlockList inner() const override { return all_; }
   std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 
  private:
-  void continue_from_last_frame(Frame& frame) const;
-  LoopProgress of_all(Frame& frame, LoopProgress of_chunk) const;
+  void prepare_next_chunk(Frame& frame) const;
 
   BlockList all_;
   std::shared_ptr<const LoopBlock> inner_;
