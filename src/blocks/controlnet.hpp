@@ -35,7 +35,7 @@ class ControlNet final : public StepBlock {
   // 0 where the step lies outside of the ControlNet's part of the run.
   double scale_at(Frame& frame, const LoopProgress& at) const;
   std::vector<Tensor> predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
-                   const std::vector<int64_t>& rows) const;
+                                const std::vector<int64_t>& rows) const;
   size_t place_;
 };
 

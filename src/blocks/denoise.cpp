@@ -136,12 +136,11 @@ Denoiser DenoiseLoop::denoiser(Frame& frame) const {
     auto body = [](const nn::DenoiserNetwork& network, Context& cx, const Values& inputs) {
       return network.predict(cx, inputs);
     };
-    ComponentCall call{
-        .variant = batch.step.variant() + (batch.sites ? batch.sites->key() : ""),
-        .body = {},
-        .rows = batch.rows,
-        .step = batch.step,
-        .sites = batch.sites.get()};
+    ComponentCall call{.variant = batch.step.variant() + (batch.sites ? batch.sites->key() : ""),
+                       .body = {},
+                       .rows = batch.rows,
+                       .step = batch.step,
+                       .sites = batch.sites.get()};
     return host(frame.call(unet, batch.inputs, body, std::move(call), batch.network));
   };
   // Its own turn also where another loop runs this one.
@@ -169,12 +168,12 @@ bool DenoiseLoop::want(Frame& frame, Walk& walk, std::vector<Row>& rows) const {
       Values inputs = walk.constants.at(condition.name)[static_cast<size_t>(i)];
       inputs["sample"] = {input.narrow(0, i, 1)};
       inputs["timestep"] = {timestep};
-      rows.push_back({.id = {static_cast<uint32_t>(c), static_cast<uint32_t>(i),
-                             condition.negative()},
-                      .inputs = std::move(inputs),
-                      .network = condition.network,
-                      .sites = sites == walk.sites.end() ? nullptr : sites->second,
-                      .step = step(frame, walk)});
+      rows.push_back(
+          {.id = {static_cast<uint32_t>(c), static_cast<uint32_t>(i), condition.negative()},
+           .inputs = std::move(inputs),
+           .network = condition.network,
+           .sites = sites == walk.sites.end() ? nullptr : sites->second,
+           .step = step(frame, walk)});
     }
   }
   return true;

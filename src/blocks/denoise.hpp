@@ -26,8 +26,8 @@ struct DenoiseOptions {
 };
 
 // The loop over a schedule's calls: asks for a prediction per image and condition, lets the guider
-// combine them, and takes the scheduler's step. Extra channels are joined to the latents for networks
-// that were made for inpainting.
+// combine them, and takes the scheduler's step. Extra channels are joined to the latents for
+// networks that were made for inpainting.
 class DenoiseLoop final : public WalkLoop {
  public:
   Component<nn::DenoiserNetwork> unet;

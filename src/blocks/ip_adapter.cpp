@@ -120,12 +120,12 @@ void ImagePrompt::run(Frame& frame) const {
   // What stands for no picture: no embedding, or the states of a black one.
   Tensor negative = frame[ip_adapter].reads_embeds() ? at::zeros_like(positive)
                                                      : encoded(frame, at::zeros_like(pixels));
-  Values made = frame.call(ip_adapter, {{"image", {at::cat({positive, negative})}}},
-                           [](const IPAdapter& network, Context& cx, const Values& in) {
-                             auto output = network.forward(cx, one(in, "image"));
-                             return Values{{"keys", listed(output.keys)},
-                                           {"values", listed(output.values)}};
-                           });
+  Values made =
+      frame.call(ip_adapter, {{"image", {at::cat({positive, negative})}}},
+                 [](const IPAdapter& network, Context& cx, const Values& in) {
+                   auto output = network.forward(cx, one(in, "image"));
+                   return Values{{"keys", listed(output.keys)}, {"values", listed(output.values)}};
+                 });
   frame[values] = {};
   auto add = [&](int64_t first, int64_t count, const io::Image* mask) {
     frame[values].prompts.push_back(prompt_of(frame, made, first, count));

@@ -136,8 +136,7 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
     for (size_t i = 0; i < proposal.part.end; ++i) {
       const Block& block = *proposal.plan.blocks[i];
       // A step block is looked at with the loop that it serves, and the loop's network beside it.
-      bool elsewhere = as_step(block) &&
-                       !has_loop(proposal.plan, proposal.part);
+      bool elsewhere = as_step(block) && !has_loop(proposal.plan, proposal.part);
       if (!elsewhere && takes_part(proposal.plan, proposal.part, i))
         check_block(block, proposal, *into);
     }

@@ -78,8 +78,8 @@ Tensor Previews::decoded(const Tensor& latents) const {
   const auto& tiny = pipeline_.get<nn::Autoencoder>(preview_component);
   Tensor given = latents / tiny.scaling_factor() + tiny.shift_factor();
   ComponentCall call{"decode", [&](Context& cx, const Values& in) {
-              return result(tiny.decode(cx, one(in, "latents").to(cx.dtype())));
-            }};
+                       return result(tiny.decode(cx, one(in, "latents").to(cx.dtype())));
+                     }};
   Values inputs{{"latents", {given}}};
   return host(levels_.call(preview_component, call, inputs, hooks_.cancel)).to(at::kFloat);
 }

@@ -17,8 +17,8 @@ struct SwapRows {
   static Samples<SwapRows> samples();
 };
 
-// y[i] = x[rows[i]] along the first dimension; x has at least one. A run of consecutive rows is a view
-// of x.
+// y[i] = x[rows[i]] along the first dimension; x has at least one. A run of consecutive rows is a
+// view of x.
 struct TakeRows {
   static constexpr const char* name = "take_rows";
   static constexpr const char* summary = "rows of a batch, some of them several times";

@@ -103,11 +103,13 @@ class Frame {
   // One call of a component that the running block declared, or of what stands in for it:
   // `body(network, cx, inputs)` on the device, at the component's level, made again at the next one
   // when a level fails it. It gives Values, or one Tensor. `inputs` may lie on the CPU or the
-  // device, the results lie on the device (`host`); see ComponentCall for `variant` and what a body may do.
+  // device, the results lie on the device (`host`); see ComponentCall for `variant` and what a body
+  // may do.
   template <class T, class Body>
   Values call(const Component<T>& port, const Values& inputs, Body&& body,
               const std::string& variant = "") {
-    return call(port, inputs, std::forward<Body>(body), ComponentCall{.variant = variant, .body = {}});
+    return call(port, inputs, std::forward<Body>(body),
+                ComponentCall{.variant = variant, .body = {}});
   }
   // The same for a loop's batch: `call` has all but the body.
   template <class T, class Body>

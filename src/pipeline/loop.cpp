@@ -50,8 +50,7 @@ const WalkLoop* as_walk_loop(const Block& block) {
 std::unique_ptr<LoopState> drive_loop(const LoopBlock& loop, Frame& frame, const LoopHook& hook) {
   std::unique_ptr<LoopState> state = loop.start(frame);
   auto each_step_block = [&](auto&& turn) {
-    for (const StepBlock* block : frame.step_blocks())
-      frame.within(*block, [&] { turn(*block); });
+    for (const StepBlock* block : frame.step_blocks()) frame.within(*block, [&] { turn(*block); });
   };
   Denoiser denoiser = loop.denoiser(frame);
   denoiser.before([&](RowBatch& batch) {

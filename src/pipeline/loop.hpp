@@ -41,8 +41,8 @@ class StepBlock : public Block {
   }
   // Once, before the loop starts.
   void run(Frame&) const override {}
-  // Before the prediction: adds to what the network is given for a batch, at the call of the network
-  // that `at` tells: at.step calls were made before it.
+  // Before the prediction: adds to what the network is given for a batch, at the call of the
+  // network that `at` tells: at.step calls were made before it.
   virtual void before_predict(Frame&, const LoopProgress& /*at*/, RowBatch&) const {}
   // After the loop took the predictions of a step; may change the walk. Not called in loops of
   // several walks.

@@ -63,12 +63,7 @@ SavedValue ValueCodec<Schedule>::save(const Schedule& value) {
   return saved;
 }
 
-<<<<<<<< HEAD:src/pipeline/schedule.cpp
 Schedule ValueCodec<Schedule>::load(const SavedValue& saved, const Catalogue& catalogue) {
-========
-Schedule ValueCodec<Schedule>::load(const SavedValue& saved,
-                                                    const Catalogue& catalogue) {
->>>>>>>> 3f08f67 (Loops are functions over a walk):src/pipeline/schedule_codec.cpp
   const SchedulerInfo* info = catalogue.find_scheduler(saved.get<std::string>("class"));
   if (!info) SavedValue::refuse("its scheduler is not one of this build");
   auto planned = [&] {

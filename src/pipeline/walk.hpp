@@ -45,7 +45,7 @@ class LoopState {
 // One sample's way from noise to image: the whole state of a denoise loop.
 struct Walk final : LoopState {
   Schedule schedule;
-  Tensor latents;  // {n, ...}, on the host
+  Tensor latents;    // {n, ...}, on the host
   size_t index = 0;  // the call that is next
   size_t end = 0;
   std::vector<std::string> asked{};  // conditions of the rows that are out, in the rows' order

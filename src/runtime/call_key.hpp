@@ -6,8 +6,8 @@
 
 namespace omnirt {
 
-// What tells calls of different work apart: the variant, and of each input the name, shape, type and
-// which of its rows the batch takes.
+// What tells calls of different work apart: the variant, and of each input the name, shape, type
+// and which of its rows the batch takes.
 struct CallKey {
   struct Input {
     std::string name;

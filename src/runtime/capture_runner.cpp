@@ -121,7 +121,8 @@ Values CaptureRunner::run(Context& cx, const ComponentCall& call, const Values& 
 }
 
 // A run's state may end before the graph does, so the graph has copies of what is kept there.
-void CaptureRunner::capture(Capture& known, Context& cx, const ComponentCall& call, const Values& inputs) {
+void CaptureRunner::capture(Capture& known, Context& cx, const ComponentCall& call,
+                            const Values& inputs) {
   Ids ids = ids_of(inputs);
   RunState own;
   known.constants.clear();

@@ -35,7 +35,8 @@ class CallRunner {
   virtual Values run(Context& cx, const ComponentCall& call, const Values& inputs) = 0;
   // The most bytes of tensors that a call takes, by its dry forward; 0 where none was made.
   // `constants_kept`: an earlier call of the run has made what is made once a run.
-  virtual size_t planned_peak(const ComponentCall&, const Values& /*inputs*/, bool /*constants_kept*/) {
+  virtual size_t planned_peak(const ComponentCall&, const Values& /*inputs*/,
+                              bool /*constants_kept*/) {
     return 0;
   }
   // The component's weights are given back: drops what holds on to them.

@@ -115,7 +115,8 @@ Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, C
   return results;
 }
 
-Values ComponentRun::call(const ComponentCall& call, const Values& inputs, const CancelToken* cancel) {
+Values ComponentRun::call(const ComponentCall& call, const Values& inputs,
+                          const CancelToken* cancel) {
   check();
   ++calls_;
   while (true) {

@@ -18,8 +18,7 @@ void StepCache::enter(const SharedStep& step) {
   rows_.clear();
 }
 
-StepCache::Batch StepCache::batch_of(const Rows& rows, const std::string& site,
-                                     const RowIds& ids) {
+StepCache::Batch StepCache::batch_of(const Rows& rows, const std::string& site, const RowIds& ids) {
   std::vector<const Row*> found;
   bool same_batch = true;
   for (const RowId& id : ids) {

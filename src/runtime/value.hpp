@@ -29,8 +29,8 @@ class Value {
   // Expires when nobody holds the value any more.
   std::weak_ptr<const void> alive() const { return identity_; }
 
-  // Where rows of a batch are equal, the tensor holds each once: row i of the batch is row rows()[i]
-  // of the tensor. Empty: row i is row i.
+  // Where rows of a batch are equal, the tensor holds each once: row i of the batch is row
+  // rows()[i] of the tensor. Empty: row i is row i.
   const std::vector<int64_t>& rows() const { return rows_; }
   // The same value for another batch.
   Value with_rows(std::vector<int64_t> rows) const;

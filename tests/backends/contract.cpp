@@ -129,8 +129,8 @@ ProbeRun::ProbeRun(Backend& backend, LevelPolicy policy, PlanFacts facts)
 
 Tensor ProbeRun::call(const Tensor& x, const CancelToken* cancel) {
   ComponentCall call{"", [this](Context& cx, const Values& in) {
-              return result(network_.forward(cx, one(in, "x")));
-            }};
+                       return result(network_.forward(cx, one(in, "x")));
+                     }};
   return host(run_.call(call, {{"x", {x}}}, cancel));
 }
 

@@ -199,8 +199,8 @@ TEST_P(BackendContract, GoesOnAfterItsWeightsWereGivenBack) {
                    {"probe", {}, nullptr});
   for (int i = 0; i < 2; ++i) {
     ComponentCall call{"", [&](Context& cx, const Values& in) {
-                return result(network.forward(cx, one(in, "x")));
-              }};
+                         return result(network.forward(cx, one(in, "x")));
+                       }};
     Tensor y = host(run.call(call, {{"x", {x}}}));
     EXPECT_LT(relative_error(y, expected), tolerance(at::kFloat));
     wrapped->forget();

@@ -28,8 +28,9 @@ const Value text_of_cond(number(1), Life::run), text_of_uncond(number(2), Life::
 std::vector<Row> rows_of_step(double sample) {
   std::vector<Row> rows;
   for (const RowId& id : {cond_0, cond_1, uncond_0, uncond_1}) {
-    rows.push_back({id, {{"sample", {number(sample)}},
-                         {"text", {id.negative ? text_of_uncond : text_of_cond}}}});
+    rows.push_back(
+        {id,
+         {{"sample", {number(sample)}}, {"text", {id.negative ? text_of_uncond : text_of_cond}}}});
   }
   return rows;
 }

@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "io/safetensors_writer.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -110,6 +111,35 @@ TEST(Plugins, BringSchedulersAndGuiders) {
                    "stripes", "--guider", R"({"type": "stripes"})", "--json"});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_EQ(parse_json(ended.out, "stdout")["config"]["scheduler"]["value"], "StripesScheduler");
+}
+
+// A component's folder with a network of one weight.
+std::string drift_folder(const Scratch& scratch, float gain) {
+  std::filesystem::path folder = scratch.path() / "drift";
+  std::filesystem::create_directories(folder);
+  scratch.write("drift/config.json", R"({"_class_name": "Drift"})");
+  float zero = 0;
+  std::vector<io::TensorView> tensors{
+      {"gain.weight", io::Dtype::f32, {1, 1}, std::as_bytes(std::span(&gain, 1))},
+      {"gain.bias", io::Dtype::f32, {1}, std::as_bytes(std::span(&zero, 1))}};
+  io::write_safetensors(folder / "diffusion_pytorch_model.safetensors", tensors);
+  return folder.string();
+}
+
+TEST(Plugins, ANetworkOfThreeOutputsServesABlockAfterThePrediction) {
+  Scratch scratch;
+  auto mean_of_latents = [&](const std::string& share) {
+    Ended ended =
+        run_program({"generate", "--plugin", plugin("drift"), "--component",
+                     "drift=" + drift_folder(scratch, 1), "--prompt", "a red apple", "--steps", "2",
+                     "--seed", "1", "--centre", share, "--json", "-o", scratch.file("out.png")});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    Json report = parse_json(ended.out, "stdout");
+    EXPECT_THAT(report["workflow"].get<std::string>(), HasSubstr("take_back_drift > denoise"));
+    return std::abs(report["latent_stats"]["mean"].get<double>());
+  };
+  EXPECT_GT(mean_of_latents("0"), 1e-3);
+  EXPECT_LT(mean_of_latents("1"), 1e-6);
 }
 
 TEST(Plugins, ThatDoNotFitAreRefusedByNameWithTheReason) {

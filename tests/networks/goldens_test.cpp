@@ -123,8 +123,7 @@ ControlNetInput control_input(const Tensors& tensors) {
 }
 
 // Each tensor is the expected one, of the shape that the network tells.
-void expect_all(const std::vector<Tensor>& made,
-                const std::vector<std::array<int64_t, 3>>& shapes,
+void expect_all(const std::vector<Tensor>& made, const std::vector<std::array<int64_t, 3>>& shapes,
                 const std::vector<Tensor>& expected) {
   ASSERT_EQ(shapes.size(), expected.size());
   ASSERT_EQ(made.size(), expected.size());
@@ -159,9 +158,8 @@ TEST(ControlNetModel, GivesTheReferencesResiduals) {
 
 TEST(ControlNetModel, GivesTheSameShapesWhenDry) {
   each_golden("controlnet_", "golden_odd", [](const LoadedNetwork& loaded, const Tensors& tensors) {
-    expect_same_when_dry(loaded, [&](Context& cx) {
-      return residuals(cx, loaded, tensors).back();
-    });
+    expect_same_when_dry(loaded,
+                         [&](Context& cx) { return residuals(cx, loaded, tensors).back(); });
   });
 }
 

@@ -40,8 +40,9 @@ struct Loop {
     trace.clear();
     Context cx = loaded.context({.state = &state, .trace = &trace});
     cx.enter_batch(names, plan);
-    Value& text = texts.try_emplace(given.encoder_hidden_states.tensor.data_ptr(),
-                                    given.encoder_hidden_states.tensor, Life::run)
+    Value& text = texts
+                      .try_emplace(given.encoder_hidden_states.tensor.data_ptr(),
+                                   given.encoder_hidden_states.tensor, Life::run)
                       .first->second;
     if (constant) cx.know(text.placed(given.encoder_hidden_states.tensor));
     return unet().forward(cx, given);
@@ -84,8 +85,8 @@ TEST(KeptTextKeys, AreMadeOnceForRowsThatShareAText) {
   Loop loop;
   UNetInput repeated = loop.input;
   const Tensor& all = loop.input.encoder_hidden_states.tensor;
-  repeated.encoder_hidden_states = at::cat({all.narrow(0, 1, 1), all.narrow(0, 1, 1),
-                                            all.narrow(0, 0, 1)});
+  repeated.encoder_hidden_states =
+      at::cat({all.narrow(0, 1, 1), all.narrow(0, 1, 1), all.narrow(0, 0, 1)});
   Context cx = loop.loaded.context();
   Tensor expected = loop.unet().forward(cx, repeated);
   repeated.encoder_hidden_states = {all.narrow(0, 0, 2), {1, 1, 0}};

@@ -49,7 +49,8 @@ Tensors golden(const std::string& name, const std::string& file);
 
 Tensors read_tensors(const std::filesystem::path& path);
 
-// The tensors "in.<name>" of a golden, as a network's inputs; "in.<name>.<number>" is one of a list.
+// The tensors "in.<name>" of a golden, as a network's inputs; "in.<name>.<number>" is one of a
+// list.
 Values inputs_of(const Tensors& tensors);
 
 // The cases whose names begin so, and the golden files of a case that do.

@@ -32,6 +32,28 @@ TEST(SwapRows, RefusesRowsThatAreNoWholeBatches) {
   EXPECT_THROW((ops::SwapRows::shape({x, 2})), InternalError);
 }
 
+TEST(TakeRows, TakesThemInOrderAndAgain) {
+  Tensor x = numbers({3, 4, 5});
+  const std::vector<int64_t> rows{2, 0, 0};
+  Tensor y = computed(ops::TakeRows{x, rows});
+  ASSERT_EQ(y.sizes().vec(), (std::vector<int64_t>{3, 4, 5}));
+  for (size_t i = 0; i < rows.size(); ++i)
+    EXPECT_TRUE(at::equal(y[static_cast<int64_t>(i)], x[rows[i]]));
+}
+
+TEST(TakeRows, OfARunOfRowsIsAView) {
+  Tensor x = numbers({3, 4, 5});
+  const std::vector<int64_t> rows{1, 2};
+  EXPECT_EQ(computed(ops::TakeRows{x, rows}).data_ptr(), x[1].data_ptr());
+}
+
+TEST(TakeRows, RefusesRowsThatAreNotThere) {
+  Tensor x = numbers({3, 4, 5});
+  const std::vector<int64_t> rows{3};
+  EXPECT_FALSE(ops::TakeRows::fits({x, rows}));
+  EXPECT_THROW((ops::TakeRows::shape({x, rows})), InternalError);
+}
+
 TEST(Blend, TakesTheLearnedShareOfTheFirst) {
   Tensor x = numbers({2, 3, 4}), other = numbers({2, 3, 4}, 2);
   for (float mix : {-30.0f, -1.5f, 0.0f, 0.4f, 30.0f}) {

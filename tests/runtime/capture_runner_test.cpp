@@ -34,9 +34,9 @@ struct Fixture {
   ops::OpTable ops;
   RunState state;
   ComponentCall call{"", [this](Context&, const Values& in) {
-              ++counts.bodies;
-              return result(one(in, "x").view({-1}));
-            }};
+                       ++counts.bodies;
+                       return result(one(in, "x").view({-1}));
+                     }};
   std::shared_ptr<const Binding> binding = fresh_binding();
 
   static std::shared_ptr<const Binding> fresh_binding() {

@@ -60,7 +60,8 @@ size_t PlannedCalls::dry_forward(const ComponentCall& call, const Values& inputs
   return plan.blocks().peak();
 }
 
-size_t PlannedCalls::planned_peak(const ComponentCall& call, const Values& inputs, bool constants_kept) {
+size_t PlannedCalls::planned_peak(const ComponentCall& call, const Values& inputs,
+                                  bool constants_kept) {
   CallKey key = call_key(call.variant + (constants_kept ? ", again" : ""), inputs);
   std::scoped_lock lock(mutex_);
   auto known = std::ranges::find(peaks_, key, &std::pair<CallKey, size_t>::first);

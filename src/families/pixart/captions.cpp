@@ -99,11 +99,10 @@ void EncodeCaption::run(Frame& frame) const {
   auto pictures = static_cast<int64_t>(frame[seeds].size());
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
   Tokens tokens = tokens_of(frame[tokenizer], prompts, frame[length]);
-  Tensor embeds =
-      host(frame.call(text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},
-                      [](const T5EncoderModel& encoder, Context& cx, const Values& in) {
-                        return encoder.forward(cx, one(in, "ids"), &one(in, "mask"));
-                      }));
+  Tensor embeds = host(frame.call(text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},
+                                  [](const T5EncoderModel& encoder, Context& cx, const Values& in) {
+                                    return encoder.forward(cx, one(in, "ids"), &one(in, "mask"));
+                                  }));
   // A prompt's pictures stand together; one negative prompt serves all.
   int64_t each = pictures / embeds.size(0);
   frame[prompt_embeds] = embeds.repeat_interleave(each, 0);

@@ -33,8 +33,7 @@ void check_pairs(Proposal& proposal, const Block& block) {
 }
 
 bool has_negative(const Proposal& proposal) {
-  return std::ranges::any_of(proposal.guider->conditions(),
-                             [](const Condition& condition) { return !condition.renames.empty(); });
+  return std::ranges::any_of(proposal.guider->conditions(), &Condition::negative);
 }
 
 const std::vector<const KeyInfo*>& negative_keys() {

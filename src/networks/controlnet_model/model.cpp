@@ -1,6 +1,5 @@
 #include "networks/controlnet_model/model.hpp"
 
-
 #include "base/ensure.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -82,8 +81,9 @@ Tensor ControlNetModel::time_embedded(Context& cx, const ControlNetInput& input)
 Tensor ControlNetModel::condition(Context& cx, const Tensor& image) const {
   return cx.once(controlnet_cond_embedding.path(), image, [&] {
     bool flipped = config_.controlnet_conditioning_channel_order == "bgr";
-    return controlnet_cond_embedding.forward(cx,
-                                             nn::in_form(cx, flipped ? image.flip({1}) : image));
+    // allocates: once per run.
+    Tensor channels = flipped ? image.flip({1}) : image;
+    return controlnet_cond_embedding.forward(cx, nn::in_form(cx, channels));
   });
 }
 
@@ -92,10 +92,9 @@ ControlNetOutput ControlNetModel::forward(Context& cx, const ControlNetInput& in
   auto& residuals = output.down_block_res_samples;
   Tensor temb = time_embedded(cx, input);
   const nn::DistinctRows& text = input.encoder_hidden_states;
-  nn::AttentionContext context{
-      .text = cx.once("encoder_hidden_states", text.tensor,
-                      [&] { return nn::in_form(cx, text.tensor); }),
-      .rows = text.rows};
+  nn::AttentionContext context{.text = cx.once("encoder_hidden_states", text.tensor,
+                                               [&] { return nn::in_form(cx, text.tensor); }),
+                               .rows = text.rows};
   Tensor control = condition(cx, input.controlnet_cond);
   Tensor x = conv_in.forward(cx, nn::in_form(cx, input.sample));
   x = cx.ops().add(cx, {x, control});

@@ -25,10 +25,10 @@ class ControlNetConditioningEmbedding final : public nn::Module {
 };
 
 struct ControlNetInput {
-  Tensor sample;                 // {B, C, H, W}
-  Tensor timestep;               // {B} or {1}
+  Tensor sample;                           // {B, C, H, W}
+  Tensor timestep;                         // {B} or {1}
   nn::DistinctRows encoder_hidden_states;  // {B, T, D}
-  Tensor controlnet_cond;        // {B or 1, conditioning_channels, H scale, W scale}, 0..1
+  Tensor controlnet_cond;  // {B or 1, conditioning_channels, H scale, W scale}, 0..1
   // As UNetInput has them, where reads_text_time.
   std::optional<Tensor> text_embeds{};
   std::optional<Tensor> time_ids{};

@@ -1,6 +1,5 @@
 #include "networks/ip_adapter/model.hpp"
 
-
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 

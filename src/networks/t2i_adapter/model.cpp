@@ -23,6 +23,7 @@ Tensor unshuffled(const Tensor& x, int64_t factor) {
 Tensor halved(Context& cx, const Tensor& x) {
   int64_t below = x.size(2) % 2, right = x.size(3) % 2;
   if (below == 0 && right == 0) return cx.ops().avg_pool2d(cx, {x, 2});
+  // allocates: odd sides alone, once per run.
   return cx.ops().avg_pool2d(cx, {at::replication_pad2d(x, {0, right, 0, below}), 2});
 }
 

@@ -10,10 +10,10 @@
 namespace omnirt {
 
 struct UNetInput {
-  Tensor sample;                        // {B, C, H, W}
-  Tensor timestep;                      // {B} or {1}; may be fractional
+  Tensor sample;                           // {B, C, H, W}
+  Tensor timestep;                         // {B} or {1}; may be fractional
   nn::DistinctRows encoder_hidden_states;  // {B, T, D}
-  std::optional<Tensor> timestep_cond;  // {B, time_cond_proj_dim}
+  std::optional<Tensor> timestep_cond;     // {B, time_cond_proj_dim}
   // Of addition_embed_type text_time: {B, P}, and {B, N}, where P and N addition_time_embed_dims
   // together are projection_class_embeddings_input_dim.
   std::optional<Tensor> text_embeds{};

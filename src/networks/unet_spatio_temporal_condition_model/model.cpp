@@ -121,8 +121,7 @@ Tensor UNetSpatioTemporalConditionModel::forward(Context& cx,
   return x.unflatten(0, {input.sample.size(0), call.frames});
 }
 
-Tensor UNetSpatioTemporalConditionModel::predict(Context& cx,
-                                                 const Values& inputs) const {
+Tensor UNetSpatioTemporalConditionModel::predict(Context& cx, const Values& inputs) const {
   auto input = nn::fill_inputs<UNetSpatioTemporalInput>(cx, inputs);
   int64_t videos = input.sample.size(0);
   ensure(input.sample.dim() == 5, "a video is {{B, F, C, H, W}}, not of {} dimensions",

@@ -69,6 +69,7 @@ TransformerSpatioTemporalModel::TransformerSpatioTemporalModel(
 Tensor TransformerSpatioTemporalModel::places_of_frames(Context& cx, const VideoCall& call) const {
   // A constant of the run, as the context that is kept beside it is.
   return cx.once(time_pos_embed.path(), call.context, [&] {
+    // allocates: a few numbers, once per run.
     Tensor numbers = at::arange(call.frames, call.context.options().dtype(at::kFloat));
     Tensor waves = cx.ops().timestep_embedding(cx, {numbers, time_pos_embed.linear_1.in(),
                                                     /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});

@@ -13,9 +13,9 @@ class Counted {
   size_t forwards(const std::string& variant) {
     size_t before = forwards_;
     ComponentCall call{variant, [this](Context&, const Values&) {
-                ++forwards_;
-                return result(at::empty({16}, at::TensorOptions().device(at::kMeta)));
-              }};
+                         ++forwards_;
+                         return result(at::empty({16}, at::TensorOptions().device(at::kMeta)));
+                       }};
     planned_.planned_peak(call, {}, false);
     return forwards_ - before;
   }
