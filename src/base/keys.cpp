@@ -106,6 +106,7 @@ Json KeyInfo::fallback_json() const {
 }
 
 std::vector<std::string> KeyInfo::choice_list() const {
+  if (names) return {names, names + name_count};
   std::vector<std::string> list;
   std::string item;
   for (const char* c = choices; *c; ++c) {

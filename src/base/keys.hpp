@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/choice.hpp"
 #include "base/ensure.hpp"
 #include "base/json.hpp"
 
@@ -27,6 +28,9 @@ struct KeyInfo {
   const char* brief = "";  // one letter, without the dash
   const char* help = "";
   const char* choices = "";  // "fp32|bf16"; "": free
+  // Of a choice, in place of `choices`.
+  const char* const* names = nullptr;
+  size_t name_count = 0;
 
   std::string flag_name() const;
   Json fallback_json() const;
@@ -43,7 +47,7 @@ constexpr KeyInfo::Type key_type() {
   if constexpr (std::is_same_v<T, bool>) return KeyInfo::Type::boolean;
   if constexpr (std::is_same_v<T, int64_t>) return KeyInfo::Type::integer;
   if constexpr (std::is_same_v<T, double>) return KeyInfo::Type::number;
-  if constexpr (std::is_same_v<T, std::string>) return KeyInfo::Type::text;
+  if constexpr (std::is_same_v<T, std::string> || Choice<T>) return KeyInfo::Type::text;
   if constexpr (std::is_same_v<T, std::vector<int64_t>>) return KeyInfo::Type::list;
   return KeyInfo::Type::object;
 }
@@ -53,6 +57,30 @@ struct Key : KeyInfo {
   constexpr Key(const char* name, Fallback fallback, Range range, const char* flag,
                 const char* help, const char* brief = "", const char* choices = "")
       : KeyInfo{name, key_type<T>(), fallback, range.min, range.max, flag, brief, help, choices} {}
+};
+
+// A key whose values are the enumerators of a choice; requests give their names.
+template <Choice T>
+struct Key<T> : KeyInfo {
+  constexpr Key(const char* name, T fallback, const char* flag, const char* help,
+                const char* brief = "")
+      : Key(name, Fallback(name_of(fallback)), flag, help, brief) {}
+  // Unset unless somebody sets it.
+  constexpr Key(const char* name, std::monostate, const char* flag, const char* help,
+                const char* brief = "")
+      : Key(name, Fallback(), flag, help, brief) {}
+
+ private:
+  constexpr Key(const char* name, Fallback fallback, const char* flag, const char* help,
+                const char* brief)
+      : KeyInfo{.name = name,
+                .type = key_type<T>(),
+                .fallback = fallback,
+                .flag = flag,
+                .brief = brief,
+                .help = help,
+                .names = ChoiceNames<T>::names.data(),
+                .name_count = ChoiceNames<T>::names.size()} {}
 };
 
 enum class Origin { fallback, model, preset, user, drawn, derived };
@@ -76,7 +104,10 @@ class ConfigValues {
   std::optional<T> maybe(const Key<T>& key) const {
     const ConfigValue* found = find(key.name);
     if (!found || found->value.is_null()) return std::nullopt;
-    return found->value.template get<T>();
+    if constexpr (Choice<T>)
+      return choice_of<T>(found->value.template get<std::string>());
+    else
+      return found->value.template get<T>();
   }
   template <class T>
   T get(const Key<T>& key) const {

@@ -78,7 +78,7 @@ void DenoiseLoop::make_constants(Frame& frame, Walk& walk) const {
 // What the step at hand shares with those before it.
 SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
   SharedStep plan{.index = walk.index - walk.schedule.begin};
-  if (frame[cache] == "none") return plan;
+  if (frame[cache] == CacheKind::none) return plan;
   plan.interval = static_cast<size_t>(frame[cache_interval]);
   plan.branch = static_cast<size_t>(frame[cache_branch]);
   plan.order = static_cast<size_t>(frame[cache_order]);
@@ -86,7 +86,7 @@ SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
 }
 
 void DenoiseLoop::check(Proposal& proposal) const {
-  if (proposal.config.get(keys::cache) != "none") return;
+  if (proposal.config.get(keys::cache) != CacheKind::none) return;
   for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache_interval),
                              static_cast<const KeyInfo*>(&keys::cache_branch),
                              static_cast<const KeyInfo*>(&keys::cache_order)}) {
@@ -116,12 +116,12 @@ void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipelin
   check_guidance(proposal, pipeline, unet.name());
   const auto& own = pipeline.get<nn::DenoiserNetwork>(unet.name());
   check_restored_width(proposal, prompt_embeds.name().c_str(), -1, own.context_dim());
-  if (proposal.config.get(keys::cache) == "none") return;
+  if (proposal.config.get(keys::cache) == CacheKind::none) return;
   auto branches = static_cast<int64_t>(own.cache_branches());
   int64_t branch = proposal.config.get(keys::cache_branch);
   if (branches == 0) {
     proposal.error(
-        {"config.cache", proposal.config.get(keys::cache),
+        {"config.cache", name_of(proposal.config.get(keys::cache)),
          fmt::format("{} has no place where steps could share features", own.class_name()),
          "remove it"});
   } else if (branch >= branches) {

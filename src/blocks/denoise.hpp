@@ -2,6 +2,7 @@
 #include <deque>
 
 #include "blocks/set_timesteps.hpp"
+#include "blocks/slots.hpp"
 #include "nn/denoiser_network.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -33,16 +34,15 @@ class DenoiseLoop final : public WalkLoop {
   Component<nn::DenoiserNetwork> unet;
   Config<int64_t> max_batch_rows{this, keys::max_batch_rows};
   Config<double> guidance_scale{this, keys::guidance_scale};
-  Config<std::string> cache{this, keys::cache};
+  Config<CacheKind> cache{this, keys::cache};
   Config<int64_t> cache_interval{this, keys::cache_interval};
   Config<int64_t> cache_branch{this, keys::cache_branch};
   Config<int64_t> cache_order{this, keys::cache_order};
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
-  Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
-  OptionalInput<Tensor> extra_channels{
-      this, "extra_channels", "joined to the latents", {"B", "C'", "H/8", "W/8"}};
-  InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Input<Schedule> schedule{this, slots::schedule};
+  Input<Tensor> prompt_embeds{this, slots::prompt_embeds};
+  OptionalInput<Tensor> extra_channels{this, slots::extra_channels};
+  InOut<Tensor> latents{this, slots::latents};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
 
   explicit DenoiseLoop(const DenoiseOptions& options = {});
   Walk begin(Frame& frame) const override;

@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/slots.hpp"
 #include "networks/clip_text_model/model.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -12,9 +13,9 @@ class EncodePrompt final : public Block {
   Component<text::Tokenizer> tokenizer{this, "tokenizer"};
   Component<CLIPTextModel> text_encoder{this, "text_encoder"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
 
   EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override;

@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/denoise.hpp"
+#include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
 #include "pipeline/frame.hpp"
@@ -30,12 +31,12 @@ class PlaceEntities final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> on_negative{this, keys::entities_on_negative};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
   Input<std::vector<std::string>> entity_prompts{this, "entity_prompts",
                                                  "what the parts of the image show"};
   Input<std::vector<io::Image>> entity_masks{
       this, "entity_masks", "where: white in a mask an entity, one for each of entity_prompts"};
-  Input<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+  Input<Tensor> prompt_embeds{this, slots::prompt_embeds};
   Output<Tensor> entity_embeds{
       this, "entity_embeds", "what the entities' prompts mean", {"B", "E", "T", "D"}};
   Output<Tensor> entity_weights{

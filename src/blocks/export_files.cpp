@@ -35,7 +35,7 @@ void make_folder(const fs::path& folder) {
 }
 
 void check_record_size(Proposal& proposal, const Json& record) {
-  if (proposal.config.maybe(keys::metadata) == "none") return;
+  if (proposal.config.maybe(keys::metadata) == CarriedRequest::none) return;
   constexpr size_t margin = 16384;  // for the key, the seed and the fingerprints
   size_t bytes = record.dump().size();
   if (bytes + margin <= io::max_metadata_bytes) return;

@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -9,13 +10,13 @@ namespace omnirt::blocks {
 // a run are there at its end, or none.
 class ExportImages final : public Block {
  public:
-  Input<std::vector<io::Image>> images{this, "images", "the images"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<io::Image>> images{this, slots::images};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};
   Config<std::string> output_format{this, keys::output_format};
-  Output<std::vector<ArtifactReport>> artifacts{this, "artifacts", "the files written"};
+  Output<std::vector<ArtifactReport>> artifacts{this, slots::artifacts};
 
   explicit ExportImages(Trigger trigger = {})
       : Block("export_images", Stage::export_artifacts, Guidance::shared, std::move(trigger)) {}

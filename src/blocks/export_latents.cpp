@@ -9,7 +9,7 @@ namespace omnirt::blocks {
 namespace fs = std::filesystem;
 
 Trigger writes_latents() {
-  return chosen(keys::output_type.name, "latent");
+  return chosen(keys::output_type.name, name_of(OutputType::latent));
 }
 
 void ExportLatents::check(Proposal& proposal) const {

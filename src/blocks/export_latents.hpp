@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/slots.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 
@@ -11,13 +12,13 @@ Trigger writes_latents();
 // (pipeline/latents_file.hpp).
 class ExportLatents final : public Block {
  public:
-  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
-  Config<std::string> output_type{this, keys::output_type};
+  Input<Tensor> latents{this, slots::latents};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
+  Config<OutputType> output_type{this, keys::output_type};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};
-  Output<std::vector<ArtifactReport>> artifacts{this, "artifacts", "the files written"};
+  Output<std::vector<ArtifactReport>> artifacts{this, slots::artifacts};
 
   ExportLatents()
       : Block("export_latents", Stage::export_artifacts, Guidance::shared, writes_latents()) {}

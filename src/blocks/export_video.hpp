@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/slots.hpp"
 #include "io/video.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -33,7 +34,7 @@ class ExportVideo final : public Block {
   Config<std::string> output_dir{this, keys::output_dir};
   Config<std::string> output_format{this, keys::video_format};
   Config<double> output_fps{this, keys::output_fps};
-  Output<std::vector<ArtifactReport>> artifacts{this, "artifacts", "the files written"};
+  Output<std::vector<ArtifactReport>> artifacts{this, slots::artifacts};
 
   ExportVideo() : Block("export_video", Stage::export_artifacts) {}
   void run(Frame& frame) const override;

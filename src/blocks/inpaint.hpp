@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/latents.hpp"
+#include "blocks/slots.hpp"
 #include "pipeline/loop.hpp"
 
 namespace omnirt::blocks {
@@ -11,12 +12,10 @@ class PrepareMask final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Input<io::Image> image{this, "image", "the image to start from"};
+  Input<io::Image> image{this, slots::image};
   Input<io::Image> mask{this, "mask", "white where the image is repainted, black where it is kept"};
-  Output<Tensor> mask_pixels{
-      this, "mask_pixels", "1 where the image is repainted", {"1", "1", "H", "W"}};
-  Output<Tensor> mask_latents{
-      this, "mask_latents", "1 where the image is repainted", {"1", "1", "H/8", "W/8"}};
+  Output<Tensor> mask_pixels{this, slots::mask_pixels};
+  Output<Tensor> mask_latents{this, slots::mask_latents};
 
   explicit PrepareMask(Trigger trigger)
       : Block("prepare_mask", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -31,15 +30,12 @@ class EncodeMaskedImage final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Input<io::Image> image{this, "image", "the image to start from"};
-  Input<Tensor> mask_pixels{
-      this, "mask_pixels", "1 where the image is repainted", {"1", "1", "H", "W"}};
-  Input<Tensor> mask_latents{
-      this, "mask_latents", "1 where the image is repainted", {"1", "1", "H/8", "W/8"}};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> extra_channels{
-      this, "extra_channels", "joined to the latents", {"B", "C'", "H/8", "W/8"}};
+  Input<io::Image> image{this, slots::image};
+  Input<Tensor> mask_pixels{this, slots::mask_pixels};
+  Input<Tensor> mask_latents{this, slots::mask_latents};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> extra_channels{this, slots::extra_channels};
 
   explicit EncodeMaskedImage(Trigger trigger)
       : Block("encode_masked_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {
@@ -53,12 +49,10 @@ class EncodeMaskedImage final : public Block {
 class KeepUnmasked final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Input<Tensor> mask_latents{
-      this, "mask_latents", "1 where the image is repainted", {"1", "1", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> keep_mask{
-      this, "keep_mask", "0 where the image is put back at each step", {"1", "1", "H/8", "W/8"}};
+  Input<Tensor> noise{this, slots::noise};
+  Input<Tensor> mask_latents{this, slots::mask_latents};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> keep_mask{this, slots::keep_mask};
 
   explicit KeepUnmasked(Trigger trigger)
       : Block("keep_unmasked", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -69,10 +63,9 @@ class KeepUnmasked final : public Block {
 // (reference: StableDiffusionInpaintPipeline, UNets without mask channels).
 class PutBackUnmasked final : public StepBlock {
  public:
-  Input<Tensor> keep_mask{
-      this, "keep_mask", "0 where the image is put back at each step", {"1", "1", "H/8", "W/8"}};
-  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
-  Input<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
+  Input<Tensor> keep_mask{this, slots::keep_mask};
+  Input<Tensor> image_latents{this, slots::image_latents};
+  Input<Tensor> noise{this, slots::noise};
 
   explicit PutBackUnmasked(Trigger trigger)
       : StepBlock("put_back_unmasked", Stage::denoise_loop, Guidance::shared, std::move(trigger)) {}

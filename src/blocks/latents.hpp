@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "blocks/set_timesteps.hpp"
+#include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
 #include "pipeline/frame.hpp"
@@ -16,10 +17,10 @@ class EncodeImage final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Input<io::Image> image{this, "image", "the image to start from"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  Input<io::Image> image{this, slots::image};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> image_latents{this, slots::image_latents};
 
   explicit EncodeImage(Trigger trigger)
       : Block("encode_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -34,11 +35,11 @@ class EncodeImageBelowFullStrength final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
-  Input<io::Image> image{this, "image", "the image to start from"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
+  Input<io::Image> image{this, slots::image};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
   // Undefined at full strength.
-  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  Output<Tensor> image_latents{this, slots::image_latents};
 
   explicit EncodeImageBelowFullStrength(Trigger trigger)
       : Block("encode_image_below_full_strength", Stage::prepare_latents, Guidance::shared,
@@ -52,11 +53,11 @@ class PrepareLatents final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Input<Schedule> schedule{this, slots::schedule};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> noise{this, slots::noise};
+  Output<Tensor> latents{this, slots::latents};
 
   explicit PrepareLatents(Trigger trigger)
       : Block("prepare_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -71,12 +72,12 @@ class NoiseImageLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
-  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Input<Schedule> schedule{this, slots::schedule};
+  Input<Tensor> image_latents{this, slots::image_latents};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> noise{this, slots::noise};
+  Output<Tensor> latents{this, slots::latents};
 
   // `noise_alone_at_full_strength`: the reference's inpainting starts so, its image2image does not.
   NoiseImageLatents(std::string name, bool noise_alone_at_full_strength, Trigger trigger)
@@ -92,9 +93,9 @@ class NoiseImageLatents final : public Block {
 class DecodeLatents final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
-  Output<std::vector<io::Image>> images{this, "images", "the images", {"B"}};
-  Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
+  Input<Tensor> latents{this, slots::latents};
+  Output<std::vector<io::Image>> images{this, slots::images};
+  Output<Tensor> pictures{this, slots::pictures};
 
   explicit DecodeLatents(Trigger trigger = {})
       : Block("decode_latents", Stage::decode, Guidance::shared, std::move(trigger)) {}

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "blocks/slots.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/schedule.hpp"
@@ -21,7 +22,7 @@ class SetTimesteps final : public Block {
   Component<SchedulerChoice> scheduler{this, "scheduler"};
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
   Config<double> eta{this, keys::eta};
-  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Output<Schedule> schedule{this, slots::schedule};
 
   explicit SetTimesteps(Trigger trigger)
       : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -35,7 +36,7 @@ class SetPartialTimesteps final : public Block {
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
   Config<double> strength{this, keys::strength};
   Config<double> eta{this, keys::eta};
-  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Output<Schedule> schedule{this, slots::schedule};
 
   explicit SetPartialTimesteps(Trigger trigger)
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "blocks/slots.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/generator.hpp"
@@ -12,12 +13,11 @@ namespace omnirt::blocks {
 // from its list of generators.
 class StartNoise final : public Block {
  public:
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
   Config<int64_t> num_images{this, keys::num_images_per_prompt};
   Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per image", {"B"}};
-  Output<std::shared_ptr<Noise>> noise_source{
-      this, "noise_source", "the generators, one per image", {"B"}};
+  Output<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
 
   StartNoise() : Block("start_noise", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "blocks/denoise.hpp"
+#include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
 
@@ -35,8 +36,8 @@ class DenoiseWindows final : public LoopBlock {
   Config<int64_t> window_size{this, keys::window_size};
   Config<int64_t> window_stride{this, keys::window_stride};
   Config<bool> circular_padding{this, keys::circular_padding};
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
-  InOut<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Input<Schedule> schedule{this, slots::schedule};
+  InOut<Tensor> latents{this, slots::latents};
 
   // `inner` must keep all its state in its walk; another loop is refused: InvalidRequest.
   DenoiseWindows(std::shared_ptr<const WalkLoop> inner, Trigger trigger);
@@ -63,9 +64,9 @@ void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& w
 class DecodeCircular final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
-  Output<std::vector<io::Image>> images{this, "images", "the images", {"B"}};
-  Output<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
+  Input<Tensor> latents{this, slots::latents};
+  Output<std::vector<io::Image>> images{this, slots::images};
+  Output<Tensor> pictures{this, slots::pictures};
 
   explicit DecodeCircular(Trigger trigger)
       : Block("decode_circular", Stage::decode, Guidance::shared, std::move(trigger)) {}

@@ -25,7 +25,7 @@ Json key_json(const KeyInfo& key, const ModelSpec& spec) {
                {"help", key.help}};
   if (key.min > -1e300) json["min"] = key.min;
   if (key.max < 1e300) json["max"] = key.max;
-  if (*key.choices) json["choices"] = key.choice_list();
+  if (!key.choice_list().empty()) json["choices"] = key.choice_list();
   return json;
 }
 

@@ -30,16 +30,10 @@ uint64_t peak_rss_bytes() {
 }
 
 PlanFacts plan_facts(const Proposal& proposal) {
-  std::string pack = proposal.config.get(keys::pack);
   return {.dtype = compute_dtype(proposal.config.get(keys::dtype)),
-          .pack = pack == "never"    ? ops::PackPolicy::never
-                  : pack == "always" ? ops::PackPolicy::always
-                                     : ops::PackPolicy::automatic,
-          .quantization = proposal.config.get(keys::quantize) == "int8" ? ops::Quantization::int8
-                                                                        : ops::Quantization::none,
-          .precision = proposal.config.get(keys::matmul_precision) == "highest"
-                           ? MatmulPrecision::highest
-                           : MatmulPrecision::high};
+          .pack = proposal.config.get(keys::pack),
+          .quantization = proposal.config.get(keys::quantize),
+          .precision = proposal.config.get(keys::matmul_precision)};
 }
 
 // Tells in a report how its networks were run, however the run ended.

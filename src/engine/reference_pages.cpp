@@ -148,7 +148,7 @@ const char* type_name(KeyInfo::Type type) {
 }
 
 std::string range_of(const KeyInfo& key) {
-  if (*key.choices) return list(key.choice_list());
+  if (!key.choice_list().empty()) return list(key.choice_list());
   bool low = key.min > -1e300, high = key.max < 1e300;
   if (low && high) return fmt::format("{}..{}", key.min, key.max);
   if (low) return fmt::format("{} and over", key.min);

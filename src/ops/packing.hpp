@@ -7,14 +7,12 @@
 #include <mutex>
 #include <typeindex>
 
+#include "base/compute_options.hpp"
+
 namespace omnirt::ops {
 
-// When kernels may keep weights in a form of their own beside the stored one: by each kernel's
-// rule and a memory limit, never, or wherever a kernel has such a form.
-enum class PackPolicy { automatic, never, always };
-
-// Linear layers and convolutions over weights that are rounded to eight bits; none: as they are.
-enum class Quantization { none, int8 };
+using omnirt::PackPolicy;
+using omnirt::Quantization;
 
 // The memory that packed forms of one component may take, and what they take.
 struct PackBudget {

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <memory>
 #include <string>
 #include <typeindex>
@@ -67,8 +68,24 @@ class Port {
   const Block* block_;
 };
 
+// A value that several blocks hand on, declared once as config keys are (blocks/slots.hpp).
+template <class T>
+struct Slot {
+  const char* name;
+  const char* help;
+  std::array<const char*, 5> shape{};  // symbolic, as PortInfo has it
+  std::vector<std::string> sizes() const {
+    std::vector<std::string> all;
+    for (const char* size : shape) {
+      if (size) all.emplace_back(size);
+    }
+    return all;
+  }
+};
+
 template <class T>
 struct Input : Port {
+  Input(Block* block, const Slot<T>& slot) : Input(block, slot.name, slot.help, slot.sizes()) {}
   Input(Block* block, const std::string& name, const std::string& help,
         std::vector<std::string> shape = {})
       : Port(block, PortInfo::value<T>(PortInfo::Kind::input, name, help, std::move(shape))) {}
@@ -77,6 +94,8 @@ struct Input : Port {
 // Absent is a state: the frame gives a null pointer.
 template <class T>
 struct OptionalInput : Port {
+  OptionalInput(Block* block, const Slot<T>& slot)
+      : OptionalInput(block, slot.name, slot.help, slot.sizes()) {}
   OptionalInput(Block* block, const std::string& name, const std::string& help,
                 std::vector<std::string> shape = {})
       : Port(block,
@@ -85,6 +104,7 @@ struct OptionalInput : Port {
 
 template <class T>
 struct Output : Port {
+  Output(Block* block, const Slot<T>& slot) : Output(block, slot.name, slot.help, slot.sizes()) {}
   Output(Block* block, const std::string& name, const std::string& help,
          std::vector<std::string> shape = {})
       : Port(block, PortInfo::value<T>(PortInfo::Kind::output, name, help, std::move(shape))) {}
@@ -93,6 +113,7 @@ struct Output : Port {
 // Read and replaced: latents, the noise source.
 template <class T>
 struct InOut : Port {
+  InOut(Block* block, const Slot<T>& slot) : InOut(block, slot.name, slot.help, slot.sizes()) {}
   InOut(Block* block, const std::string& name, const std::string& help,
         std::vector<std::string> shape = {})
       : Port(block, PortInfo::value<T>(PortInfo::Kind::inout, name, help, std::move(shape))) {}

@@ -1,5 +1,23 @@
 #pragma once
+#include "base/compute_options.hpp"
 #include "base/keys.hpp"
+
+namespace omnirt {
+
+enum class OutputType { image, latent };
+template <>
+struct ChoiceNames<OutputType> {
+  static constexpr std::array names{"image", "latent"};
+};
+
+// What steps of a loop share.
+enum class CacheKind { none, deep };
+template <>
+struct ChoiceNames<CacheKind> {
+  static constexpr std::array names{"none", "deep"};
+};
+
+}  // namespace omnirt
 
 // The config keys that pipelines share. A key that only one family has is declared in that family's
 // folder.
@@ -93,14 +111,9 @@ inline constexpr Key<std::string> output_format{
     "image format (of videos: mp4, gif, webp, frames); default: from the output's extension",
     "",
     "png|jpeg|webp"};
-inline constexpr Key<std::string> output_type{
-    "output_type",
-    "image",
-    {},
-    "output-type",
-    "what is written: images, or their latents, as safetensors",
-    "",
-    "image|latent"};
+inline constexpr Key<OutputType> output_type{
+    "output_type", OutputType::image, "output-type",
+    "what is written: images, or their latents, as safetensors"};
 inline constexpr Key<int64_t> max_batch_rows{"max_batch_rows",
                                              int64_t{8},
                                              {1, 256},
@@ -122,46 +135,27 @@ inline constexpr Key<std::string> require_level{
     "the slowest level that the run may use: falling below it is an error",
     "",
     "compile|kernel_override|eager"};
-inline constexpr Key<std::string> pack{"pack",
-                                       "auto",
-                                       {},
-                                       "pack",
-                                       "keep repacked copies of weights: auto, where it pays, "
-                                       "within a memory limit; never; or always, "
-                                       "wherever a kernel has such a form",
-                                       "",
-                                       "auto|never|always"};
-inline constexpr Key<std::string> quantize{"quantize",
-                                           "none",
-                                           {},
-                                           "quantize",
-                                           "round the weights of linear layers and convolutions: "
-                                           "faster and smaller, but the image changes",
-                                           "",
-                                           "none|int8"};
-inline constexpr Key<std::string> matmul_precision{
-    "matmul_precision",
-    "high",
-    {},
-    "matmul-precision",
+inline constexpr Key<PackPolicy> pack{"pack", PackPolicy::automatic, "pack",
+                                      "keep repacked copies of weights: auto, where it pays, "
+                                      "within a memory limit; never; or always, "
+                                      "wherever a kernel has such a form"};
+inline constexpr Key<Quantization> quantize{
+    "quantize", Quantization::none, "quantize",
+    "round the weights of linear layers and convolutions: faster and smaller, but the image "
+    "changes"};
+inline constexpr Key<MatmulPrecision> matmul_precision{
+    "matmul_precision", MatmulPrecision::high, "matmul-precision",
     "how fp32 products are computed at the compile level: highest, in fp32; high, each number as "
-    "the sum of two bf16 ones, on processors with a matrix unit (AMX)",
-    "",
-    "high|highest"};
+    "the sum of two bf16 ones, on processors with a matrix unit (AMX)"};
 inline constexpr Key<bool> profile{
     "profile",
     false,
     {},
     "profile",
     "report the time of each op, by kernel and shape (the run is a little slower)"};
-inline constexpr Key<std::string> cache{
-    "cache",
-    "none",
-    {},
-    "cache",
-    "what steps share: deep reuses the UNet's deep features from step to step (DeepCache)",
-    "",
-    "none|deep"};
+inline constexpr Key<CacheKind> cache{
+    "cache", CacheKind::none, "cache",
+    "what steps share: deep reuses the UNet's deep features from step to step (DeepCache)"};
 inline constexpr Key<int64_t> cache_interval{
     "cache_interval",
     int64_t{3},

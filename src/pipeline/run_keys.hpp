@@ -1,7 +1,19 @@
 #pragma once
+#include <array>
 #include <vector>
 
 #include "base/keys.hpp"
+
+namespace omnirt {
+
+// What files carry of the request that made them.
+enum class CarriedRequest { full, names, none };
+template <>
+struct ChoiceNames<CarriedRequest> {
+  static constexpr std::array names{"full", "names", "none"};
+};
+
+}  // namespace omnirt
 
 // Keys of how a run is run: cut in two, watched on the way.
 namespace omnirt::keys {
@@ -39,15 +51,10 @@ inline constexpr Key<std::string> preview_decoder{
     "how latents become these images: linear (the model's own colours, no network), tiny (the "
     "model's tiny autoencoder, where it is on this machine), or the folder of one"};
 
-inline constexpr Key<std::string> metadata{
-    "metadata",
-    "full",
-    {},
-    "metadata",
-    "what pictures and videos carry of their request: all of it with absolute paths, base names in "
-    "place of paths (names), or nothing",
-    "",
-    "full|names|none"};
+inline constexpr Key<CarriedRequest> metadata{
+    "metadata", CarriedRequest::full, "metadata",
+    "what images and videos carry of their request: all of it with absolute paths, base names in "
+    "place of paths (names), or nothing"};
 
 std::vector<const KeyInfo*> of_runs();
 // Those whose values are paths: relative ones begin where the request's file lies.

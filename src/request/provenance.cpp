@@ -109,8 +109,8 @@ std::map<std::string, std::string> input_files(const Proposal& proposal) {
 }
 
 Json provenance_of(const Proposal& proposal) {
-  std::string wanted = proposal.config.get(keys::metadata);
-  if (wanted == "none") return nullptr;
+  CarriedRequest wanted = proposal.config.get(keys::metadata);
+  if (wanted == CarriedRequest::none) return nullptr;
   Json record = proposal.record();
   for (const KeyInfo* key : keys::about_the_run()) record["config"].erase(key->name);
   // What says which files the model is made of is part of its name.
@@ -119,7 +119,7 @@ Json provenance_of(const Proposal& proposal) {
     if (given && given->value.is_string()) record["config"][key->name] = given->value;
   }
   record["fingerprints"] = fingerprints_of(proposal);
-  if (wanted == "names") leave_base_names(proposal, record);
+  if (wanted == CarriedRequest::names) leave_base_names(proposal, record);
   return record;
 }
 

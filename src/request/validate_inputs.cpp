@@ -128,7 +128,7 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
     return;
   }
   check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
-  if (proposal.config.maybe(keys::output_type) == "latent")
+  if (proposal.config.maybe(keys::output_type) == OutputType::latent)
     return check_latents_file(proposal, output);
   auto format = proposal.config.maybe(keys::output_format);
   if (output.extension().empty() && format) return;

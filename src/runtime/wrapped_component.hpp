@@ -4,17 +4,13 @@
 #include <mutex>
 #include <string>
 
+#include "base/compute_options.hpp"
 #include "runtime/component_call.hpp"
 #include "runtime/level.hpp"
 
 namespace omnirt {
 
 class Backend;
-
-// How products of fp32 matrices are computed, in torch.set_float32_matmul_precision's words:
-// highest, in fp32; high, each number as the sum of two bf16 ones (16 of fp32's 24 bits) where the
-// processor has a matrix unit for these.
-enum class MatmulPrecision { highest, high };
 
 // What a backend may know of the run that it prepares and compiles for.
 struct PlanFacts {

@@ -12,6 +12,20 @@ constexpr Key<int64_t> steps{"steps", int64_t{5}, {1, 10}, "steps", "help"};
 constexpr Key<double> scale{"scale", 1.5, {0, 2}, "scale", "help"};
 constexpr Key<std::string> kind{"kind", std::monostate{}, {}, "", "help", "", "a|bc"};
 
+enum class Colour { red, dark_blue };
+
+}  // namespace
+
+template <>
+struct ChoiceNames<Colour> {
+  static constexpr std::array names{"red", "dark-blue"};
+};
+
+namespace {
+
+constexpr Key<Colour> colour{"colour", Colour::dark_blue, "", "help"};
+constexpr Key<Colour> unset_colour{"unset_colour", std::monostate{}, "", "help"};
+
 std::string refusal(const KeyInfo& key, Json value) {
   std::vector<Finding> findings;
   return check_value(key, "config.x", value, findings) ? "" : findings.front().text();
@@ -25,6 +39,16 @@ TEST(CheckValue, NamesFieldValueAndLimit) {
   EXPECT_NE(refusal(steps, nullptr), "");
   EXPECT_NE(refusal(scale, std::nan("")), "");
   EXPECT_THAT(refusal(kind, "b"), ::testing::HasSubstr("a, bc"));
+}
+
+TEST(Keys, OfAChoiceGiveItsEnumerators) {
+  EXPECT_EQ(colour.fallback_json(), "dark-blue");
+  EXPECT_THAT(colour.choice_list(), ::testing::ElementsAre("red", "dark-blue"));
+  EXPECT_THAT(refusal(colour, "green"), ::testing::HasSubstr("red, dark-blue"));
+  ConfigValues values;
+  EXPECT_EQ(values.maybe(unset_colour), std::nullopt);
+  values.set("unset_colour", "red", Origin::user);
+  EXPECT_EQ(values.get(unset_colour), Colour::red);
 }
 
 TEST(CheckValue, TakesAWholeNumberWrittenAsAFraction) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "blocks/set_timesteps.hpp"
+#include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
 #include "nn/denoiser_network.hpp"
@@ -42,11 +43,11 @@ class PrepareLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> binning;
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Input<Schedule> schedule{this, slots::schedule};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> noise{this, slots::noise};
+  Output<Tensor> latents{this, slots::latents};
 
   PrepareLatents();
   void run(Frame& frame) const override;
@@ -58,8 +59,8 @@ class FitPictures final : public Block {
  public:
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  InOut<Tensor> pictures{this, "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
-  InOut<std::vector<io::Image>> images{this, "images", "the images"};
+  InOut<Tensor> pictures{this, slots::pictures};
+  InOut<std::vector<io::Image>> images{this, slots::images};
 
   FitPictures() : Block("fit_pictures", Stage::decode) {}
   void run(Frame& frame) const override;

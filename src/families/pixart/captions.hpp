@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "blocks/slots.hpp"
 #include "networks/t5_encoder_model/model.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -20,9 +21,9 @@ class EncodeCaption final : public Block {
   Component<T5EncoderModel> text_encoder{this, "text_encoder"};
   Config<int64_t> length;
   Config<bool> clean;
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
   Output<Tensor> prompt_attention_mask{
       this, "prompt_attention_mask", "1 where the prompt has a token, 0 behind it", {"B", "T"}};
 

@@ -10,7 +10,7 @@ namespace omnirt::families {
 class CheckXL final : public Block {
  public:
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Config<std::string> output_type{this, keys::output_type};
+  Config<OutputType> output_type{this, keys::output_type};
 
   CheckXL() : Block("check_xl", Stage::prepare_conditions) {}
   void run(Frame&) const override {}

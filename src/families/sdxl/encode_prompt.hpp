@@ -1,5 +1,6 @@
 #pragma once
 #include "families/sdxl/keys.hpp"
+#include "families/sdxl/slots.hpp"
 #include "networks/clip_text_model/model.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -19,10 +20,9 @@ class EncodePromptFirst final : public Block {
   Component<CLIPTextModel> text_encoder{this, "text_encoder"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Output<Tensor> first_embeds{
-      this, "first_prompt_embeds", "what the first text encoder reads", {"B", "T", "D1"}};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> first_embeds{this, xl_slots::first_prompt_embeds};
 
   explicit EncodePromptFirst(Trigger trigger)
       : Block("encode_prompt_first", Stage::prepare_conditions, Guidance::per_condition,
@@ -39,15 +39,13 @@ class EncodePromptSecond final : public Block {
   Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
   OptionalInput<std::vector<std::string>> prompt_2{
       this, "prompt_2", "what the second text encoder reads in place of the prompt"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Input<Tensor> first_embeds{
-      this, "first_prompt_embeds", "what the first text encoder reads", {"B", "T", "D1"}};
-  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
-  Output<Tensor> pooled_prompt_embeds{
-      this, "pooled_prompt_embeds", "what the prompt means as a whole", {"B", "P"}};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Input<Tensor> first_embeds{this, xl_slots::first_prompt_embeds};
+  Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
+  Output<Tensor> pooled_prompt_embeds{this, xl_slots::pooled_prompt_embeds};
 
   explicit EncodePromptSecond(Trigger trigger)
       : Block("encode_prompt_second", Stage::prepare_conditions, Guidance::per_condition,
@@ -64,11 +62,10 @@ class EncodePromptAlone final : public Block {
   Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Output<Tensor> prompt_embeds{this, "prompt_embeds", "what the prompt means", {"B", "T", "D"}};
-  Output<Tensor> pooled_prompt_embeds{
-      this, "pooled_prompt_embeds", "what the prompt means as a whole", {"B", "P"}};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
+  Output<Tensor> pooled_prompt_embeds{this, xl_slots::pooled_prompt_embeds};
 
   explicit EncodePromptAlone(Trigger trigger)
       : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition,

@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/latents.hpp"
+#include "blocks/slots.hpp"
 #include "families/sdxl/keys.hpp"
 #include "pipeline/latents_file.hpp"
 
@@ -16,8 +17,8 @@ namespace omnirt::families {
 class TakeLatents final : public Block {
  public:
   Input<GivenLatents> given{this, "latents", "latents of another run, to go on from"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Output<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> image_latents{this, slots::image_latents};
 
   explicit TakeLatents(Trigger trigger)
       : Block("take_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -34,12 +35,12 @@ class NoiseImageLatentsXL final : public Block {
   Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
   Config<double> denoising_start{this, keys::denoising_start};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per image"};
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
-  Input<Tensor> image_latents{this, "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per image"};
-  Output<Tensor> noise{this, "noise", "the first draw", {"B", "C", "H/8", "W/8"}};
-  Output<Tensor> latents{this, "latents", "from noise to image", {"B", "C", "H/8", "W/8"}};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Input<Schedule> schedule{this, slots::schedule};
+  Input<Tensor> image_latents{this, slots::image_latents};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+  Output<Tensor> noise{this, slots::noise};
+  Output<Tensor> latents{this, slots::latents};
 
   // An inpainting starts from noise alone at full strength, and needs its noise at every step.
   NoiseImageLatentsXL(std::string name, bool inpaints, Trigger trigger)

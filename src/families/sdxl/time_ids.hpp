@@ -1,5 +1,6 @@
 #pragma once
 #include "families/sdxl/keys.hpp"
+#include "families/sdxl/slots.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 
@@ -17,7 +18,7 @@ class TimeIds final : public Block {
   Config<std::vector<int64_t>> negative_original_size{this, keys::negative_original_size};
   Config<std::vector<int64_t>> negative_crop{this, keys::negative_crops_coords_top_left};
   Config<std::vector<int64_t>> negative_target_size{this, keys::negative_target_size};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
   Output<Tensor> add_time_ids{this, "add_time_ids", "sizes that the UNet is told", {"1", "6"}};
 
   // `from_noise`: the reference's text2image takes the negative sizes when both are given, and the
@@ -44,7 +45,7 @@ class AestheticTimeIds final : public Block {
   Config<std::vector<int64_t>> negative_original_size{this, keys::negative_original_size};
   Config<std::vector<int64_t>> negative_crop{this, keys::negative_crops_coords_top_left};
   Config<double> negative_score{this, keys::negative_aesthetic_score};
-  Input<std::vector<std::string>> prompt{this, "prompt", "what the image shows"};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
   Output<Tensor> add_time_ids{
       this, "add_time_ids", "sizes and score that the UNet is told", {"1", "5"}};
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/set_timesteps.hpp"
+#include "blocks/slots.hpp"
 #include "families/sdxl/keys.hpp"
 
 namespace omnirt::families {
@@ -12,7 +13,7 @@ class SetTimestepsXL final : public Block {
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
   Config<double> eta{this, keys::eta};
   Config<double> denoising_end{this, keys::denoising_end};
-  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Output<Schedule> schedule{this, slots::schedule};
 
   explicit SetTimestepsXL(Trigger trigger)
       : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
@@ -30,7 +31,7 @@ class SetPartialTimestepsXL final : public Block {
   Config<double> eta{this, keys::eta};
   Config<double> denoising_start{this, keys::denoising_start};
   Config<double> denoising_end{this, keys::denoising_end};
-  Output<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to image"};
+  Output<Schedule> schedule{this, slots::schedule};
 
   explicit SetPartialTimestepsXL(Trigger trigger)
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,

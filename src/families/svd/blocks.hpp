@@ -4,6 +4,7 @@
 #include "blocks/export_video.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "families/svd/keys.hpp"
+#include "families/svd/slots.hpp"
 #include "guiders/frame_guidance.hpp"
 #include "io/image.hpp"
 #include "networks/clip_vision_model/model.hpp"
@@ -38,11 +39,9 @@ class StartVideos final : public Block {
   Input<io::Image> image{this, "image", "the image that the video begins with"};
   Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
   Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, "seeds", "one per video", {"n"}};
-  Output<std::shared_ptr<Noise>> noise_source{
-      this, "noise_source", "the generators, one per video", {"n"}};
-  Output<std::vector<io::Image>> first_pictures{
-      this, "first_pictures", "what each video begins with", {"n"}};
+  Output<std::vector<uint64_t>> seeds{this, video_slots::seeds};
+  Output<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
+  Output<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
 
   StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
@@ -54,8 +53,7 @@ class EncodeFirstPictures final : public Block {
  public:
   Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
   Component<FileConfig> feature_extractor{this, "feature_extractor"};
-  Input<std::vector<io::Image>> first_pictures{this, "first_pictures",
-                                               "what each video begins with"};
+  Input<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "the images' embeddings", {"n", "1", "D"}};
 
   EncodeFirstPictures()
@@ -72,11 +70,9 @@ class EncodeFirstLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
-  Input<std::vector<io::Image>> first_pictures{this, "first_pictures",
-                                               "what each video begins with"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per video"};
-  Output<Tensor> first_latents{
-      this, "first_latents", "the images' latents", {"n", "C", "H/8", "W/8"}};
+  Input<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
+  InOut<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
+  Output<Tensor> first_latents{this, video_slots::first_latents};
 
   EncodeFirstLatents() : Block("encode_first_latents", Stage::prepare_latents) {}
   void run(Frame& frame) const override;
@@ -90,8 +86,7 @@ class PrepareVideoConditions final : public Block {
   Config<int64_t> fps{this, keys::fps};
   Config<int64_t> motion_bucket_id{this, keys::motion_bucket_id};
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
-  Input<Tensor> first_latents{
-      this, "first_latents", "the images' latents", {"n", "C", "H/8", "W/8"}};
+  Input<Tensor> first_latents{this, video_slots::first_latents};
   Output<Tensor> frame_latents{this,
                                "frame_latents",
                                "the first image's latents for each frame",
@@ -112,9 +107,9 @@ class PrepareVideoLatents final : public Block {
   Config<int64_t> height{this, keys::height};
   Config<int64_t> num_frames{this, keys::num_frames};
   Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to video"};
-  Input<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
-  InOut<std::shared_ptr<Noise>> noise_source{this, "noise_source", "the generators, one per video"};
-  Output<Tensor> latents{this, "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
+  Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
+  Output<Tensor> latents{this, video_slots::latents};
 
   PrepareVideoLatents() : Block("prepare_video_latents", Stage::prepare_latents) {}
   void run(Frame& frame) const override;
@@ -126,12 +121,10 @@ class DecodeFrames final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> decode_chunk_size{this, keys::decode_chunk_size};
-  Input<Tensor> latents{this, "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
-  OptionalInput<Tensor> earlier_pictures{
-      this, "earlier_pictures", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
-  Output<std::vector<io::Image>> frames{this, "frames", "of each video, one video after the other"};
-  Output<Tensor> pictures{
-      this, "pictures", "the frames as decoded, -1..1", {"n", "F'", "3", "H", "W"}};
+  Input<Tensor> latents{this, video_slots::latents};
+  OptionalInput<Tensor> earlier_pictures{this, video_slots::earlier_pictures};
+  Output<std::vector<io::Image>> frames{this, video_slots::frames};
+  Output<Tensor> pictures{this, video_slots::pictures};
 
   DecodeFrames() : Block("decode_frames", Stage::decode) {}
   void run(Frame& frame) const override;

@@ -1,6 +1,7 @@
 #pragma once
 #include "blocks/denoise.hpp"
 #include "families/svd/blocks.hpp"
+#include "families/svd/slots.hpp"
 
 namespace omnirt::families {
 
@@ -11,13 +12,10 @@ namespace omnirt::families {
 class DenoiseChunks final : public LoopBlock {
  public:
   Config<int64_t> num_chunks{this, keys::num_chunks};
-  InOut<std::vector<io::Image>> first_pictures{this, "first_pictures",
-                                               "what each video begins with"};
-  Output<std::vector<io::Image>> frames{this, "frames", "of each video, one video after the other"};
-  Output<Tensor> pictures{
-      this, "pictures", "the frames as decoded, -1..1", {"n", "F'", "3", "H", "W"}};
-  Output<Tensor> earlier_pictures{
-      this, "earlier_pictures", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
+  InOut<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
+  Output<std::vector<io::Image>> frames{this, video_slots::frames};
+  Output<Tensor> pictures{this, video_slots::pictures};
+  Output<Tensor> earlier_pictures{this, video_slots::earlier_pictures};
 
   // `inner`: blocks that prepare a chunk from first_pictures, the loop, and blocks that make frames
   // and pictures of its latents. Throws InvalidRequest for other lists. Blocks with a trigger may

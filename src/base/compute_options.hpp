@@ -1,0 +1,34 @@
+#pragma once
+#include <array>
+
+#include "base/choice.hpp"
+
+// How the numbers of a run are computed, as requests ask it of a backend.
+namespace omnirt {
+
+// Whether kernels keep weights in further forms: where it pays, within a budget; never; or wherever
+// a kernel has such a form.
+enum class PackPolicy { automatic, never, always };
+
+// Linear layers and convolutions over weights that are rounded to eight bits; none: as they are.
+enum class Quantization { none, int8 };
+
+// How products of fp32 matrices are computed, in torch.set_float32_matmul_precision's words: high,
+// each number as the sum of two bf16 ones (16 of fp32's 24 bits) where the processor has a matrix
+// unit for these; highest, in fp32.
+enum class MatmulPrecision { high, highest };
+
+template <>
+struct ChoiceNames<PackPolicy> {
+  static constexpr std::array names{"auto", "never", "always"};
+};
+template <>
+struct ChoiceNames<Quantization> {
+  static constexpr std::array names{"none", "int8"};
+};
+template <>
+struct ChoiceNames<MatmulPrecision> {
+  static constexpr std::array names{"high", "highest"};
+};
+
+}  // namespace omnirt
