@@ -99,9 +99,9 @@ TEST(UNet2DConditionModel, RunsEachBlockAsASegmentOfItsOwn) {
   std::vector<OpRecord> trace;
   Context cx = loaded.context({.dry = true, .trace = &trace});
   loaded.as<nn::DenoiserNetwork>().predict(cx,
-                                           {{"sample", at::zeros({1, 4, 8, 8})},
-                                            {"timestep", at::zeros({1})},
-                                            {"encoder_hidden_states", at::zeros({1, 7, 1280})}});
+                                           {{"sample", {at::zeros({1, 4, 8, 8})}},
+                                            {"timestep", {at::zeros({1})}},
+                                            {"encoder_hidden_states", {at::zeros({1, 7, 1280})}}});
   std::vector<std::string> names = segments(trace);
   for (const std::string& block : blocks) EXPECT_EQ(std::ranges::count(names, block), 1) << block;
   EXPECT_EQ(blocks.size(), 22u + 16u);

@@ -150,6 +150,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("as_strided", &at::native::as_strided_tensorimpl);
   m.impl("_reshape_alias", &at::native::_reshape_alias);
   m.impl("convolution_overrideable", &convolution);
+  // A device brings a kernel of its own: ATen's composition for others takes views that images in
+  // channels-last order do not have.
+  m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&by_the_processor>());
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/run_state.hpp"
+#include "runtime/value.hpp"
 
 namespace omnirt {
 namespace {
