@@ -25,7 +25,8 @@ struct Loop {
   UNetInput input = input_of(golden("unet_sd2", "golden"));
   RunState state;
   std::vector<OpRecord> trace;
-  std::map<void*, Value> texts;  // each tensor is one value
+  // Each tensor is one value.
+  std::map<std::pair<void*, int64_t>, Value> texts;
 
   const UNet2DConditionModel& unet() const { return loaded.as<UNet2DConditionModel>(); }
   Tensor plain() {
@@ -40,11 +41,10 @@ struct Loop {
     trace.clear();
     Context cx = loaded.context({.state = &state, .trace = &trace});
     cx.enter_batch(names, plan);
-    Value& text = texts
-                      .try_emplace(given.encoder_hidden_states.tensor.data_ptr(),
-                                   given.encoder_hidden_states.tensor, Life::run)
-                      .first->second;
-    if (constant) cx.know(text.placed(given.encoder_hidden_states.tensor));
+    const Tensor& all = given.encoder_hidden_states.tensor;
+    std::pair<void*, int64_t> key{all.data_ptr(), all.size(0)};
+    const Value& text = texts.try_emplace(key, all, Life::run).first->second;
+    if (constant) cx.know(text.placed(all));
     return unet().forward(cx, given);
   }
   size_t ops(const std::string& name) const {
