@@ -45,6 +45,8 @@ struct ModelSpec {
   // What holds in place of these where the pipeline has a component: the reference's pipelines with
   // a ControlNet have defaults of their own.
   std::map<std::string, Json> default_config_with{};
+  // What the presets of these names set for this model, over what they set for all.
+  std::map<std::string, Json> presets{};
   // Class names of the schedulers that suit what the model predicts; another is a warning. Empty:
   // it is not said.
   std::vector<std::string> supported_schedulers;

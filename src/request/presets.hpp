@@ -1,12 +1,12 @@
 #pragma once
 #include <string>
 
-#include "base/json.hpp"
+#include "pipeline/model_spec.hpp"
 
 namespace omnirt {
 
 // The config values of a preset for a task and a model: those of all, then the task's, then the
 // model's.
-Json preset_values(const std::string& preset, const std::string& task, const std::string& model);
+Json preset_values(const std::string& preset, const std::string& task, const ModelSpec& model);
 
 }  // namespace omnirt

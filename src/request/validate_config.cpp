@@ -151,7 +151,7 @@ Json values_of_preset(const Proposal& proposal) {
   const Json& user = proposal.request.config;
   auto preset = user.find(keys::preset.name);
   if (preset == user.end() || !preset->is_string()) return Json::object();
-  return preset_values(preset->get<std::string>(), proposal.task, proposal.spec->id);
+  return preset_values(preset->get<std::string>(), proposal.task, *proposal.spec);
 }
 
 // Whether the network predicts guided results by itself, told the scale (latent consistency

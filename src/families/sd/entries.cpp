@@ -14,6 +14,7 @@ struct Stock {
   Json config;
   std::string maturity;
   std::vector<std::string> hub_ids;
+  std::map<std::string, Json> presets{};
 };
 
 std::string example_of(const std::string& id, const std::string& task) {
@@ -31,6 +32,7 @@ ModelSpec entry_of(const Stock& stock, const std::string& task) {
   entry.task = task;
   entry.resource_hint = stock.hint;
   entry.default_config = stock.config;
+  entry.presets = stock.presets;
   entry.default_config_with["controlnet"] = {{scale_of_controlnet, 1.0}};
   if (task == "image2image") {
     entry.default_config["strength"] = 0.8;
@@ -58,7 +60,9 @@ std::vector<ModelSpec> sd_entries() {
        {0.3, 0.3},
        {{"num_inference_steps", 20}, {"guidance_scale", 5.0}},
        "stable",
-       {}},
+       {},
+       // Around its own 20 steps.
+       {{"fast", {{"num_inference_steps", 8}}}, {"quality", {{"num_inference_steps", 40}}}}},
       {"sd15",
        "Stable Diffusion 1.x (512x512)",
        {6, 3.5},
