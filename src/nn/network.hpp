@@ -89,6 +89,16 @@ class Network : public Module {
   Json config_;  // as the file has it; a network reads its own struct from it
 };
 
+// How a class is told that is published as one file of tensors without a config.
+struct FromTensors {
+  std::string signs{};  // in words: "an IP-Adapter (whose tensors are named ...)"
+  // The config that names and shapes tell, with its class's name; null for files of other classes.
+  // Throws Unsupported under `where` for kinds that are not implemented.
+  std::function<Json(const std::map<std::string, std::vector<int64_t>>& shapes,
+                     const std::string& where)>
+      config{};
+};
+
 // A network class as the catalogue lists it.
 struct NetworkInfo {
   std::string class_name;  // _class_name (diffusers) or architectures[0] (transformers)
@@ -98,6 +108,7 @@ struct NetworkInfo {
   std::string summary;
   std::string weights_base;  // "diffusion_pytorch_model" or "model"
   std::string role;          // "denoiser", "autoencoder", "text_encoder": what it can stand in for
+  FromTensors from_tensors{};  // empty: its folders have a config
 };
 
 }  // namespace omnirt::nn

@@ -209,7 +209,7 @@ void settle_components(Proposal& proposal) {
     } else {
       try {
         std::string path = proposal.path_of(field, value.get<std::string>());
-        auto file = read_component_file(name, path);
+        auto file = read_component_file(*proposal.catalogue, name, path);
         ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
         check_role(proposal, component);
         proposal.folder.components.insert_or_assign(name, std::move(component));

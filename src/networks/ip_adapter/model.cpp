@@ -154,6 +154,8 @@ const nn::NetworkInfo& ip_adapter_info() {
       .summary = "an image's way into Stable Diffusion's attention, as a prompt",
       .weights_base = "ip_adapter",
       .role = "ip_adapter",
+      .from_tensors = {"an IP-Adapter (whose tensors are named image_proj.* and ip_adapter.*)",
+                       ip_adapter_config},
   };
   return info;
 }
