@@ -23,10 +23,22 @@ std::set<std::string> port_names(const Family& family, bool components) {
   return names;
 }
 
+// The component that an input is named after ("ip_adapter" of ip_adapter_image), of several the one
+// with the longest name; "" where there is none.
+std::string owner_of(const std::string& input, const std::set<std::string>& components) {
+  std::string owner;
+  for (const std::string& name : components) {
+    if (input.starts_with(name + "_") && name.size() > owner.size()) owner = name;
+  }
+  return owner;
+}
+
 class Expander {
  public:
-  Expander(Proposal& proposal, std::string where, std::set<std::string> known)
-      : proposal_(proposal), where_(std::move(where)), known_(std::move(known)) {}
+  // `owners`: the components that inputs may be named after.
+  Expander(Proposal& proposal, std::string where, std::set<std::string> known,
+           const std::set<std::string>& owners = {})
+      : proposal_(proposal), where_(std::move(where)), known_(std::move(known)), owners_(owners) {}
 
   Json expanded(const Json& given) {
     Json all = Json::object();
@@ -69,25 +81,27 @@ class Expander {
                      fmt::format("it has no {}", part)});
   }
 
-  // Image prompts of several adapters: ip_adapter_image of the first, ip_adapter_1_image of the
-  // second.
-  static std::string part_name(const std::string& name, size_t place) {
-    const std::string kind = "ip_adapter";
-    if (place == 0 || !name.starts_with(kind)) return numbered(name, place);
-    return numbered(kind, place) + name.substr(kind.size());
+  // Inputs that are named after their component are numbered as it is: ip_adapter_image of the
+  // first, ip_adapter_1_image of the second.
+  std::string part_name(const std::string& name, size_t place) const {
+    std::string owner = owner_of(name, owners_);
+    if (owner.empty()) return numbered(name, place);
+    return numbered(owner, place) + name.substr(owner.size());
   }
 
   Proposal& proposal_;
   std::string where_;
   std::set<std::string> known_;
+  std::set<std::string> owners_;
 };
 
-// A plain list of image prompts is one for each adapter where there are several.
-void nest_image_prompts(const Json& components, Json& inputs) {
-  if (!components.contains(numbered("ip_adapter", 1))) return;
-  for (const char* name : {"ip_adapter_image", "ip_adapter_masks"}) {
-    if (!inputs.contains(name) || !inputs[name].is_array()) continue;
-    for (Json& each : inputs[name]) {
+// A plain list of what is named after a component is one for each of them where the request gives
+// several.
+void nest_lists(const Json& components, const std::set<std::string>& owners, Json& inputs) {
+  for (auto& [name, list] : inputs.items()) {
+    std::string owner = owner_of(name, owners);
+    if (owner.empty() || !components.contains(numbered(owner, 1)) || !list.is_array()) continue;
+    for (Json& each : list) {
       if (!each.is_array()) each = Json::array({each});
     }
   }
@@ -102,10 +116,11 @@ std::string numbered(const std::string& name, size_t place) {
 void expand_lists(Proposal& proposal) {
   const Family& family = *proposal.family;
   GenerateRequest& request = proposal.request;
-  request.components =
-      Expander(proposal, "components", port_names(family, true)).expanded(request.components);
-  nest_image_prompts(request.components, request.inputs);
-  request.inputs = Expander(proposal, "inputs", port_names(family, false)).expanded(request.inputs);
+  const std::set<std::string> components = port_names(family, true);
+  request.components = Expander(proposal, "components", components).expanded(request.components);
+  nest_lists(request.components, components, request.inputs);
+  request.inputs =
+      Expander(proposal, "inputs", port_names(family, false), components).expanded(request.inputs);
 }
 
 }  // namespace omnirt
