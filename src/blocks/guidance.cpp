@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/nearest.hpp"
 #include "nn/sites.hpp"
+#include "pipeline/loop.hpp"
 #include "request/proposal.hpp"
 
 namespace omnirt::blocks {
@@ -51,20 +51,27 @@ void check_network(Proposal& proposal, const std::string& name, const nn::Denois
                   "name a weaker network of the same model"});
 }
 
-// Control networks and image prompts add to inner layers of whatever network is asked.
+// The component of a block that takes part in each step, which is the first that it declares; null
+// for other blocks.
+const PortInfo* component_of_step(const Block& block) {
+  if (!dynamic_cast<const StepBlock*>(&block)) return nullptr;
+  auto it = std::ranges::find(block.ports(), PortInfo::Kind::component, &PortInfo::kind);
+  return it == block.ports().end() ? nullptr : &*it;
+}
+
+// Blocks that take part in each step (control networks, image prompts) add to inner layers of
+// whatever network is asked.
 void check_controls(Proposal& proposal, const std::string& name, const nn::DenoiserNetwork& other,
                     const nn::DenoiserNetwork& own) {
   auto shape = [](const Param* param) { return param->shape; };
   if (std::ranges::equal(other.params(), own.params(), {}, shape, shape)) return;
-  for (const std::string& component : proposal.plan.components) {
-    bool reaches_in =
-        std::ranges::any_of(std::array{"controlnet", "t2i_adapter", "ip_adapter"},
-                            [&](const char* kind) { return component.starts_with(kind); });
-    if (!reaches_in) continue;
-    proposal.error(
-        {"components." + name, other.class_name(),
-         fmt::format("its layers are not shaped as those that components.{} acts on", component),
-         "name a weaker network of the same layers, or remove the control"});
+  for (const auto& block : proposal.plan.blocks) {
+    const PortInfo* component = component_of_step(*block);
+    if (!component) continue;
+    proposal.error({"components." + name, other.class_name(),
+                    fmt::format("its layers are not shaped as those that components.{} acts on",
+                                component->name),
+                    "name a weaker network of the same layers, or remove the control"});
     return;
   }
 }
