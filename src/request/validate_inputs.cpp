@@ -168,6 +168,26 @@ void settle_adapter_path(const Proposal& proposal, size_t index, Json& adapter) 
     adapter["path"] = proposal.path_of(field, given);
 }
 
+// The conditions of a guider without settings; none where it needs some.
+std::vector<Condition> usual_conditions(const GuiderInfo& guider) {
+  try {
+    return guider.make(Json::object())->conditions();
+  } catch (const InvalidRequest&) {
+    return {};
+  }
+}
+
+// Whether some guider's conditions put this input in another's place: negative_prompt.
+bool stands_in(const Catalogue& catalogue, const std::string& input) {
+  for (const GuiderInfo& guider : catalogue.guiders) {
+    for (const Condition& condition : usual_conditions(guider)) {
+      for (const auto& [replaced, stand_in] : condition.renames)
+        if (stand_in == input) return true;
+    }
+  }
+  return false;
+}
+
 bool is_path(const KeyInfo& key, const Json& value) {
   if (!value.is_string() || value.get<std::string>().empty()) return false;
   // Words that stand for no folder.
@@ -231,7 +251,7 @@ void settle_inputs(Proposal& proposal) {
       take_images(proposal, name, value);
     else if (input && input->type == typeid(GivenLatents))
       take_latents(proposal, name, value);
-    else if (name == "negative_prompt" || name == "negative_prompt_2") {
+    else if (stands_in(*proposal.catalogue, name)) {
       proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
                      "raise guidance_scale above 1, or remove it"});
     } else {
