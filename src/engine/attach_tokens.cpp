@@ -21,6 +21,12 @@ const Param* find_param(const nn::Network& network, const std::string& name) {
   return nullptr;
 }
 
+// The text encoder that files of embeddings call `said`; "" where it may be any.
+std::string component_called(const Family& family, const std::string& said) {
+  auto it = std::ranges::find(family.text_encoders, said, &TextEncoderParts::in_files);
+  return said.empty() || it == family.text_encoders.end() ? "" : it->encoder;
+}
+
 bool in_prompts(const Proposal& proposal, const std::string& token) {
   return std::ranges::any_of(proposal.texts, [&](const auto& texts) {
     return std::ranges::any_of(texts.second, [&](const std::string& text) {
@@ -42,17 +48,14 @@ Tensor with_rows(const Tensor& table, const TableRows& rows) {
 
 TokenAttaching::TokenAttaching(Proposal& proposal, LoadedPipeline& pipeline)
     : proposal_(proposal), pipeline_(pipeline) {
-  for (const auto& [name, component] : pipeline.components()) {
-    if (!component->network) continue;
-    std::string table = component->network->adapter_names().token_table;
+  for (const TextEncoderParts& parts : proposal.family->text_encoders) {
+    LoadedComponent* encoder = pipeline.find(parts.encoder);
+    LoadedComponent* tokenizer = pipeline.find(parts.tokenizer);
+    if (!encoder || !encoder->network || !tokenizer || !tokenizer->tokenizer) continue;
+    std::string table = encoder->network->adapter_names().token_table;
     if (table.empty()) continue;
-    std::string tokenizer = name;
-    size_t at = tokenizer.find("text_encoder");
-    if (at != tokenizer.npos) tokenizer.replace(at, 12, "tokenizer");
-    LoadedComponent* found = pipeline.find(tokenizer);
-    if (!found || !found->tokenizer) continue;
-    encoders_.push_back({name, tokenizer, find_param(*component->network, table)});
-    next_[tokenizer] = found->tokenizer->vocab_size();
+    encoders_.push_back({parts.encoder, parts.tokenizer, find_param(*encoder->network, table)});
+    next_[parts.tokenizer] = tokenizer->tokenizer->vocab_size();
   }
 }
 
@@ -146,10 +149,8 @@ void TokenAttaching::place(const AdapterChoice& choice, const Token& token) {
 
 const TokenAttaching::Encoder* TokenAttaching::encoder_for(const AdapterChoice& choice,
                                                            const std::string& said, int64_t width) {
-  std::string wanted = !choice.component.empty() ? choice.component
-                       : said == "clip_l"        ? "text_encoder"
-                       : said == "clip_g"        ? "text_encoder_2"
-                                                 : "";
+  std::string wanted =
+      choice.component.empty() ? component_called(*proposal_.family, said) : choice.component;
   for (const Encoder& encoder : encoders_) {
     if ((wanted.empty() || wanted == encoder.name) && encoder.table->shape[1] == width)
       return &encoder;
@@ -159,9 +160,10 @@ const TokenAttaching::Encoder* TokenAttaching::encoder_for(const AdapterChoice& 
 
 void TokenAttaching::misfit(const AdapterChoice& choice, const std::string& name, int64_t width) {
   // A part of a run that reads no prompts.
-  bool elsewhere = std::ranges::any_of(proposal_.folder.components, [&](const auto& component) {
-    return component.first.starts_with("text_encoder") && !pipeline_.find(component.first);
-  });
+  bool elsewhere =
+      std::ranges::any_of(proposal_.family->text_encoders, [&](const TextEncoderParts& parts) {
+        return proposal_.folder.find(parts.encoder) && !pipeline_.find(parts.encoder);
+      });
   if (encoders_.empty() && elsewhere) return;
   if (auto other = other_family(proposal_, *choice.file)) {
     proposal_.error(family_finding(proposal_, choice.field, *choice.file, *other));

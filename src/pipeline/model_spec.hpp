@@ -97,6 +97,13 @@ struct AdapterFamily {
   std::vector<int64_t> embedding_widths;  // of the vectors of a textual inversion, all of them
 };
 
+// A text encoder and the tokenizer that makes its ids: tokens that an adapter brings are added to
+// both.
+struct TextEncoderParts {
+  std::string encoder, tokenizer;  // components
+  std::string in_files{};          // what files of embeddings call it: "clip_l"
+};
+
 // How latents are shown on the way, without the autoencoder.
 struct PreviewMeans {
   // Red, green and blue of each latent channel, -1..1 of latents as denoisers see them.
@@ -126,6 +133,7 @@ struct Family {
   // An autoencoder whose config says force_upcast computes in fp32, whatever the dtype.
   bool upcasts_autoencoder = false;
   std::vector<AdapterFamily> adapter_families{};
+  std::vector<TextEncoderParts> text_encoders{{"text_encoder", "tokenizer"}};
   std::map<std::string, PreviewMeans> previews{};  // by an entry's id; "" : the others
   // The guider of requests that name none, and the config keys that are the short way to say its
   // settings, by the same names.

@@ -115,6 +115,7 @@ Family sd() {
           .adopt_scheduler = adopt_scheduler,
           .single_files = {sd_single_file()},
           .adapter_families = sd_adapter_families(),
+          .text_encoders = {{"text_encoder", "tokenizer", "clip_l"}},
           .previews = sd_previews()};
 }
 

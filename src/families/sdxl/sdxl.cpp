@@ -143,6 +143,8 @@ Family sdxl() {
           .single_files = {sdxl_single_file()},
           .upcasts_autoencoder = true,
           .adapter_families = sdxl_adapter_families(),
+          .text_encoders = {{"text_encoder", "tokenizer", "clip_l"},
+                            {"text_encoder_2", "tokenizer_2", "clip_g"}},
           .previews = {{"", previews()}}};
 }
 
