@@ -10,7 +10,6 @@
 #include "io/new_folder.hpp"
 #include "request/model_search.hpp"
 #include "request/single_file.hpp"
-#include "text/clip_tokenizer.hpp"
 #include "weights/loader.hpp"
 #include "weights/original_weights.hpp"
 
@@ -131,7 +130,7 @@ class ToFolder {
 
   void write_component(const ComponentFolder& component, const fs::path& folder) {
     fs::create_directory(folder);
-    if (component.class_name.starts_with("CLIPTokenizer")) {
+    if (catalogue_.find_tokenizer(component.class_name)) {
       write_tokenizer(component, folder);
       return;
     }
@@ -267,7 +266,8 @@ class ToFile {
   Json tokenizers_left() const {
     Json left = Json::array();
     for (const auto& [name, component] : folder_.components) {
-      if (!component.class_name.starts_with("CLIPTokenizer") || is_stock(component)) continue;
+      const text::TokenizerInfo* info = catalogue_.find_tokenizer(component.class_name);
+      if (!info || is_stock(*info, component)) continue;
       left.push_back(
           fmt::format("{0}: it is not CLIP's own, and no part of the file; run the file "
                       "with --component {0}={1}",
@@ -276,14 +276,14 @@ class ToFile {
     return left;
   }
 
-  static bool is_stock(const ComponentFolder& component) {
+  static bool is_stock(const text::TokenizerInfo& info, const ComponentFolder& component) {
     constexpr const char* sample =
         "A photo of 3 quick brown foxes, jumping over lazy dogs' naïve 🦊!";
     try {
-      auto own = text::CLIPTokenizer::from_folder(component.folder);
-      auto clip = text::CLIPTokenizer::from_folder(single_file_tokenizer(), component.config);
-      return own.vocab_size() == clip.vocab_size() &&
-             own.encode_words(sample) == clip.encode_words(sample);
+      auto own = info.make(component.folder, Json());
+      auto clip = info.make(single_file_tokenizer(), component.config);
+      return own->vocab_size() == clip->vocab_size() &&
+             own->encode(sample).ids == clip->encode(sample).ids;
     } catch (const InvalidRequest&) {
       return false;  // one of them is not there, or cannot be read
     }

@@ -4,7 +4,6 @@
 
 #include "base/nearest.hpp"
 #include "nn/autoencoder.hpp"
-#include "text/clip_tokenizer.hpp"
 #include "weights/loader.hpp"
 #include "weights/original_weights.hpp"
 
@@ -83,12 +82,9 @@ std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Back
   auto component = std::make_shared<LoadedComponent>();
   component->name = folder.name;
   component->class_name = folder.class_name;
-  if (folder.original && folder.class_name.starts_with("CLIPTokenizer")) {
+  if (const text::TokenizerInfo* info = catalogue.find_tokenizer(folder.class_name)) {
     // Of a checkpoint of one file: this program's vocabulary with the model's own settings.
-    component->tokenizer = std::make_shared<text::CLIPTokenizer>(
-        text::CLIPTokenizer::from_folder(folder.folder, folder.config));
-  } else if (const text::TokenizerInfo* info = catalogue.find_tokenizer(folder.class_name)) {
-    component->tokenizer = info->make(folder.folder);
+    component->tokenizer = info->make(folder.folder, folder.original ? folder.config : Json());
   } else if (folder.class_name.starts_with("CLIPImageProcessor") ||
              folder.class_name == "CLIPFeatureExtractor") {
     component->config =

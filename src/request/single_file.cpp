@@ -27,10 +27,6 @@ std::string class_in(const Json& index, const std::string& component) {
   return named ? entry[1].get<std::string>() : "";
 }
 
-bool is_tokenizer(const std::string& class_name) {
-  return class_name.starts_with("CLIPTokenizer");
-}
-
 class Opener {
  public:
   Opener(const Catalogue& catalogue, fs::path path, const std::string& prediction_type)
@@ -136,7 +132,7 @@ class Opener {
                               folder.path,
                               folder.path,
                               part.config};
-    if (is_tokenizer(component.class_name)) {
+    if (catalogue_.find_tokenizer(component.class_name)) {
       component.folder = single_file_tokenizer();
       if (component.folder.empty()) return;  // told as a component that is missing
     }
@@ -152,13 +148,13 @@ class Opener {
   }
 
   // Schedulers and tokenizers are the given folder's own; networks have its configs already.
-  static void take_parts(const PipelineFolder& given, PipelineFolder& folder) {
+  void take_parts(const PipelineFolder& given, PipelineFolder& folder) const {
     for (const auto& [name, component] : given.components) {
       auto it = folder.components.find(name);
       bool network = it != folder.components.end() && !it->second.original->prefix.empty();
       if (network) {
         it->second.config_file = component.config_file;
-      } else if (it != folder.components.end() || is_tokenizer(component.class_name)) {
+      } else if (it != folder.components.end() || catalogue_.find_tokenizer(component.class_name)) {
         folder.components.insert_or_assign(name, component);
         folder.index[name] = given.index[name];
       }

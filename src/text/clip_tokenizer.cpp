@@ -285,8 +285,9 @@ std::string CLIPTokenizer::decode(std::span<const int64_t> ids) const {
 TokenizerInfo clip_tokenizer_info() {
   return {.class_names = {"CLIPTokenizer", "CLIPTokenizerFast"},
           .make =
-              [](const fs::path& folder) {
-                return std::make_shared<const CLIPTokenizer>(CLIPTokenizer::from_folder(folder));
+              [](const fs::path& folder, const Json& config) {
+                return std::make_shared<const CLIPTokenizer>(
+                    CLIPTokenizer::from_folder(folder, config));
               },
           .summary = "CLIP's byte-pair tokenizer"};
 }

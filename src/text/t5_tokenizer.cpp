@@ -311,7 +311,7 @@ TokenizedPrompt T5Tokenizer::encode(std::string_view text, std::string_view fiel
 TokenizerInfo t5_tokenizer_info() {
   return {.class_names = {"T5Tokenizer", "T5TokenizerFast"},
           .make =
-              [](const fs::path& folder) {
+              [](const fs::path& folder, const Json&) {
                 return std::make_shared<const T5Tokenizer>(T5Tokenizer::from_folder(folder));
               },
           .summary = "T5's unigram tokenizer"};

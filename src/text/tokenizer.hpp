@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
+
 namespace omnirt::text {
 
 // A prompt may not be larger than this; far above any window, low enough to stay cheap.
@@ -59,8 +61,11 @@ class Tokenizer {
 // A tokenizer class as the catalogue lists it.
 struct TokenizerInfo {
   std::vector<std::string> class_names;  // as model_index.json and tokenizer_config.json name it
-  // Throws InvalidFile or Unsupported, naming the file.
-  std::function<std::shared_ptr<const Tokenizer>(const std::filesystem::path& folder)> make;
+  // An object `config` stands for the folder's own tokenizer_config.json. Throws InvalidFile or
+  // Unsupported, naming the file.
+  std::function<std::shared_ptr<const Tokenizer>(const std::filesystem::path& folder,
+                                                 const Json& config)>
+      make;
   std::string summary;
 };
 
