@@ -117,11 +117,19 @@ CLIPImageProcessor read_clip_image_processor(const Json& json, const std::string
   return processor;
 }
 
-CLIPImageProcessor clip_image_processor_for(int64_t image_size) {
-  CLIPImageProcessor processor;
-  processor.shortest_edge = image_size;
-  processor.crop_size = {image_size, image_size};
-  return processor;
+ImageProcessorInfo clip_image_processor_info() {
+  return {.class_names = {"CLIPImageProcessor", "CLIPImageProcessorFast", "CLIPImageProcessorPil",
+                          "CLIPFeatureExtractor"},
+          .make =
+              [](const Json& config, const std::string& where) {
+                return std::make_shared<const CLIPImageProcessor>(
+                    read_clip_image_processor(config, where));
+              },
+          .summary = "CLIP's way to resize, crop and normalise an image"};
+}
+
+Tensor CLIPImageProcessor::pixel_values(const io::Image& image) const {
+  return clip_pixel_values(image, *this);
 }
 
 Tensor clip_pixel_values(const io::Image& image, const CLIPImageProcessor& processor) {

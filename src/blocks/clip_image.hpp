@@ -3,14 +3,13 @@
 #include <string>
 
 #include "base/config.hpp"
-#include "io/image.hpp"
-#include "tensor/tensor.hpp"
+#include "pipeline/image_processor.hpp"
 
 namespace omnirt::blocks {
 
 // How a picture is prepared for CLIP's image encoder: preprocessor_config.json of
 // CLIPImageProcessor; defaults are those of the class in transformers.
-struct CLIPImageProcessor {
+struct CLIPImageProcessor final : ImageProcessor {
   bool do_convert_rgb = true;
   bool do_resize = true;
   bool do_center_crop = true;
@@ -24,6 +23,8 @@ struct CLIPImageProcessor {
   int64_t shortest_edge = 224;  // 0: `size` holds
   std::array<int64_t, 2> size{0, 0};
   std::array<int64_t, 2> crop_size{224, 224};
+
+  Tensor pixel_values(const io::Image& image) const override;
 
   static void visit(auto& self, auto& v) {
     v("do_convert_rgb", self.do_convert_rgb);
@@ -46,8 +47,7 @@ struct CLIPImageProcessor {
 // Reads and checks; the keys that `json` lacks have the class's defaults. Throws Unsupported with
 // all findings; `where` is the file.
 CLIPImageProcessor read_clip_image_processor(const Json& json, const std::string& where);
-// As diffusers makes one for an encoder whose folder brings none.
-CLIPImageProcessor clip_image_processor_for(int64_t image_size);
+ImageProcessorInfo clip_image_processor_info();
 
 // Resized as Pillow does it, cropped about the centre (with black around a smaller picture),
 // rescaled and normalised: {1, 3, height, width} fp32. Throws InvalidRequest for a picture that

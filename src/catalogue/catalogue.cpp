@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu_backend.hpp"
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/stub/stub_backend.hpp"
+#include "blocks/clip_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/sd/sd.hpp"
@@ -55,6 +56,7 @@ Catalogue builtin_catalogue() {
                   ip_adapter_info(),
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info()},
+          .image_processors = {blocks::clip_image_processor_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),
                        stub_backend_info()},

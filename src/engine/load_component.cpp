@@ -51,8 +51,10 @@ void load_network(const Catalogue& catalogue, Backend& backend, const ComponentK
     for (const nn::NetworkInfo& each : catalogue.networks) known.push_back(each.class_name);
     for (const text::TokenizerInfo& each : catalogue.tokenizers)
       known.insert(known.end(), each.class_names.begin(), each.class_names.end());
+    for (const ImageProcessorInfo& each : catalogue.image_processors)
+      known.insert(known.end(), each.class_names.begin(), each.class_names.end());
     throw Unsupported({"model." + folder.name, folder.class_name,
-                       "this build has no such class of networks or tokenizers",
+                       "this build has no such class of networks, tokenizers or image processors",
                        suggest(folder.class_name, known)});
   }
   if (folder.config_file.empty()) {
@@ -85,10 +87,8 @@ std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Back
   if (const text::TokenizerInfo* info = catalogue.find_tokenizer(folder.class_name)) {
     // Of a checkpoint of one file: this program's vocabulary with the model's own settings.
     component->tokenizer = info->make(folder.folder, folder.original ? folder.config : Json());
-  } else if (folder.class_name.starts_with("CLIPImageProcessor") ||
-             folder.class_name == "CLIPFeatureExtractor") {
-    component->config =
-        std::make_shared<FileConfig>(FileConfig{folder.config, folder.config_file.string()});
+  } else if (const auto* processor = catalogue.find_image_processor(folder.class_name)) {
+    component->image_processor = processor->make(folder.config, folder.config_file.string());
   } else {
     load_network(catalogue, backend, key, *component);
   }

@@ -17,8 +17,8 @@ struct ComponentKey {
 };
 
 // One component from its folder: topology from the config, headers checked against it; or a
-// tokenizer. Reads no weight. Throws Unsupported, InvalidFile, WeightMismatch. `backend` is the one
-// that the key names.
+// tokenizer or image processor. Reads no weight. Throws Unsupported, InvalidFile, WeightMismatch.
+// `backend` is the one that the key names.
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Backend& backend,
                                                 const ComponentKey& key);
 

@@ -9,26 +9,21 @@
 
 #include "base/ensure.hpp"
 #include "nn/network.hpp"
+#include "pipeline/image_processor.hpp"
 #include "pipeline/scheduler_choice.hpp"
 #include "runtime/backend.hpp"
 #include "text/tokenizer.hpp"
 
 namespace omnirt {
 
-// A component that is a config file alone, as feature extractors are.
-struct FileConfig {
-  Json json = Json::object();
-  std::string where;  // the file
-};
-
-// One component in memory: its topology and its weights, its tokenizer, or its config file. Shared
-// by the runs that use it.
+// One component in memory: its topology and its weights, or what it is besides networks. Shared by
+// the runs that use it.
 struct LoadedComponent {
   std::string name;
   std::string class_name;
   std::unique_ptr<nn::Network> network;
   std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::shared_ptr<const FileConfig> config;
+  std::shared_ptr<const ImageProcessor> image_processor;
   std::shared_ptr<const WeightStore> store;
   std::string stored_dtype;
   std::shared_ptr<WrappedComponent> wrapped;  // of a network
@@ -81,8 +76,8 @@ class LoadedPipeline {
     const T* typed = nullptr;
     if constexpr (std::is_base_of_v<text::Tokenizer, T>)
       typed = dynamic_cast<const T*>(component->tokenizer.get());
-    else if constexpr (std::is_same_v<T, FileConfig>)
-      typed = component->config.get();
+    else if constexpr (std::is_base_of_v<ImageProcessor, T>)
+      typed = dynamic_cast<const T*>(component->image_processor.get());
     else
       typed = dynamic_cast<const T*>(component->network.get());
     if (!typed) {

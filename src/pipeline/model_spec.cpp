@@ -6,6 +6,18 @@
 #include "pipeline/keys.hpp"
 
 namespace omnirt {
+namespace {
+
+// Of classes that go by several names.
+template <class Info>
+const Info* of_class(const std::vector<Info>& all, const std::string& class_name) {
+  auto it = std::ranges::find_if(all, [&](const Info& info) {
+    return std::ranges::find(info.class_names, class_name) != info.class_names.end();
+  });
+  return it == all.end() ? nullptr : &*it;
+}
+
+}  // namespace
 
 Json ModelSpec::defaults(const PipelineFolder& folder) const {
   Json values = default_config;
@@ -49,10 +61,11 @@ const nn::NetworkInfo* Catalogue::find_network(const std::string& class_name) co
 }
 
 const text::TokenizerInfo* Catalogue::find_tokenizer(const std::string& class_name) const {
-  auto it = std::ranges::find_if(tokenizers, [&](const auto& info) {
-    return std::ranges::find(info.class_names, class_name) != info.class_names.end();
-  });
-  return it == tokenizers.end() ? nullptr : &*it;
+  return of_class(tokenizers, class_name);
+}
+
+const ImageProcessorInfo* Catalogue::find_image_processor(const std::string& class_name) const {
+  return of_class(image_processors, class_name);
 }
 
 const ModelSpec* Catalogue::find_entry(const std::string& id, const std::string& task) const {

@@ -10,6 +10,7 @@
 #include "guiders/guider.hpp"
 #include "nn/network.hpp"
 #include "pipeline/block.hpp"
+#include "pipeline/image_processor.hpp"
 #include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
 #include "text/tokenizer.hpp"
@@ -144,12 +145,13 @@ struct Family {
   const PreviewMeans* preview_means(const std::string& id) const;
 };
 
-// All that this build holds. The only thing that names families, networks, tokenizers and backends
-// is catalogue/catalogue.cpp.
+// All that this build holds. The only thing that names families, networks, tokenizers, image
+// processors and backends is catalogue/catalogue.cpp.
 struct Catalogue {
   std::vector<Family> families;
   std::vector<nn::NetworkInfo> networks;
   std::vector<text::TokenizerInfo> tokenizers;
+  std::vector<ImageProcessorInfo> image_processors{};
   std::vector<BackendInfo> backends;
   std::string default_model;
   // Kinds of models that no family here serves, so that their adapters are refused by name.
@@ -164,6 +166,7 @@ struct Catalogue {
   const SchedulerInfo* find_scheduler(const std::string& name) const;
   const GuiderInfo* find_guider(const std::string& type) const;
   const text::TokenizerInfo* find_tokenizer(const std::string& class_name) const;
+  const ImageProcessorInfo* find_image_processor(const std::string& class_name) const;
   // The entry of (id, task), aliases followed; task "" takes the id's first. Null when there is
   // none.
   const ModelSpec* find_entry(const std::string& id, const std::string& task) const;

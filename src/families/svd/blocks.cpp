@@ -6,7 +6,6 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "blocks/clip_image.hpp"
 #include "blocks/latents.hpp"
 #include "pipeline/symbol_sizes.hpp"
 #include "request/proposal.hpp"
@@ -53,8 +52,7 @@ void EncodeFirstPictures::run(Frame& frame) const {
     frame[prompt_embeds] = at::zeros({count, 1, encoder.projection_dim()}, at::kFloat);
     return;
   }
-  const FileConfig& config = frame[feature_extractor];
-  auto processor = blocks::read_clip_image_processor(config.json, config.where);
+  const blocks::CLIPImageProcessor& processor = frame[feature_extractor];
   std::vector<Tensor> rows;
   for (size_t i = 0; i < pictures.size(); ++i) {
     bool again = i > 0 && pictures[i] == pictures[i - 1];

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "blocks/clip_image.hpp"
 #include "blocks/export_video.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "families/svd/keys.hpp"
@@ -52,7 +53,7 @@ class StartVideos final : public Block {
 class EncodeFirstPictures final : public Block {
  public:
   Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
-  Component<FileConfig> feature_extractor{this, "feature_extractor"};
+  Component<blocks::CLIPImageProcessor> feature_extractor{this, "feature_extractor"};
   Input<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "the images' embeddings", {"n", "1", "D"}};
 
