@@ -52,7 +52,7 @@ std::vector<ConstantInput> entity_inputs() {
 }
 
 void PlaceEntities::check(Proposal& proposal) const {
-  const auto& prompts = proposal.texts[entity_prompts.name()];
+  const auto& prompts = proposal.texts_of(entity_prompts.name());
   size_t masks = proposal.image_lists[entity_masks.name()].size();
   if (prompts.size() != masks) {
     proposal.error({"inputs.entity_masks", fmt::format("{} masks", masks),

@@ -21,7 +21,7 @@ Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string
 
 void check_text_count(Proposal& proposal, const std::string& input) {
   auto texts = proposal.texts.find(input);
-  size_t prompts = proposal.texts["prompt"].size();
+  size_t prompts = proposal.texts_of("prompt").size();
   if (texts == proposal.texts.end() || texts->second.size() == 1 || texts->second.size() == prompts)
     return;
   proposal.error({"inputs." + input, fmt::format("{} texts", texts->second.size()),

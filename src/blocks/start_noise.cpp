@@ -13,7 +13,7 @@ constexpr int64_t max_pictures = 256;
 }  // namespace
 
 void StartNoise::check(Proposal& proposal) const {
-  auto prompts = static_cast<int64_t>(proposal.texts["prompt"].size());
+  auto prompts = static_cast<int64_t>(proposal.texts_of("prompt").size());
   int64_t pictures = prompts * proposal.config.get(keys::num_images_per_prompt);
   if (pictures <= max_pictures) return;
   proposal.error({"config.num_images_per_prompt", fmt::format("{} images in all", pictures),
@@ -22,9 +22,8 @@ void StartNoise::check(Proposal& proposal) const {
 }
 
 void StartNoise::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
-  auto prompts = proposal.texts.find("prompt");
-  auto count = prompts == proposal.texts.end() ? size_t{0} : prompts->second.size();
-  sizes.set("B", static_cast<int64_t>(count) * proposal.config.get(keys::num_images_per_prompt));
+  auto prompts = static_cast<int64_t>(proposal.texts_of("prompt").size());
+  sizes.set("B", prompts * proposal.config.get(keys::num_images_per_prompt));
 }
 
 void StartNoise::run(Frame& frame) const {

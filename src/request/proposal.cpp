@@ -38,6 +38,12 @@ std::string Proposal::path_of(const std::string& field, const std::string& given
                         "name a path in that folder"});
 }
 
+const std::vector<std::string>& Proposal::texts_of(const std::string& input) const {
+  static const std::vector<std::string> none;
+  auto it = texts.find(input);
+  return it == texts.end() ? none : it->second;
+}
+
 LevelPolicy Proposal::levels() const {
   return {parse_level(config.get(keys::level)),
           parse_level(config.maybe(keys::require_level).value_or(""))};

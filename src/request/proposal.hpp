@@ -84,6 +84,8 @@ struct Proposal {
   // The absolute path that the request's `field` means. Throws InvalidRequest where it lies outside
   // of the folder that requests are confined to.
   std::string path_of(const std::string& field, const std::string& given) const;
+  // The texts of an input; empty where the request has none.
+  const std::vector<std::string>& texts_of(const std::string& input) const;
   // Which levels the config allows.
   LevelPolicy levels() const;
   // The findings of an error that some check threw.

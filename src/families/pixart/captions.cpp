@@ -58,7 +58,7 @@ EncodeCaption::EncodeCaption()
 
 void EncodeCaption::check(Proposal& proposal) const {
   auto negative = proposal.texts.find("negative_prompt");
-  size_t prompts = proposal.texts["prompt"].size();
+  size_t prompts = proposal.texts_of("prompt").size();
   if (negative != proposal.texts.end() && negative->second.size() != 1 &&
       negative->second.size() != prompts) {
     proposal.error({"inputs.negative_prompt", fmt::format("{} texts", negative->second.size()),

@@ -114,7 +114,7 @@ void SizeOfLatents::check(Proposal& proposal) const {
                     fmt::format("the autoencoder has {} latent channels", channels),
                     "give latents of a model of the same family"});
   }
-  auto pictures = static_cast<int64_t>(proposal.texts["prompt"].size()) *
+  auto pictures = static_cast<int64_t>(proposal.texts_of("prompt").size()) *
                   proposal.config.get(keys::num_images_per_prompt);
   if (pictures % shape[0] != 0) {
     proposal.error({"inputs.latents", fmt::format("{} of them", shape[0]),
