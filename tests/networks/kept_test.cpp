@@ -199,13 +199,12 @@ TEST(SharedDeepFeatures, ServeABatchThatIsSplitOtherwise) {
 }
 
 TEST(SharedDeepFeatures, AreDeclaredByTheClassesThatHaveThem) {
-  for (const char* name :
-       {"UNet2DConditionModel", "AutoencoderKL", "AutoencoderTiny", "CLIPTextModel"}) {
-    auto network = make_network({{"_class_name", name}});
+  for (const nn::NetworkInfo& info : catalogue().networks) {
+    auto network = usual_network(info);
     const auto* denoiser = dynamic_cast<const nn::DenoiserNetwork*>(network.get());
     nn::Metadata metadata = network->metadata();
     EXPECT_EQ(metadata["_supports_cache"], Json(denoiser && denoiser->cache_branches() > 0))
-        << name;
+        << info.class_name;
   }
 }
 

@@ -6,20 +6,9 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "catalogue/catalogue.hpp"
 #include "io/file.hpp"
 #include "io/sharded.hpp"
-#include "networks/autoencoder_kl/model.hpp"
-#include "networks/autoencoder_kl_temporal_decoder/model.hpp"
-#include "networks/autoencoder_tiny/model.hpp"
-#include "networks/clip_text_model/model.hpp"
-#include "networks/clip_vision_model/model.hpp"
-#include "networks/controlnet_model/model.hpp"
-#include "networks/ip_adapter/model.hpp"
-#include "networks/pixart_transformer_2d_model/model.hpp"
-#include "networks/t2i_adapter/model.hpp"
-#include "networks/t5_encoder_model/model.hpp"
-#include "networks/unet_2d_condition_model/model.hpp"
-#include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "tensor/weight.hpp"
 #include "weights/loader.hpp"
 
@@ -36,19 +25,16 @@ std::string class_of(const Json& config) {
 }
 
 const nn::NetworkInfo& info_of(const std::string& class_name) {
-  for (const auto* info :
-       {&clip_text_model_info(), &clip_text_model_with_projection_info(), &clip_vision_model_info(),
-        &clip_vision_model_with_projection_info(), &unet_2d_condition_model_info(),
-        &autoencoder_kl_info(), &autoencoder_tiny_info(), &t5_encoder_model_info(),
-        &pixart_transformer_2d_model_info(), &transformer_2d_model_info(),
-        &unet_spatio_temporal_condition_model_info(), &autoencoder_kl_temporal_decoder_info(),
-        &controlnet_model_info(), &t2i_adapter_info(), &ip_adapter_info()}) {
-    if (info->class_name == class_name) return *info;
-  }
+  if (const nn::NetworkInfo* info = catalogue().find_network(class_name)) return *info;
   throw InternalError("no class " + class_name);
 }
 
 }  // namespace
+
+const Catalogue& catalogue() {
+  static const Catalogue all = builtin_catalogue();
+  return all;
+}
 
 std::filesystem::path source_path(const std::string& relative) {
   return std::filesystem::path(OMNIRT_SOURCE_DIR) / relative;
@@ -60,6 +46,13 @@ Json read_json(const std::filesystem::path& path) {
 
 std::unique_ptr<nn::Network> make_network(const Json& config, const std::string& where) {
   return info_of(class_of(config)).make(config, where);
+}
+
+std::unique_ptr<nn::Network> usual_network(const nn::NetworkInfo& info) {
+  Json config = Json::object();
+  // The reference has several architectures of this name, of which one is here.
+  if (info.class_name == "Transformer2DModel") config["norm_type"] = "ada_norm_single";
+  return info.make(config, info.class_name);
 }
 
 LoadedNetwork load_case(const std::string& name, ComputeForm form) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nn/network.hpp"
+#include "pipeline/model_spec.hpp"
 #include "runtime/context.hpp"
 
 namespace omnirt::testing {
@@ -15,6 +16,8 @@ using Tensors = std::map<std::string, Tensor>;
 std::filesystem::path source_path(const std::string& relative);
 Json read_json(const std::filesystem::path& path);
 
+// What the program has: classes are found here as a checkpoint's are.
+const Catalogue& catalogue();
 // The network of a component's config.json, by the class that the config names.
 std::unique_ptr<nn::Network> make_network(const Json& config, const std::string& where = "config");
 // As above, from the class's name and a few values over its defaults.
@@ -23,6 +26,9 @@ std::unique_ptr<Made> make(const nn::NetworkInfo& info, const Json& config = Jso
   auto network = info.make(config, "config");
   return std::unique_ptr<Made>(dynamic_cast<Made*>(network.release()));
 }
+
+// A network of the class with its defaults, and what it cannot be without.
+std::unique_ptr<nn::Network> usual_network(const nn::NetworkInfo& info);
 
 // A network with its weights and an op table of references.
 struct LoadedNetwork {
