@@ -4,6 +4,7 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/start_noise.hpp"
 #include "families/pixart/blocks.hpp"
@@ -79,17 +80,6 @@ std::string variant_of(const PipelineFolder& folder) {
   return folder.class_name == "PixArtAlphaPipeline" ? alpha : sigma;
 }
 
-// Least squares over decoded latents of SDXL's autoencoder, as the field uses them (ComfyUI,
-// latent_formats.SDXL).
-PreviewMeans previews() {
-  return {.colours = {{0.3651, 0.4232, 0.4341},
-                      {-0.2533, -0.0042, 0.1068},
-                      {0.1076, 0.1111, -0.0362},
-                      {-0.3165, -0.2492, -0.2188}},
-          .bias = {0.1084, -0.0175, -0.0011},
-          .tiny = "madebyollin/taesdxl"};
-}
-
 }  // namespace
 
 Family pixart() {
@@ -100,7 +90,7 @@ Family pixart() {
           .pipeline_classes = {"PixArtSigmaPipeline", "PixArtAlphaPipeline"},
           .variant_of = variant_of,
           .adopt_scheduler = {},
-          .previews = {{"", previews()}}};
+          .previews = {{"", blocks::sdxl_latents()}}};
 }
 
 }  // namespace omnirt::families

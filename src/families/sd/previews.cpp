@@ -1,19 +1,11 @@
 #include "families/sd/previews.hpp"
 
+#include "blocks/latent_colours.hpp"
+
 namespace omnirt::families {
 namespace {
 
-// Least squares over decoded latents, as the field uses them (ComfyUI, latent_formats.SD15).
-PreviewMeans stable_diffusion() {
-  return {.colours = {{0.3512, 0.2297, 0.3227},
-                      {0.3250, 0.4974, 0.2350},
-                      {-0.2829, 0.1762, 0.2721},
-                      {-0.2120, -0.2616, -0.7177}},
-          .bias = {},
-          .tiny = "madebyollin/taesd"};
-}
-
-// The same over pictures of the embedded model: tools/goldens/preview_colours.py.
+// Least squares over decoded latents of the embedded model: tools/goldens/preview_colours.py.
 PreviewMeans emoji() {
   return {.colours = {{0.007, 0.032, -0.016},   {0.009, -0.016, 0.028},   {-0.054, -0.007, 0.095},
                       {0.071, 0.147, 0.188},    {0.009, -0.019, -0.006},  {0.017, 0.019, -0.001},
@@ -33,7 +25,7 @@ PreviewMeans emoji() {
 }  // namespace
 
 std::map<std::string, PreviewMeans> sd_previews() {
-  return {{"", stable_diffusion()}, {"emoji", emoji()}};
+  return {{"", blocks::sd_latents()}, {"emoji", emoji()}};
 }
 
 }  // namespace omnirt::families

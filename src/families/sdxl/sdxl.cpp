@@ -7,6 +7,7 @@
 #include "blocks/export_images.hpp"
 #include "blocks/export_latents.hpp"
 #include "blocks/inpaint.hpp"
+#include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/picture_size.hpp"
 #include "blocks/start_noise.hpp"
@@ -112,17 +113,6 @@ std::vector<AdapterFamily> sdxl_adapter_families() {
            .embedding_widths = {768, 1280}}};
 }
 
-// Least squares over decoded latents of SDXL's autoencoder, as the field uses them (ComfyUI,
-// latent_formats.SDXL).
-PreviewMeans previews() {
-  return {.colours = {{0.3651, 0.4232, 0.4341},
-                      {-0.2533, -0.0042, 0.1068},
-                      {0.1076, 0.1111, -0.0362},
-                      {-0.3165, -0.2492, -0.2188}},
-          .bias = {0.1084, -0.0175, -0.0011},
-          .tiny = "madebyollin/taesdxl"};
-}
-
 }  // namespace
 
 Family sdxl() {
@@ -145,7 +135,7 @@ Family sdxl() {
           .adapter_families = sdxl_adapter_families(),
           .text_encoders = {{"text_encoder", "tokenizer", "clip_l"},
                             {"text_encoder_2", "tokenizer_2", "clip_g"}},
-          .previews = {{"", previews()}}};
+          .previews = {{"", blocks::sdxl_latents()}}};
 }
 
 }  // namespace omnirt::families

@@ -2,6 +2,7 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_video.hpp"
+#include "blocks/latent_colours.hpp"
 #include "blocks/picture_size.hpp"
 #include "families/svd/blocks.hpp"
 #include "families/svd/chunks.hpp"
@@ -42,16 +43,6 @@ BlockList svd_blocks() {
   return list;
 }
 
-// Of Stable Diffusion, whose latents these are (ComfyUI, latent_formats.SD15).
-PreviewMeans previews() {
-  return {.colours = {{0.3512, 0.2297, 0.3227},
-                      {0.3250, 0.4974, 0.2350},
-                      {-0.2829, 0.1762, 0.2721},
-                      {-0.2120, -0.2616, -0.7177}},
-          .bias = {},
-          .tiny = "madebyollin/taesd"};
-}
-
 // Folders tell apart by the number of frames that their UNet was trained on.
 std::string variant_of(const PipelineFolder& folder) {
   constexpr int64_t frames_of_svd = 14;
@@ -72,7 +63,7 @@ Family svd() {
           .pipeline_classes = {"StableVideoDiffusionPipeline"},
           .variant_of = variant_of,
           .adopt_scheduler = {},
-          .previews = {{"", previews()}},
+          .previews = {{"", blocks::sd_latents()}},
           .guider = "frame_cfg",
           .guider_keys = {&guider_keys::min_guidance_scale, &guider_keys::max_guidance_scale}};
 }
