@@ -56,6 +56,8 @@ void UNet2DConditionModel::add_blocks() {
     options.resample = i > 0;
     up_blocks.add(options);
   }
+  down_layers_ = places_of(down_blocks);
+  up_layers_ = places_of(up_blocks);
 }
 
 nn::Metadata UNet2DConditionModel::metadata() const {
@@ -159,23 +161,19 @@ Tensor UNet2DConditionModel::forward(Context& cx, const UNetInput& input) const 
   return conv_out.forward(cx, walk.x);
 }
 
+// The first is conv_in's.
 size_t UNet2DConditionModel::skip_connections() const {
-  size_t count = 1;  // conv_in
-  for (size_t i = 0; i < down_blocks.size(); ++i) count += down_blocks[i].layers();
-  return count;
+  return 1 + down_layers_.size();
 }
 
 void UNet2DConditionModel::descend(Context& cx, Walk& walk, size_t to) const {
-  size_t made = 0;  // the skip connection of the layer at hand
-  for (size_t block = 0; block < down_blocks.size(); ++block) {
-    for (size_t i = 0; i < down_blocks[block].layers(); ++i) {
-      if (++made != walk.skips.size() || made >= to) continue;
-      walk.x = down_blocks[block].layer(cx, i, walk.x, walk.temb, walk.context);
-      const auto& within = walk.input.down_intrablock_additional_residuals;
-      if (block < within.size() && i == down_blocks[block].residual_layer())
-        walk.x = cx.ops().add(cx, {walk.x, nn::in_form(cx, within[block])});
-      add_skip(cx, walk);
-    }
+  const auto& within = walk.input.down_intrablock_additional_residuals;
+  while (walk.skips.size() < to) {
+    auto [block, layer] = down_layers_[walk.skips.size() - 1];
+    walk.x = down_blocks[block].layer(cx, layer, walk.x, walk.temb, walk.context);
+    if (block < within.size() && layer == down_blocks[block].residual_layer())
+      walk.x = cx.ops().add(cx, {walk.x, nn::in_form(cx, within[block])});
+    add_skip(cx, walk);
   }
 }
 
@@ -203,12 +201,9 @@ Tensor UNet2DConditionModel::middle(Context& cx, const Walk& walk) const {
 }
 
 void UNet2DConditionModel::ascend(Context& cx, Walk& walk, size_t to) const {
-  size_t taken = skip_connections();
-  for (size_t block = 0; block < up_blocks.size(); ++block) {
-    for (size_t i = 0; i < up_blocks[block].layers(); ++i) {
-      if (--taken + 1 != walk.skips.size() || taken < to) continue;
-      walk.x = up_blocks[block].layer(cx, i, walk.x, walk.temb, walk.context, walk.skips);
-    }
+  while (walk.skips.size() > to) {
+    auto [block, layer] = up_layers_[skip_connections() - walk.skips.size()];
+    walk.x = up_blocks[block].layer(cx, layer, walk.x, walk.temb, walk.context, walk.skips);
   }
 }
 

@@ -114,6 +114,18 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
     std::vector<Tensor> skips;
     const UNetInput& input;
   };
+  // A layer of the way down or up: its block, and its index there.
+  struct LayerPlace {
+    size_t block, layer;
+  };
+  template <class Blocks>
+  static std::vector<LayerPlace> places_of(const Blocks& blocks) {
+    std::vector<LayerPlace> places;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      for (size_t layer = 0; layer < blocks[i].layers(); ++layer) places.push_back({i, layer});
+    }
+    return places;
+  }
   void add_blocks();
   size_t skip_connections() const;
   // On from where the walk stands until there are `to` skip connections.
@@ -130,6 +142,8 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
 
   UNet2DConditionConfig config_;
   ops::Activation activation_;
+  // Each layer down makes a skip connection, and each up takes one.
+  std::vector<LayerPlace> down_layers_, up_layers_;
 };
 
 const nn::NetworkInfo& unet_2d_condition_model_info();
