@@ -62,9 +62,6 @@ void measure_map(const Map& map) {
   measure("copy", map, [&] { affine(x.data(), count, 1.0f, 0.0f, y.data()); });
   measure("group_norm", map, [&] { norm(Activation::none); });
   measure("group_norm + silu", map, [&] { norm(Activation::silu); });
-  measure("group_norm planar", map, [&] {
-    group_norm_planar(shape, x.data(), w.data(), w.data(), Activation::silu, y.data());
-  });
   measure("scale and shift only", map, [&] {
     group_norm_scale_shift(shape, {x.data(), sample, c}, w.data(), w.data(), scale.data(),
                            shift.data());

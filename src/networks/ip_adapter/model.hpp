@@ -109,8 +109,6 @@ class IPAdapter final : public nn::Network {
   bool reads_embeds() const { return base.has_value(); }
   int64_t image_embed_dim() const { return config_.image_embed_dim; }
   int64_t cross_attention_dim() const { return config_.cross_attention_dim; }
-  // Tokens of a picture of which the image encoder tells `states` tokens.
-  int64_t token_count(int64_t states) const { return full ? states : config_.num_tokens; }
   const std::vector<int64_t>& layers() const { return config_.layers; }
 
   // {B, tokens, cross_attention_dim}.

@@ -69,13 +69,6 @@ HWY_INLINE void map_pixels(const PixelShape& shape, const float* x, float* y, in
   });
 }
 
-void add_channels_kernel(const PixelShape& shape, const float* x, const float* other,
-                         int64_t other_stride, float scale, float* y) {
-  map_pixels(shape, x, y, other_stride, [&](auto tag, auto value, int64_t c) HWY_ATTR {
-    return hn::Mul(hn::Add(value, hn::LoadU(tag, other + c)), hn::Set(tag, scale));
-  });
-}
-
 void modulate_kernel(const PixelShape& shape, const float* x, const float* scale,
                      const float* shift, int64_t terms_stride, float* y) {
   map_pixels(shape, x, y, terms_stride, [&](auto tag, auto value, int64_t c) HWY_ATTR {
@@ -96,7 +89,6 @@ HWY_EXPORT(add_kernel);
 HWY_EXPORT(affine_kernel);
 HWY_EXPORT(soft_clamp_kernel);
 HWY_EXPORT(geglu_kernel);
-HWY_EXPORT(add_channels_kernel);
 HWY_EXPORT(modulate_kernel);
 
 void activate(const float* x, int64_t count, Activation activation, float* y) {
@@ -117,11 +109,6 @@ void soft_clamp(const float* x, int64_t count, float bound, float* y) {
 
 void geglu(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y) {
   HWY_DYNAMIC_DISPATCH(geglu_kernel)(x, rows, width, x_stride, y);
-}
-
-void add_channels(const PixelShape& shape, const float* x, const float* other, int64_t other_stride,
-                  float scale, float* y) {
-  HWY_DYNAMIC_DISPATCH(add_channels_kernel)(shape, x, other, other_stride, scale, y);
 }
 
 void modulate(const PixelShape& shape, const float* x, const float* scale, const float* shift,

@@ -27,9 +27,6 @@ struct PixelShape {
   int64_t batch, pixels, channels;
 };
 
-// y = (x + other[b][c]) * scale; other's samples are other_stride apart, 0 for one row for all.
-void add_channels(const PixelShape& shape, const float* x, const float* other, int64_t other_stride,
-                  float scale, float* y);
 // y = x * (1 + scale[b][c]) + shift[b][c]; samples of scale and shift are terms_stride apart.
 void modulate(const PixelShape& shape, const float* x, const float* scale, const float* shift,
               int64_t terms_stride, float* y);

@@ -132,38 +132,6 @@ void group_norm_kernel(const GroupNormJob& job) {
   }
 }
 
-// One group of one sample, its planes one after the other.
-void run_planes(const GroupNormJob& job, int64_t sample, int64_t group, float* memory) {
-  const GroupNormShape& shape = job.shape;
-  const int64_t width = shape.channels / shape.groups, first = group * width;
-  const int64_t offset = (sample * shape.channels + first) * shape.pixels;
-  double* sums = reinterpret_cast<double*>(memory);
-  float *near = memory + 4 * width, *own = near + width;
-  for (int64_t c = 0; c < width; ++c) {
-    const float* x = job.x.data + offset + c * shape.pixels;
-    near_means(x, 1, shape.pixels, 1, near + c);
-    sums[c] = sums[width + c] = 0;
-    plane_sums(x, shape.pixels, near[c], sums[c], sums[width + c]);
-  }
-  const ChannelTerms terms{own, own + width, own + 2 * width};
-  finish_groups(shape, first, width, {near, sums, sums + width}, job.weight, job.bias, true, terms);
-  for (int64_t c = 0; c < width; ++c) {
-    const int64_t at = offset + c * shape.pixels;
-    with_activation(job.activation, [&](auto kind) {
-      normalise_plane<kind()>(job.x.data + at, shape.pixels, terms.mean[c], terms.scale[c],
-                              terms.shift[c], job.y.data + at);
-    });
-  }
-}
-
-void group_norm_planar_kernel(const GroupNormJob& job) {
-  const int64_t width = job.shape.channels / job.shape.groups;
-  parallel_for(job.shape.batch * job.shape.groups, [&](int64_t item, int thread) {
-    run_planes(job, item / job.shape.groups, item % job.shape.groups,
-               scratch(thread, static_cast<size_t>(8 * width)));
-  });
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace omnirt::cpu
 HWY_AFTER_NAMESPACE();
@@ -172,20 +140,12 @@ HWY_AFTER_NAMESPACE();
 namespace omnirt::cpu {
 
 HWY_EXPORT(group_norm_kernel);
-HWY_EXPORT(group_norm_planar_kernel);
 
 void group_norm(const GroupNormShape& shape, const PixelView<const float>& x, const float* weight,
                 const float* bias, Activation activation, const PixelView<float>& y) {
   if (shape.batch * shape.pixels * shape.channels == 0) return;
   HWY_DYNAMIC_DISPATCH(group_norm_kernel)
   ({shape, x, weight, bias, activation, y, nullptr, nullptr});
-}
-
-void group_norm_planar(const GroupNormShape& shape, const float* x, const float* weight,
-                       const float* bias, Activation activation, float* y) {
-  if (shape.batch * shape.pixels * shape.channels == 0) return;
-  HWY_DYNAMIC_DISPATCH(group_norm_planar_kernel)
-  ({shape, {x, 0, 0}, weight, bias, activation, {y, 0, 0}, nullptr, nullptr});
 }
 
 void group_norm_scale_shift(const GroupNormShape& shape, const PixelView<const float>& x,

@@ -28,10 +28,6 @@ struct GroupNormShape {
 void group_norm(const GroupNormShape& shape, const PixelView<const float>& x, const float* weight,
                 const float* bias, Activation activation, const PixelView<float>& y);
 
-// The same over {batch, channels, pixels}, contiguous.
-void group_norm_planar(const GroupNormShape& shape, const float* x, const float* weight,
-                       const float* bias, Activation activation, float* y);
-
 // Only the statistics: scale and shift {batch, channels}, with which group_norm is
 // act(x * scale + shift), for a convolution that applies them as it reads x. (That form loses
 // digits where the mean is far larger than the deviation; group_norm itself does not use it.)

@@ -118,47 +118,6 @@ HWY_NOINLINE void normalise_pixels(const float* x, int64_t x_stride, int64_t pix
   }
 }
 
-// The same where all `count` values are of one channel: sums as add_pixels has them, in double.
-HWY_INLINE void plane_sums(const float* x, int64_t count, float mean, double& sum,
-                           double& squares) {
-  const FloatTag tag;
-  constexpr int64_t lanes = float_lanes;
-  const FloatVec by = hn::Set(tag, mean);
-  int64_t at = 0;
-  while (at + lanes <= count) {
-    FloatVec s0 = hn::Zero(tag), s1 = s0, q0 = s0, q1 = s0;
-    const int64_t end = std::min(count, at + 2 * lanes * sum_pixels);
-    for (; at + 2 * lanes <= end; at += 2 * lanes) {
-      add_difference(hn::LoadU(tag, x + at), by, s0, q0);
-      add_difference(hn::LoadU(tag, x + at + lanes), by, s1, q1);
-    }
-    for (; at + lanes <= end; at += lanes) add_difference(hn::LoadU(tag, x + at), by, s0, q0);
-    sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, hn::Add(s0, s1))));
-    squares += static_cast<double>(hn::GetLane(hn::SumOfLanes(tag, hn::Add(q0, q1))));
-  }
-  for (; at < count; ++at) {
-    const double d = static_cast<double>(x[at] - mean);
-    sum += d;
-    squares += d * d;
-  }
-}
-
-template <Activation kind>
-HWY_NOINLINE void normalise_plane(const float* x, int64_t count, float mean, float scale,
-                                  float shift, float* y) {
-  const FloatTag tag;
-  const hn::CappedTag<float, 1> one;
-  const auto at = [&](auto d, int64_t i) HWY_ATTR {
-    const auto z = hn::MulAdd(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean)), hn::Set(d, scale),
-                              hn::Set(d, shift));
-    hn::StoreU(activate<kind>(z), d, y + i);
-  };
-  constexpr int64_t lanes = float_lanes;
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) at(tag, i);
-  for (; i < count; ++i) at(one, i);
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace omnirt::cpu
 HWY_AFTER_NAMESPACE();

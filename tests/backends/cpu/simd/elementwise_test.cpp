@@ -174,26 +174,6 @@ TEST(Geglu, GatesTheFirstHalfByTheSecond) {
 constexpr PixelShape pixel_shapes[] = {
     {1, 1, 1}, {2, 3, 5}, {3, 7, 16}, {2, 11, 37}, {2, 100, 320}};
 
-TEST(AddChannels, AddsARowToEveryPixelOfItsSample) {
-  each_target([&] {
-    for (const PixelShape& shape : pixel_shapes) {
-      for (const int64_t stride : {int64_t{0}, shape.channels + 2}) {
-        const std::vector<float> x = values(shape.batch * shape.pixels * shape.channels, 1);
-        const std::vector<float> other = values(shape.batch * (shape.channels + 2), 2);
-        std::vector<float> y(x.size());
-        add_channels(shape, x.data() + 1, other.data(), stride, 0.5f, y.data());
-        for (int64_t pixel = 0; pixel < shape.batch * shape.pixels; ++pixel) {
-          for (int64_t c = 0; c < shape.channels; ++c) {
-            const size_t at = static_cast<size_t>(pixel * shape.channels + c);
-            const float term = other[static_cast<size_t>(pixel / shape.pixels * stride + c)];
-            ASSERT_EQ(y[at], (x[at + 1] + term) * 0.5f);
-          }
-        }
-      }
-    }
-  });
-}
-
 TEST(Modulate, ScalesByOnePlusScaleAndShifts) {
   each_target([&] {
     for (const PixelShape& shape : pixel_shapes) {

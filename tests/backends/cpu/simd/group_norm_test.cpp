@@ -233,28 +233,6 @@ TEST(GroupNorm, ScaleAndShiftAloneGiveTheSameResult) {
   });
 }
 
-TEST(GroupNorm, PlanarMemoryGivesTheSame) {
-  each_target([&] {
-    for (const Case& c : cases) {
-      Problem problem(c);
-      std::vector<float> x(static_cast<size_t>(c.batch * c.channels * c.pixels)), y(x.size());
-      const auto at = [&](int64_t b, int64_t p, int64_t i) {
-        return static_cast<size_t>((b * c.channels + i) * c.pixels + p);
-      };
-      problem.each(Activation::none, true, [&](int64_t b, int64_t p, int64_t i, double) {
-        x[at(b, p, i)] = problem.at(problem.x, b, p, i);
-      });
-      group_norm_planar(problem.shape, x.data(), problem.weight.data(), problem.bias.data(),
-                        Activation::silu, y.data());
-      double worst = 0;
-      problem.each(Activation::silu, true, [&](int64_t b, int64_t p, int64_t i, double want) {
-        worst = std::max(worst, std::abs(y[at(b, p, i)] - want));
-      });
-      EXPECT_LT(worst, tolerance);
-    }
-  });
-}
-
 TEST(GroupNorm, ThreadsAndBatchChangeNoBit) {
   const int before = team_size();
   for (const Case& c : {Case{3, 300, 40, 4}, Case{3, 700, 64, 32}}) {
