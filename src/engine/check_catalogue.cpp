@@ -57,7 +57,9 @@ void check_keys(const Catalogue& catalogue, std::vector<Finding>& findings) {
 std::vector<Finding> check_catalogue(const Catalogue& catalogue) {
   std::vector<Finding> findings;
   Twice families(findings, "family"), entries(findings, "model"), classes(findings, "pipeline"),
-      networks(findings, "network"), schedulers(findings, "scheduler"), guiders(findings, "guider");
+      networks(findings, "network"), tokenizers(findings, "tokenizer"),
+      processors(findings, "image processor"), schedulers(findings, "scheduler"),
+      guiders(findings, "guider");
   for (const Family& family : catalogue.families) {
     families.add(family.name);
     for (const ModelSpec& entry : family.entries) entries.add(entry.id + " " + entry.task);
@@ -66,6 +68,12 @@ std::vector<Finding> check_catalogue(const Catalogue& catalogue) {
     for (const auto& block : family.blocks) blocks.add(block->name());
   }
   for (const nn::NetworkInfo& info : catalogue.networks) networks.add(info.class_name);
+  for (const text::TokenizerInfo& info : catalogue.tokenizers) {
+    for (const std::string& name : info.class_names) tokenizers.add(name);
+  }
+  for (const ImageProcessorInfo& info : catalogue.image_processors) {
+    for (const std::string& name : info.class_names) processors.add(name);
+  }
   for (const SchedulerInfo& info : catalogue.schedulers) schedulers.add(info.class_name);
   for (const GuiderInfo& info : catalogue.guiders) guiders.add(info.type);
   check_keys(catalogue, findings);

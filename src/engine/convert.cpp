@@ -31,11 +31,6 @@ const nn::NetworkInfo& network_info(const Catalogue& catalogue, const ComponentF
                      "this build has no such network class, so it knows no layout of it", ""});
 }
 
-// transformers' own prefix, which published files of the text encoders have.
-std::string published_prefix(const std::string& class_name) {
-  return class_name == "CLIPTextModel" ? "text_model." : "";
-}
-
 std::string config_name(const ComponentFolder& component) {
   if (component.class_name.ends_with("Scheduler")) return "scheduler_config.json";
   return "config.json";
@@ -138,10 +133,9 @@ class ToFolder {
     if (!component.original || component.original->prefix.empty()) return;
     auto [network, store] = weights_of(component);
     std::vector<io::TensorSource> tensors;
-    std::string prefix = published_prefix(component.class_name);
-    for (const auto& [name, weight] : store->all())
-      tensors.push_back(tensor_source(prefix + name, weight));
     const nn::NetworkInfo& info = network_info(catalogue_, component);
+    for (const auto& [name, weight] : store->all())
+      tensors.push_back(tensor_source(info.published_prefix + name, weight));
     auto layout = original_layout(*network, component.original->layout);
     for (const std::string& name : carried(*network, layout)) {
       carry(tensors, name, files_.find(component.original->prefix + name));

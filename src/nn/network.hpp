@@ -108,7 +108,8 @@ struct NetworkInfo {
   std::string summary;
   std::string weights_base;  // "diffusion_pytorch_model" or "model"
   std::string role;          // "denoiser", "autoencoder", "text_encoder": what it can stand in for
-  FromTensors from_tensors{};  // empty: its folders have a config
+  FromTensors from_tensors{};      // empty: its folders have a config
+  std::string published_prefix{};  // before each name in the files of published folders
 };
 
 }  // namespace omnirt::nn

@@ -120,6 +120,7 @@ const nn::NetworkInfo& clip_text_model_info() {
       .summary = "the text encoder of CLIP",
       .weights_base = "model",
       .role = "text_encoder",
+      .published_prefix = "text_model.",
   };
   return info;
 }
