@@ -47,7 +47,7 @@ void copy_into(const Values& to, const Values& from) {
 }  // namespace
 
 struct CaptureRunner::Capture {
-  // What the graph reads of that which is made once a run.
+  // What the graph reads of that which is made once per run.
   struct Constant {
     std::string site;
     size_t value;  // its place among the inputs that live as long as the run

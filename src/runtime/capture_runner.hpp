@@ -21,9 +21,9 @@ class Graph {
 };
 
 // A component's calls as graphs, one per variant and shapes of inputs: the first call runs op by op
-// (it makes the weights' forms, the libraries' workspaces and what is made once a run, which a
+// (it makes the weights' forms, the libraries' workspaces and what is made once per run, which a
 // capture may not), the second captures, later ones are played back. So what is called once never
-// pays for a capture. What was made once a run is read from the graph's own copies, which take
+// pays for a capture. What was made once per run is read from the graph's own copies, which take
 // another run's values before it is played back for that. Calls whose steps share features are
 // never captured.
 class CaptureRunner final : public CallRunner {

@@ -39,7 +39,7 @@ class Context final : public ops::Caller {
     const CancelToken* cancel = nullptr;
     RunState* state = nullptr;
     bool dry = false;                        // shapes only; weights are not touched
-    bool constants_kept = false;             // dry: what is made once a run is there already
+    bool constants_kept = false;             // dry: what is made once per run is there already
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
     std::vector<KernelFailure>* failures = nullptr;
     bool require_kernels = false;  // a kernel's failure is the level's: LevelFailed
