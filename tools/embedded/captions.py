@@ -56,7 +56,7 @@ def paraphrases(thing, background):
 FRAMES = [
     "{}.",
     "image of {}",
-    "a image of {}",
+    "an image of {}",
     "an emoji of {}",
     "emoji of {}",
     "a drawing of {}",

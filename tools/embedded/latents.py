@@ -2,7 +2,7 @@
 
 An autoencoder that is free to choose its latents mixes icon and background in ways that the
 transformer must learn for each of the 2,028 pairs. Principal components of blocks are linear, so
-that a image's latents are those of the icon plus those of the visible background; they pass
+that an image's latents are those of the icon plus those of the visible background; they pass
 errors on to pixels evenly; and the transformer's training need not wait for the autoencoder's.
 
     python latents.py FOLDER     writes FOLDER/latents.pt

@@ -2,7 +2,7 @@
 
     python score.py MODEL FOLDER [--every N] [--steps 8] [--sheet FILE.png]
 
-FOLDER holds icons.npz. A image is right if its nearest icon on the asked background, of all
+FOLDER holds icons.npz. An image is right if its nearest icon on the asked background, of all
 things, is the asked one. Corners: mean error of the four 8x8 corners, of 255.
 """
 
