@@ -5,11 +5,24 @@
 #include "nn/layout.hpp"
 
 namespace omnirt {
+namespace {
+
+nn::AutoencoderOptions half(const AutoencoderKLConfig& config, int64_t image_channels) {
+  return {.image_channels = image_channels,
+          .latent_channels = config.latent_channels,
+          .block_out_channels = config.block_out_channels,
+          .layers_per_block = config.layers_per_block,
+          .norm_groups = config.norm_num_groups,
+          .activation = ops::activation_from_name(config.act_fn, "act_fn"),
+          .mid_attention = config.mid_block_add_attention};
+}
+
+}  // namespace
 
 AutoencoderKL::AutoencoderKL(const AutoencoderKLConfig& config, Json json)
     : Autoencoder(std::move(json)),
-      encoder(this, "encoder", autoencoder_options(config)),
-      decoder(this, "decoder", config),
+      encoder(this, "encoder", half(config, config.in_channels)),
+      decoder(this, "decoder", half(config, config.out_channels)),
       config_(config) {
   int64_t z = config.latent_channels;
   if (config.use_quant_conv) quant_conv.emplace(this, "quant_conv", 2 * z, 2 * z, nn::conv1x1);

@@ -1,8 +1,9 @@
 #pragma once
 #include <optional>
 
-#include "networks/autoencoder_kl/blocks.hpp"
+#include "networks/autoencoder_kl/config.hpp"
 #include "nn/autoencoder.hpp"
+#include "nn/blocks/autoencoder_decoder.hpp"
 
 namespace omnirt {
 
@@ -30,7 +31,7 @@ class AutoencoderKL final : public nn::Autoencoder {
   bool force_upcast() const override { return config_.force_upcast; }
 
   nn::AutoencoderEncoder encoder;
-  AutoencoderKLDecoder decoder;
+  nn::AutoencoderDecoder decoder;
   std::optional<nn::Conv2d> quant_conv;
   std::optional<nn::Conv2d> post_quant_conv;
 

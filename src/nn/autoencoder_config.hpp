@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "nn/config_check.hpp"
+
+namespace omnirt::nn {
+
+// The levels of a convolutional autoencoder as configs list them.
+struct AutoencoderLevels {
+  const std::vector<std::string>& down_block_types;
+  const std::vector<std::string>& up_block_types;
+  const std::vector<int64_t>& block_out_channels;
+  int64_t norm_num_groups;
+};
+
+// One type and one number of channels a level, of those that are implemented, in whole groups.
+void check_autoencoder_levels(const AutoencoderLevels& levels, ConfigCheck& check);
+
+}  // namespace omnirt::nn
