@@ -11,6 +11,7 @@
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
 #include "networks/autoencoder_kl/model.hpp"
+#include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_kl_temporal_decoder/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/clip_text_model/model.hpp"
@@ -45,6 +46,7 @@ Catalogue builtin_catalogue() {
                   clip_vision_model_with_projection_info(),
                   unet_2d_condition_model_info(),
                   autoencoder_kl_info(),
+                  autoencoder_kl_flux2_info(),
                   autoencoder_tiny_info(),
                   unet_spatio_temporal_condition_model_info(),
                   autoencoder_kl_temporal_decoder_info(),

@@ -4,6 +4,7 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sqrt.h>
 #include <ATen/ops/square.h>
 
 #include "ops/sizes.hpp"
@@ -32,6 +33,16 @@ Tensor RmsNorm::reference(const RmsNorm& args) {
   return (x * scale).to(args.x.scalar_type()) * args.weight;
 }
 
+Tensor BatchNorm::reference(const BatchNorm& args) {
+  Shape by_channels(static_cast<size_t>(args.x.dim()), 1);
+  by_channels[1] = args.x.size(1);
+  Tensor mean = args.mean.to(at::kFloat).view(by_channels);
+  Tensor spread = at::sqrt(args.variance.to(at::kFloat) + args.eps).view(by_channels);
+  Tensor x = args.x.to(at::kFloat);
+  Tensor y = args.inverse ? x * spread + mean : (x - mean) / spread;
+  return y.to(args.x.scalar_type());
+}
+
 bool GroupNorm::fits(const GroupNorm& args) {
   return args.x.dim() >= 2 && divides(args.groups, args.x.size(1)) &&
          absent_or_has_sizes(args.weight, {args.x.size(1)}) &&
@@ -45,6 +56,11 @@ bool LayerNorm::fits(const LayerNorm& args) {
 
 bool RmsNorm::fits(const RmsNorm& args) {
   return args.x.dim() >= 1 && has_sizes(args.weight, {args.x.size(-1)});
+}
+
+bool BatchNorm::fits(const BatchNorm& args) {
+  return args.x.dim() >= 2 && has_sizes(args.mean, {args.x.size(1)}) &&
+         has_sizes(args.variance, {args.x.size(1)});
 }
 
 }  // namespace omnirt::ops

@@ -50,4 +50,22 @@ struct RmsNorm {
   static Samples<RmsNorm> samples();
 };
 
+// Batch norm at inference, without an affine part, and its inverse: y = (x - mean) / sqrt(variance
+// + eps), or y = x sqrt(variance + eps) + mean, by channels; in fp32 whatever the dtype (Ioffe &
+// Szegedy 2015, arXiv 1502.03167; diffusers AutoencoderKLFlux2.bn). x {B, C, ...}, mean and
+// variance {C}.
+struct BatchNorm {
+  static constexpr const char* name = "batch_norm";
+  static constexpr const char* summary = "y = (x - mean) / sqrt(variance + eps), or its inverse";
+  const Tensor& x;
+  const Tensor& mean;
+  const Tensor& variance;
+  double eps;
+  bool inverse = false;
+  static Shape shape(const BatchNorm& args) { return args.x.sizes().vec(); }
+  static Tensor reference(const BatchNorm& args);
+  static bool fits(const BatchNorm& args);
+  static Samples<BatchNorm> samples();
+};
+
 }  // namespace omnirt::ops

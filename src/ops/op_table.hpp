@@ -24,10 +24,12 @@ struct OpTable {
   Op<GroupNorm> group_norm;
   Op<LayerNorm> layer_norm;
   Op<RmsNorm> rms_norm;
+  Op<BatchNorm> batch_norm;
   Op<Attention> attention;
   Op<BlurTokens> blur_tokens;
   Op<RelativePositionBias> relative_position_bias;
   Op<AddPositions> add_positions;
+  Op<TokenPositions> token_positions;
   Op<Embedding> embedding;
   Op<TimestepEmbedding> timestep_embedding;
   Op<Add> add;

@@ -49,4 +49,14 @@ Samples<RmsNorm> RmsNorm::samples() {
   return all;
 }
 
+Samples<BatchNorm> BatchNorm::samples() {
+  return {{"there and back", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 12, 5, 3}, 3);
+             Tensor mean = make.numbers({12}), variance = make.numbers({12}).square();
+             use({x, mean, variance, 1e-4, false});
+             use({in_channels_last(x), mean, variance, 1e-4, true});
+             use({x.flatten(2), mean, variance, 1e-5, true});
+           }}};
+}
+
 }  // namespace omnirt::ops

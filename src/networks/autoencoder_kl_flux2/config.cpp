@@ -1,0 +1,29 @@
+#include "networks/autoencoder_kl_flux2/config.hpp"
+
+#include <utility>
+
+#include "nn/autoencoder_config.hpp"
+
+namespace omnirt {
+
+AutoencoderKLFlux2Config read_autoencoder_kl_flux2_config(const Json& json,
+                                                          const std::string& where) {
+  auto config = read_config<AutoencoderKLFlux2Config>(json, where);
+  nn::ConfigCheck check(where);
+  check.range("in_channels", config.in_channels, 1, 1 << 12);
+  check.range("out_channels", config.out_channels, 1, 1 << 12);
+  check.range("latent_channels", config.latent_channels, 1, 1 << 12);
+  check.range("layers_per_block", config.layers_per_block, 1, 16);
+  check.range("norm_num_groups", config.norm_num_groups, 1, 1 << 12);
+  check.positive("batch_norm_eps", config.batch_norm_eps);
+  check.one_of("act_fn", config.act_fn, {"silu", "swish", "gelu", "relu"});
+  for (const std::vector<int64_t>* channels :
+       {&std::as_const(config.block_out_channels), &config.decoder_channels()}) {
+    nn::check_autoencoder_levels(
+        {config.down_block_types, config.up_block_types, *channels, config.norm_num_groups}, check);
+  }
+  check.finish();
+  return config;
+}
+
+}  // namespace omnirt

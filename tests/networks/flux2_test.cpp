@@ -1,0 +1,88 @@
+// FLUX.2's networks against diffusers, over tiny random checkpoints (tools/goldens/flux2.py).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "networks/autoencoder_kl_flux2/model.hpp"
+#include "networks/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// fp32 on both sides; what is left comes from the order of additions.
+constexpr double tolerance = 1e-5;
+
+template <class Check>
+void each_golden(const std::string& case_prefix, const std::string& file_prefix, Check check) {
+  for (const std::string& name : cases(case_prefix)) {
+    for (bool channels_last : {false, true}) {
+      LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
+      for (const std::string& file : files(name, file_prefix)) {
+        SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : ""));
+        check(loaded, golden(name, file));
+      }
+    }
+  }
+}
+
+using Run = std::function<Tensor(Context&)>;
+
+// A dry forward calls the same ops with the same shapes as the real one.
+void expect_same_when_dry(const LoadedNetwork& loaded, const Run& run) {
+  std::vector<OpRecord> real_trace, dry_trace;
+  Context real = loaded.context({.trace = &real_trace});
+  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
+  Tensor expected = run(real), actual = run(dry);
+  EXPECT_EQ(actual.sizes(), expected.sizes());
+  EXPECT_EQ(actual.scalar_type(), expected.scalar_type());
+  ASSERT_EQ(dry_trace.size(), real_trace.size());
+  for (size_t i = 0; i < dry_trace.size(); ++i) {
+    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
+    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
+  }
+}
+
+// The autoencoder must not draw.
+Tensor no_noise(at::IntArrayRef) {
+  throw InternalError("noise was drawn");
+}
+
+TEST(AutoencoderKLFlux2, GivesTheReferencesPackedAndNormalisedLatents) {
+  each_golden("flux2_vae", "golden_encode", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& vae = loaded.as<AutoencoderKLFlux2>();
+    Run encode = [&](Context& cx) { return vae.encode(cx, t.at("in.image"), no_noise); };
+    Context cx = loaded.context();
+    EXPECT_LT(difference(encode(cx), t.at("out.latents")), tolerance);
+    nn::DiagonalGaussian moments = vae.distribution(cx, t.at("in.image"));
+    EXPECT_LT(difference(moments.mean, t.at("out.mean")), tolerance);
+    EXPECT_LT(difference(moments.logvar, t.at("out.logvar")), tolerance);
+    expect_same_when_dry(loaded, encode);
+  });
+}
+
+TEST(AutoencoderKLFlux2, DecodesPackedAndNormalisedLatentsAsTheReferencesPipeline) {
+  each_golden("flux2_vae", "golden_decode", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& vae = loaded.as<nn::Autoencoder>();
+    Run decode = [&](Context& cx) { return vae.decode(cx, t.at("in.latents")); };
+    Context cx = loaded.context();
+    EXPECT_LT(difference(decode(cx), t.at("out.image")), tolerance);
+    expect_same_when_dry(loaded, decode);
+  });
+}
+
+TEST(AutoencoderKLFlux2, CountsASquareOfItsConvolutionsLatentsAsOne) {
+  auto vae = make<AutoencoderKLFlux2>(autoencoder_kl_flux2_info());
+  EXPECT_EQ(vae->latent_channels(), 128);
+  EXPECT_EQ(vae->scale_factor(), 16);
+}
+
+TEST(AutoencoderKLFlux2, RefusesPatchesThatThePipelineDoesNotKnow) {
+  Json config = {{"_class_name", "AutoencoderKLFlux2"}, {"patch_size", {1, 1}}};
+  EXPECT_THAT([&] { make_network(config, "vae"); },
+              ThrowsMessage<Unsupported>(HasSubstr("patch_size")));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
