@@ -56,10 +56,12 @@ struct OpTable {
     v(table.group_norm);
     v(table.layer_norm);
     v(table.rms_norm);
+    v(table.batch_norm);
     v(table.attention);
     v(table.blur_tokens);
     v(table.relative_position_bias);
     v(table.add_positions);
+    v(table.token_positions);
     v(table.embedding);
     v(table.timestep_embedding);
     v(table.add);

@@ -9,6 +9,7 @@
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <limits>
@@ -83,6 +84,17 @@ Tensor RelativePositionBias::reference(const RelativePositionBias& args) {
   return bias.masked_fill_(dropped, lowest);
 }
 
+Tensor TokenPositions::reference(const TokenPositions& args) {
+  auto options = at::TensorOptions().dtype(at::kFloat).device(args.x.device());
+  Tensor y = at::zeros(shape(args), options);
+  y.narrow(0, 0, args.text).select(1, 3).copy_(at::arange(args.text, options));
+  Tensor image = y.narrow(0, args.text, args.height * args.width);
+  image = image.view({args.height, args.width, 4});
+  image.select(2, 1).copy_(at::arange(args.height, options).unsqueeze(1));
+  image.select(2, 2).copy_(at::arange(args.width, options).unsqueeze(0));
+  return y;
+}
+
 bool AddPositions::fits(const AddPositions& args) {
   return args.height > 0 && args.width > 0 && args.base_size > 0 &&
          has_sizes(args.x, {any, args.height * args.width, any}) && args.x.size(2) % 4 == 0;
@@ -90,6 +102,10 @@ bool AddPositions::fits(const AddPositions& args) {
 
 bool RelativePositionBias::fits(const RelativePositionBias& args) {
   return args.x.dim() == 2 && args.length > 0 && absent_or_has_sizes(args.mask, {any, args.length});
+}
+
+bool TokenPositions::fits(const TokenPositions& args) {
+  return args.text >= 0 && args.height >= 0 && args.width >= 0;
 }
 
 }  // namespace omnirt::ops

@@ -44,4 +44,23 @@ struct RelativePositionBias {
   static Samples<RelativePositionBias> samples();
 };
 
+// Where the tokens of a text and, behind them, of an image stand: on four axes, time, row, column
+// and place in the text (diffusers Flux2Pipeline._prepare_text_ids, _prepare_latent_ids). x: any
+// tensor of the device; y {text + height * width, 4} fp32: {0, 0, 0, i}, then {0, row, column, 0}
+// row by row.
+struct TokenPositions {
+  static constexpr const char* name = "token_positions";
+  static constexpr const char* summary = "time, row, column and place in the text of each token";
+  const Tensor& x;
+  int64_t text;
+  int64_t height;
+  int64_t width;
+  static Shape shape(const TokenPositions& args) {
+    return {args.text + args.height * args.width, 4};
+  }
+  static Tensor reference(const TokenPositions& args);
+  static bool fits(const TokenPositions& args);
+  static Samples<TokenPositions> samples();
+};
+
 }  // namespace omnirt::ops

@@ -7,8 +7,9 @@ namespace omnirt::nn {
 TimestepEmbedding::TimestepEmbedding(Module* parent, const std::string& name,
                                      const TimestepEmbeddingOptions& options)
     : Module(parent, name),
-      linear_1(this, "linear_1", options.in, options.out),
-      linear_2(this, "linear_2", options.out, options.result > 0 ? options.result : options.out),
+      linear_1(this, "linear_1", options.in, options.out, options.bias),
+      linear_2(this, "linear_2", options.out, options.result > 0 ? options.result : options.out,
+               options.bias),
       options_(options) {
   if (options.cond > 0) cond_proj.emplace(this, "cond_proj", options.cond, options.in, false);
 }

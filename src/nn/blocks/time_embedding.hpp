@@ -12,6 +12,7 @@ struct TimestepEmbeddingOptions {
   int64_t cond = 0;    // width of a further condition (of guidance, in distilled models); 0: none
   ops::Activation activation = ops::Activation::silu;
   ops::Activation post_activation = ops::Activation::none;
+  bool bias = true;  // of the two layers
 };
 
 // The perceptron that timestep embeddings go through (diffusers embeddings.py TimestepEmbedding).

@@ -90,6 +90,14 @@ Samples<AddPositions> AddPositions::samples() {
            }}};
 }
 
+Samples<TokenPositions> TokenPositions::samples() {
+  return {{"7 tokens of text, 3 x 5 of an image", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 15, 8});
+             use({x, 7, 3, 5});
+             use({x, 0, 1, 4});
+           }}};
+}
+
 Samples<RelativePositionBias> RelativePositionBias::samples() {
   return {{"9 tokens", [](Sampler& make, const auto& use) {
              Tensor table = make.numbers({32, 3}), mask = make.integers({2, 9}, 2);
