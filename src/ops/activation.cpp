@@ -45,11 +45,23 @@ Tensor activate_in_place(Tensor x, Activation kind) {
   return activate(x, kind);
 }
 
-Shape Geglu::shape(const Geglu& args) {
-  ensure(args.x.dim() > 0, "halves of a single number");
-  Shape shape = args.x.sizes().vec();
+namespace {
+
+Shape half_of(const Tensor& x) {
+  ensure(x.dim() > 0, "halves of a single number");
+  Shape shape = x.sizes().vec();
   shape.back() /= 2;
   return shape;
+}
+
+bool has_halves(const Tensor& x) {
+  return x.dim() >= 1 && x.size(-1) % 2 == 0;
+}
+
+}  // namespace
+
+Shape Geglu::shape(const Geglu& args) {
+  return half_of(args.x);
 }
 
 Tensor Geglu::reference(const Geglu& args) {
@@ -58,12 +70,26 @@ Tensor Geglu::reference(const Geglu& args) {
   return halves[0] * at::gelu(halves[1]);
 }
 
+Shape Swiglu::shape(const Swiglu& args) {
+  return half_of(args.x);
+}
+
+Tensor Swiglu::reference(const Swiglu& args) {
+  ensure(fits(args), "halves of {} values", args.x.size(-1));
+  auto halves = args.x.chunk(2, -1);
+  return at::silu(halves[0]).mul_(halves[1]);
+}
+
 bool Activate::fits(const Activate&) {
   return true;
 }
 
 bool Geglu::fits(const Geglu& args) {
-  return args.x.dim() >= 1 && args.x.size(-1) % 2 == 0;
+  return has_halves(args.x);
+}
+
+bool Swiglu::fits(const Swiglu& args) {
+  return has_halves(args.x);
 }
 
 }  // namespace omnirt::ops

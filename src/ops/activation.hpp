@@ -41,4 +41,16 @@ struct Geglu {
   static Samples<Geglu> samples();
 };
 
+// Gated SiLU (Shazeer 2020, arXiv 2002.05202; diffusers Flux2SwiGLU): x {..., 2 d} -> silu(x[...,
+// :d]) * x[..., d:], {..., d}. The first half is the gate, unlike Geglu's.
+struct Swiglu {
+  static constexpr const char* name = "swiglu";
+  static constexpr const char* summary = "y = silu(a) * b, the halves of x";
+  const Tensor& x;
+  static Shape shape(const Swiglu& args);
+  static Tensor reference(const Swiglu& args);
+  static bool fits(const Swiglu& args);
+  static Samples<Swiglu> samples();
+};
+
 }  // namespace omnirt::ops

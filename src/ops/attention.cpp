@@ -1,8 +1,12 @@
 #include "ops/attention.hpp"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <fmt/ranges.h>
+
+#include <limits>
+#include <optional>
 
 #include "base/ensure.hpp"
 #include "ops/sizes.hpp"
@@ -15,39 +19,57 @@ Tensor split_heads(const Tensor& x, int64_t heads) {
   return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
 }
 
+// The same of keys or values, each head as often as heads of queries share it.
+Tensor shared_heads(const Tensor& x, const Attention& args) {
+  const int64_t heads = args.key_heads(), each = args.heads / heads;
+  Tensor split = split_heads(x, heads);
+  if (each == 1) return split;
+  return split.unsqueeze(2).expand({-1, -1, each, -1, -1}).flatten(1, 2);
+}
+
+// What is added to the scores, {B or 1, heads or 1, Tq, Tk}; none where nothing is, or where being
+// causal says it all.
+std::optional<Tensor> added(const Attention& args, at::ScalarType type) {
+  if (!args.bias) return {};
+  const int64_t queries = args.x.size(1), keys = args.key.size(1);
+  Tensor bias = args.bias->to(type).expand({-1, -1, queries, keys});
+  if (!args.causal) return bias;
+  Tensor later = at::ones({queries, keys}, bias.options().dtype(at::kBool)).triu_(1);
+  return bias.masked_fill(later, -std::numeric_limits<double>::infinity());
+}
+
 }  // namespace
 
 Tensor Attention::reference(const Attention& args) {
   // ATen's kernels for processors do not look whether keys and values go together.
-  ensure(fits(args), "queries {}, keys {}, values {} and a bias {} do not fit {} heads",
+  ensure(fits(args), "queries {}, keys {}, values {} and a bias {} do not fit {} heads over {}",
          fmt::join(args.x.sizes(), " x "), fmt::join(args.key.sizes(), " x "),
          fmt::join(args.value.sizes(), " x "),
          args.bias ? fmt::format("{}", fmt::join(args.bias->sizes(), " x ")) : "of none",
-         args.heads);
+         args.heads, args.key_heads());
   Tensor query = args.x, key = args.key, value = args.value;
   if (args.upcast) {
     query = query.to(at::kFloat);
     key = key.to(at::kFloat);
     value = value.to(at::kFloat);
   }
-  std::optional<Tensor> bias;
-  if (args.bias) {
-    bias = args.bias->to(query.scalar_type()).expand({-1, -1, query.size(1), key.size(1)});
-  }
-  Tensor y = at::scaled_dot_product_attention(
-      split_heads(query, args.heads), split_heads(key, args.heads), split_heads(value, args.heads),
-      bias, 0.0, args.causal, args.scale);
+  std::optional<Tensor> bias = added(args, query.scalar_type());
+  Tensor y = at::scaled_dot_product_attention(split_heads(query, args.heads),
+                                              shared_heads(key, args), shared_heads(value, args),
+                                              bias, 0.0, args.causal && !bias, args.scale);
   return y.transpose(1, 2).reshape(args.x.sizes()).to(args.x.scalar_type());
 }
 
 bool Attention::fits(const Attention& args) {
-  if (args.x.dim() != 3 || args.key.dim() != 3 || !divides(args.heads, args.x.size(2)))
+  if (args.x.dim() != 3 || args.key.dim() != 3 || !divides(args.heads, args.x.size(2)) ||
+      !divides(args.key_heads(), args.heads))
     return false;
-  const int64_t batch = args.x.size(0), keys = args.key.size(1), width = args.x.size(2);
+  const int64_t batch = args.x.size(0), keys = args.key.size(1);
+  const int64_t width = args.x.size(2) / args.heads * args.key_heads();
   const std::array<int64_t, 4> scores{batch, args.heads, args.x.size(1), keys};
   return has_sizes(args.key, {batch, keys, width}) && has_sizes(args.value, {batch, keys, width}) &&
          (!args.bias || (args.bias->dim() == 4 && broadcasts_to(*args.bias, scores) &&
-                         args.bias->size(3) == keys && !args.causal));
+                         args.bias->size(3) == keys));
 }
 
 }  // namespace omnirt::ops

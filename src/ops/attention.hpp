@@ -4,7 +4,7 @@
 namespace omnirt::ops {
 
 // Scaled dot-product attention over heads (Vaswani et al. 2017, arXiv 1706.03762).
-// x (the queries) {B, Tq, heads * d}, key and value {B, Tk, heads * d}; y {B, Tq, heads * d}.
+// x (the queries) {B, Tq, heads * d}, key and value {B, Tk, kv_heads * d}; y {B, Tq, heads * d}.
 struct Attention {
   static constexpr const char* name = "attention";
   static constexpr const char* summary = "y = softmax(scale x key^T + bias) value, by heads";
@@ -13,13 +13,16 @@ struct Attention {
   const Tensor& value;
   int64_t heads;
   double scale;
-  bool causal = false;
+  bool causal = false;  // query i sees keys 0..i, both counted from the start
   // Scores and softmax in fp32 whatever the dtype, as SD2.x checkpoints ask by upcast_attention.
   bool upcast = false;
   // Added to the scores before the softmax, {B or 1, heads or 1, Tq or 1, Tk}: masks (-infinity
-  // keeps a query from a key), relative positions. Null: nothing. Not together with causal, which
-  // is a bias of its own.
+  // keeps a query from a key; one kept from all is 0), relative positions. Null: nothing.
   const Tensor* bias = nullptr;
+  // Heads of keys and values, each of which heads / kv_heads consecutive heads of queries share
+  // (Ainslie et al. 2023, arXiv 2305.13245). 0: as many as heads.
+  int64_t kv_heads = 0;
+  int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
   static Shape shape(const Attention& args) { return args.x.sizes().vec(); }
   static Tensor reference(const Attention& args);
   static bool fits(const Attention& args);

@@ -9,6 +9,7 @@
 #include "ops/linear.hpp"
 #include "ops/norm.hpp"
 #include "ops/position.hpp"
+#include "ops/rotary.hpp"
 #include "ops/sample.hpp"
 
 namespace omnirt::ops {
@@ -18,6 +19,7 @@ namespace omnirt::ops {
 struct OpTable {
   Op<Activate> activate;
   Op<Geglu> geglu;
+  Op<Swiglu> swiglu;
   Op<Linear> linear;
   Op<GatedLinear> gated_linear;
   Op<Conv2d> conv2d;
@@ -30,6 +32,8 @@ struct OpTable {
   Op<RelativePositionBias> relative_position_bias;
   Op<AddPositions> add_positions;
   Op<TokenPositions> token_positions;
+  Op<RotaryTable> rotary_table;
+  Op<Rotary> rotary;
   Op<Embedding> embedding;
   Op<TimestepEmbedding> timestep_embedding;
   Op<Add> add;
@@ -50,6 +54,7 @@ struct OpTable {
   static void visit(auto& table, auto&& v) {
     v(table.activate);
     v(table.geglu);
+    v(table.swiglu);
     v(table.linear);
     v(table.gated_linear);
     v(table.conv2d);
@@ -62,6 +67,8 @@ struct OpTable {
     v(table.relative_position_bias);
     v(table.add_positions);
     v(table.token_positions);
+    v(table.rotary_table);
+    v(table.rotary);
     v(table.embedding);
     v(table.timestep_embedding);
     v(table.add);

@@ -8,9 +8,12 @@ Tensor attended(const ops::Attention& args) {
   int64_t batch = args.x.size(0), queries = args.x.size(1), keys = args.key.size(1);
   int64_t width = args.x.size(2) / args.heads;
   auto heads = [&](const Tensor& x) {
-    return x.to(at::kDouble).reshape({batch, x.size(1), args.heads, width}).permute({0, 2, 1, 3});
+    int64_t own = x.size(2) / width;
+    Tensor split = x.to(at::kDouble).reshape({batch, x.size(1), own, width}).permute({0, 2, 1, 3});
+    return split.repeat_interleave(args.heads / own, 1);
   };
   Tensor scores = at::matmul(heads(args.x), heads(args.key).transpose(-1, -2)) * args.scale;
+  if (args.bias) scores = scores + *args.bias;
   if (args.causal) {
     Tensor above = at::ones({queries, keys}, at::kBool).triu(1);
     scores = scores.masked_fill(above, -std::numeric_limits<double>::infinity());
@@ -41,6 +44,34 @@ TEST(Attention, LooksOnlyBackWhenItIsCausal) {
   Tensor y = computed(args);
   expect_close(y, attended(args));
   expect_close(y.select(1, 0), value.select(1, 0));
+}
+
+TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
+  for (int64_t kv_heads : {1, 2, 3, 6}) {
+    Tensor query = numbers({2, 7, 6 * 4}), key = numbers({2, 7, kv_heads * 4}, 2),
+           value = numbers({2, 7, kv_heads * 4}, 3);
+    ops::Attention args{query, key, value, 6, 0.5};
+    args.kv_heads = kv_heads;
+    expect_close(computed(args), attended(args));
+  }
+}
+
+TEST(Attention, ABiasMayComeWithLookingOnlyBack) {
+  Tensor x = numbers({2, 6, 8}), bias = numbers({2, 1, 1, 6}, 4);
+  bias[1][0][0][4] = -std::numeric_limits<float>::infinity();
+  ops::Attention args{x, x, x, 2, 0.5, /*causal=*/true};
+  args.bias = &bias;
+  expect_close(computed(args), attended(args));
+}
+
+TEST(Attention, AQueryThatIsKeptFromEveryKeyIsZero) {
+  Tensor x = numbers({1, 4, 8}), bias = at::zeros({1, 1, 1, 4});
+  bias.narrow(3, 0, 2).fill_(-std::numeric_limits<float>::infinity());
+  ops::Attention args{x, x, x, 2, 0.5, /*causal=*/true};
+  args.bias = &bias;
+  Tensor y = computed(args);
+  EXPECT_EQ(y.narrow(1, 0, 2).abs().max().item<float>(), 0);
+  EXPECT_GT(y.narrow(1, 2, 2).abs().min().item<float>(), 0);
 }
 
 TEST(Attention, TakesTheScaleThatItIsGiven) {

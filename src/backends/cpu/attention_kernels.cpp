@@ -2,6 +2,7 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/attention.hpp"
+#include "backends/cpu/simd/rotary.hpp"
 #include "backends/cpu/simd/split_attention.hpp"
 #include "backends/cpu/tensors.hpp"
 
@@ -42,8 +43,8 @@ template <void (*attention)(const AttentionArgs&)>
 Tensor run(const ops::Attention& args) {
   Tensor y = at::empty(args.x.sizes(), args.x.options());
   attention({.q = tokens(args.x, args.x.const_data_ptr<float>(), args.heads),
-             .k = tokens(args.key, args.key.const_data_ptr<float>(), args.heads),
-             .v = tokens(args.value, args.value.const_data_ptr<float>(), args.heads),
+             .k = tokens(args.key, args.key.const_data_ptr<float>(), args.key_heads()),
+             .v = tokens(args.value, args.value.const_data_ptr<float>(), args.key_heads()),
              .y = tokens(y, y.data_ptr<float>(), args.heads),
              .batch = args.x.size(0),
              .heads = args.heads,
@@ -52,7 +53,34 @@ Tensor run(const ops::Attention& args) {
              .k_tokens = args.key.size(1),
              .scale = static_cast<float>(args.scale),
              .causal = args.causal,
-             .bias = score_bias(args.bias)});
+             .bias = score_bias(args.bias),
+             .sharing = args.heads / args.key_heads()});
+  return y;
+}
+
+// {B, T, heads, d} whose heads' values lie side by side.
+template <class Float>
+TokenView<Float> head_tokens(const Tensor& x, Float* data) {
+  return {data, x.stride(0), x.stride(1), x.stride(2)};
+}
+
+bool accepts_rotary(const ops::Rotary& args) {
+  return is_fp32(args.x) && args.x.numel() > 0 && args.x.stride(3) == 1 && is_fp32(args.table) &&
+         args.table.is_contiguous();
+}
+
+Tensor run_rotary(const ops::Rotary& args) {
+  Tensor y = at::empty(args.x.sizes(), args.x.options());
+  const auto* table = args.table.const_data_ptr<float>();
+  rotary({.x = head_tokens(args.x, args.x.const_data_ptr<float>()),
+          .y = head_tokens(y, y.mutable_data_ptr<float>()),
+          .cosines = table,
+          .sines = table + args.table.numel() / 2,
+          .batch = args.x.size(0),
+          .tokens = args.x.size(1),
+          .heads = args.x.size(2),
+          .head_dim = args.x.size(3),
+          .halves = args.pairs == ops::RotaryPairs::halves});
   return y;
 }
 
@@ -64,6 +92,7 @@ void add_split_attention_kernels(ops::OpTable& table) {
 
 void add_attention_kernels(ops::OpTable& table) {
   table.attention.add(kernel("cpu flash attention", accepts, run<attention>));
+  table.rotary.add(kernel("cpu rotary", accepts_rotary, run_rotary));
 }
 
 }  // namespace omnirt::cpu

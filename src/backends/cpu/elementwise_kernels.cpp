@@ -1,3 +1,4 @@
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
 #include "backends/cpu/kernels.hpp"
@@ -62,15 +63,82 @@ bool is_term(const Tensor& term, const Tensor& x) {
          (term.stride(1) == 1 || term.size(1) == 1);
 }
 
+bool is_tokens(const Tensor& x) {
+  return is_fp32(x) && x.dim() == 3 && x.numel() > 0 && x.is_contiguous();
+}
+
+// {B or 1, 1, D} for tokens {B, T, D}, whose values lie side by side.
+bool is_token_term(const Tensor& term, const Tensor& x) {
+  return is_fp32(term) && term.dim() == 3 && term.size(1) == 1 && term.size(2) == x.size(2) &&
+         (term.stride(2) == 1 || term.size(2) == 1);
+}
+
+// Between the terms of two samples: 0 where all share them.
+int64_t term_stride(const Tensor& term) {
+  return term.size(0) == 1 ? 0 : term.stride(0);
+}
+
 bool accepts_modulate(const ops::Modulate& args) {
-  return is_channels_last(args.x) && is_term(args.scale, args.x) && is_term(args.shift, args.x) &&
-         args.scale.stride(0) == args.shift.stride(0);
+  const bool picture =
+      is_channels_last(args.x) && is_term(args.scale, args.x) && is_term(args.shift, args.x);
+  const bool tokens =
+      is_tokens(args.x) && is_token_term(args.scale, args.x) && is_token_term(args.shift, args.x);
+  return (picture || tokens) && term_stride(args.scale) == term_stride(args.shift);
+}
+
+PixelShape sample_rows(const Tensor& x) {
+  return x.dim() == 4 ? pixels_of(x) : PixelShape{x.size(0), x.size(1), x.size(2)};
 }
 
 Tensor run_modulate(const ops::Modulate& args) {
   Tensor y = like(args.x);
-  modulate(pixels_of(args.x), args.x.const_data_ptr<float>(), args.scale.const_data_ptr<float>(),
-           args.shift.const_data_ptr<float>(), args.scale.stride(0), y.mutable_data_ptr<float>());
+  modulate(sample_rows(args.x), args.x.const_data_ptr<float>(), args.scale.const_data_ptr<float>(),
+           args.shift.const_data_ptr<float>(), term_stride(args.scale),
+           y.mutable_data_ptr<float>());
+  return y;
+}
+
+bool accepts_gate(const ops::Gate& args) {
+  return is_tokens(args.x) && is_token_term(args.gate, args.x) &&
+         (!args.residual || is_tokens(*args.residual));
+}
+
+Tensor run_gate(const ops::Gate& args) {
+  Tensor y = like(args.x);
+  gate(sample_rows(args.x), args.x.const_data_ptr<float>(), args.gate.const_data_ptr<float>(),
+       term_stride(args.gate), data_or_null(args.residual), y.mutable_data_ptr<float>());
+  return y;
+}
+
+bool accepts_multiply(const ops::Gate& args) {
+  return !args.residual && is_dense(args.x) && is_dense(args.gate) &&
+         args.x.sizes() == args.gate.sizes() && args.x.strides() == args.gate.strides();
+}
+
+Tensor run_multiply(const ops::Gate& args) {
+  Tensor y = like(args.x);
+  multiply(args.x.const_data_ptr<float>(), args.gate.const_data_ptr<float>(), args.x.numel(),
+           y.mutable_data_ptr<float>());
+  return y;
+}
+
+// Rows at one distance from each other: all that a product holds, or a part of its columns.
+bool is_rows(const Tensor& x) {
+  if (!is_fp32(x) || x.numel() == 0 || x.dim() < 2 || x.stride(-1) != 1) return false;
+  for (int64_t i = 0; i + 2 < x.dim(); ++i)
+    if (x.size(i) != 1 && x.stride(i) != x.size(i + 1) * x.stride(i + 1)) return false;
+  return true;
+}
+
+bool accepts_swiglu(const ops::Swiglu& args) {
+  return is_rows(args.x);
+}
+
+Tensor run_swiglu(const ops::Swiglu& args) {
+  Tensor y = at::empty(ops::Swiglu::shape(args), args.x.options());
+  const int64_t width = y.size(-1);
+  swiglu(args.x.const_data_ptr<float>(), y.numel() / width, width, args.x.stride(-2),
+         y.mutable_data_ptr<float>());
   return y;
 }
 
@@ -123,6 +191,9 @@ void add_elementwise_kernels(ops::OpTable& table) {
   table.add.add(kernel("cpu add", accepts_add, run_add));
   table.concat.add(kernel("cpu concat", accepts_concat, run_concat));
   table.modulate.add(kernel("cpu modulate", accepts_modulate, run_modulate));
+  table.gate.add(kernel("cpu gate", accepts_gate, run_gate));
+  table.gate.add(kernel("cpu multiply", accepts_multiply, run_multiply));
+  table.swiglu.add(kernel("cpu swiglu", accepts_swiglu, run_swiglu));
   table.upsample_nearest.add(
       kernel("cpu upsample_nearest", accepts_picture<ops::UpsampleNearest>, run_upsample));
   table.avg_pool2d.add(kernel("cpu avg_pool2d", accepts_picture<ops::AvgPool2d>, run_avg_pool));

@@ -24,8 +24,10 @@ bool is_half(const Tensor& x) {
   return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
 }
 
-// On the device, of one type, each token's values side by side.
+// On the device, of one type, each token's values side by side; as many heads of keys as of
+// queries.
 bool readable(const ops::Attention& args) {
+  if (args.key_heads() != args.heads) return false;
   for (const Tensor* x : {&args.x, &args.key, &args.value}) {
     if (!x->is_cuda() || x->scalar_type() != args.x.scalar_type() || x->stride(2) != 1 ||
         x->numel() == 0) {
@@ -66,7 +68,8 @@ ops::Kernel<ops::Attention> efficient_kernel() {
           [](const ops::Attention& args) {
             bool known = is_half(args.x) || args.x.scalar_type() == at::kFloat;
             bool in_half = is_half(args.x) && !args.upcast;
-            return known && readable(args) && head_width(args) % (in_half ? 8 : 4) == 0;
+            return known && readable(args) && !(args.bias && args.causal) &&
+                   head_width(args) % (in_half ? 8 : 4) == 0;
           },
           [](const ops::Attention& args) {
             auto cast = [&](const Tensor& x) {

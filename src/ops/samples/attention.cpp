@@ -1,3 +1,6 @@
+#include <ATen/ops/cos.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -45,6 +48,25 @@ void use_biases(Sampler& make, const AttentionSize& size, Attention args,
   }
 }
 
+// Heads of queries that share heads of keys; some masked and some causal, and both.
+void use_shared_heads(Sampler& make, int64_t heads, int64_t kv_heads, int64_t dim,
+                      const std::function<void(const Attention&)>& use) {
+  constexpr int64_t tokens = 37;
+  Tensor query = make.numbers({2, tokens, heads * dim});
+  Tensor key = make.numbers({2, tokens, kv_heads * dim});
+  Tensor value = make.numbers({2, tokens, kv_heads * dim});
+  Tensor bias = masked(make.numbers({2, 1, 1, tokens}));
+  Attention args{query, key, value, heads, 1.0 / std::sqrt(static_cast<double>(dim))};
+  args.kv_heads = kv_heads;
+  for (bool causal : {false, true}) {
+    args.causal = causal;
+    args.bias = nullptr;
+    use(args);
+    args.bias = &bias;
+    use(args);
+  }
+}
+
 }  // namespace
 
 Samples<Attention> Attention::samples() {
@@ -66,6 +88,20 @@ Samples<Attention> Attention::samples() {
                      use_biases(make, size, args, use);
                    }});
   }
+  for (auto [heads, kv_heads, dim] :
+       {std::array<int64_t, 3>{6, 3, 8}, {4, 1, 20}, {2, 2, 16}, {8, 2, 64}}) {
+    all.push_back({fmt::format("{} heads over {} of {}", heads, kv_heads, dim),
+                   [heads, kv_heads, dim](Sampler& make, const auto& use) {
+                     use_shared_heads(make, heads, kv_heads, dim, use);
+                   }});
+  }
+  all.push_back({"many queries over shared heads", [](Sampler& make, const auto& use) {
+                   Tensor query = make.numbers({1, 140, 4 * 32});
+                   Tensor key = make.numbers({1, 150, 2 * 32}), value = make.numbers({1, 150, 64});
+                   Attention args{query, key, value, 4, 0.2};
+                   args.kv_heads = 2;
+                   use(args);
+                 }});
   all.push_back({"parts of one product", [](Sampler& make, const auto& use) {
                    auto parts = make.numbers({2, 33, 3 * 64}).chunk(3, 2);
                    if (parts.size() == 3) use({parts[0], parts[1], parts[2], 4, 0.25});
@@ -104,6 +140,35 @@ Samples<RelativePositionBias> RelativePositionBias::samples() {
              use({table, 9, 128, make.dtype()});
              use({table, 9, 128, make.dtype(), &mask});
            }}};
+}
+
+Samples<RotaryTable> RotaryTable::samples() {
+  return {{"positions of texts and images", [](Sampler& make, const auto& use) {
+             Tensor text = make.integers({7, 1}, 500).to(at::kFloat);
+             Tensor image = make.integers({7, 4}, 60).to(at::kFloat);
+             use({text, {6}, 1e6});
+             use({image, {8, 2, 6, 4}, 2000, /*angles_in_fp64=*/true});
+           }}};
+}
+
+Samples<Rotary> Rotary::samples() {
+  Samples<Rotary> all;
+  for (auto [tokens, heads, dim] :
+       {std::array<int64_t, 3>{1, 1, 2}, {9, 3, 6}, {33, 2, 64}, {70, 4, 40}}) {
+    all.push_back({fmt::format("{} tokens, {} heads of {}", tokens, heads, dim),
+                   [tokens, heads, dim](Sampler& make, const auto& use) {
+                     Tensor all_parts = make.numbers({2, tokens, 3 * heads, dim});
+                     Tensor angle = make.numbers({tokens, dim / 2}, 3).to(at::kFloat);
+                     Tensor table = at::stack({angle.cos(), angle.sin()});
+                     Tensor part = all_parts.narrow(2, heads, heads), whole = part.contiguous();
+                     for (RotaryPairs pairs : {RotaryPairs::halves, RotaryPairs::neighbours}) {
+                       use({whole, table, pairs});
+                       use({part, table, pairs});
+                       use({part.transpose(1, 2).contiguous().transpose(1, 2), table, pairs});
+                     }
+                   }});
+  }
+  return all;
 }
 
 Samples<StateAtToken> StateAtToken::samples() {

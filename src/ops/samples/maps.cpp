@@ -39,6 +39,16 @@ Samples<Geglu> Geglu::samples() {
            }}};
 }
 
+Samples<Swiglu> Swiglu::samples() {
+  return {{"6 and 80 values", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 5, 6}), wide = make.numbers({2, 9, 180});
+             use({x});
+             use({x.transpose(0, 1)});
+             use({wide.narrow(2, 10, 160)});
+             use({wide.select(0, 1).narrow(1, 20, 80)});
+           }}};
+}
+
 Samples<SoftClamp> SoftClamp::samples() {
   return in_each_layout<SoftClamp>([](const Tensor& x, const auto& use) { use({x, 3.0}); });
 }
@@ -90,15 +100,34 @@ Samples<Modulate> Modulate::samples() {
              Tensor x = make.numbers({2, 5, 12});
              Tensor scale = make.numbers({2, 1, 12}), shift = make.numbers({2, 1, 12});
              use({x, scale, shift});
+             use({x, scale.narrow(0, 1, 1), shift.narrow(0, 0, 1)});
+             Tensor terms = make.numbers({2, 1, 24});
+             use({x, terms.narrow(2, 0, 12), terms.narrow(2, 12, 12)});
+             use({x.transpose(0, 1), scale.transpose(0, 1), shift.transpose(0, 1)});
            }}};
 }
 
 Samples<Gate> Gate::samples() {
-  return {{"tokens", [](Sampler& make, const auto& use) {
+  return {{"tokens",
+           [](Sampler& make, const auto& use) {
              Tensor x = make.numbers({2, 5, 12}), gate = make.numbers({2, 1, 12});
              Tensor residual = make.numbers({2, 5, 12});
              use({x, gate});
              use({x, gate, &residual});
+           }},
+          {"tokens by parts of one product",
+           [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 40, 33}), gates = make.numbers({2, 1, 99});
+             Tensor residual = make.numbers({2, 40, 33});
+             use({x, gates.narrow(2, 33, 33), &residual});
+             use({x, gates.narrow(0, 1, 1).narrow(2, 0, 33), &residual});
+             use({x.transpose(0, 1), gates.narrow(2, 33, 33).transpose(0, 1)});
+           }},
+          {"value by value", [](Sampler& make, const auto& use) {
+             Tensor x = make.numbers({2, 40, 33}), gate = make.numbers({2, 40, 33});
+             use({x, gate});
+             use({x, gate, &gate});
+             use({x.transpose(0, 1), gate.transpose(0, 1)});
            }}};
 }
 

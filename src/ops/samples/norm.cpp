@@ -46,6 +46,12 @@ Samples<RmsNorm> RmsNorm::samples() {
                      use({x, weight, 1e-6});
                    }});
   }
+  all.push_back({"heads of a part of one product", [](Sampler& make, const auto& use) {
+                   Tensor x = make.numbers({2, 5, 9, 24}, 3), weight = make.numbers({24});
+                   use({x.narrow(2, 3, 3), weight, 1e-5});
+                   use({x.transpose(1, 2), weight, 1e-5});
+                   use({x.narrow(2, 3, 3).flatten(0, 1), weight, 1e-5});
+                 }});
   return all;
 }
 

@@ -43,7 +43,7 @@ int64_t key_block(int64_t keys) {
   return std::min(most_block_keys / rows * rows, (even + rows - 1) / rows * rows);
 }
 
-// The keys and values of one head of one sample.
+// The keys and values of one head of queries of one sample.
 struct HeadRows {
   const float *keys, *values;
   int64_t key_stride, value_stride;
@@ -51,8 +51,9 @@ struct HeadRows {
 };
 
 HeadRows head_rows(const AttentionArgs& args, int64_t sample, int64_t head) {
-  return {args.k.data + sample * args.k.batch_stride + head * args.k.head_stride,
-          args.v.data + sample * args.v.batch_stride + head * args.v.head_stride,
+  const int64_t shared = head / args.sharing;
+  return {args.k.data + sample * args.k.batch_stride + shared * args.k.head_stride,
+          args.v.data + sample * args.v.batch_stride + shared * args.v.head_stride,
           args.k.token_stride, args.v.token_stride,
           args.key_counts ? args.key_counts[sample] : args.k_tokens};
 }

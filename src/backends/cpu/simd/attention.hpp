@@ -25,7 +25,7 @@ struct ScoreBias {
 
 struct AttentionArgs {
   TokenView<const float> q;  // {batch, q_tokens, heads, head_dim}
-  TokenView<const float> k;  // {batch, k_tokens, heads, head_dim}
+  TokenView<const float> k;  // {batch, k_tokens, heads / sharing, head_dim}
   TokenView<const float> v;  // as k
   TokenView<float> y;        // as q; must not overlap the inputs
   int64_t batch;
@@ -40,6 +40,8 @@ struct AttentionArgs {
   // is not read.
   const int64_t* key_counts = nullptr;
   ScoreBias bias = {};
+  // So many consecutive heads of queries share a head of keys and values; a divisor of heads.
+  int64_t sharing = 1;
 };
 
 // y = softmax(q k^T * scale + bias) v in fp32, without the matrix of scores: a running maximum and

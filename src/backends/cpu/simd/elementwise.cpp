@@ -43,16 +43,35 @@ void soft_clamp_kernel(const float* x, int64_t count, float bound, float* y) {
   });
 }
 
-void geglu_kernel(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y) {
+void multiply_kernel(const float* x, const float* other, int64_t count, float* y) {
+  map_floats(count, y, [&](auto tag, int64_t i) HWY_ATTR {
+    return hn::Mul(hn::LoadU(tag, x + i), hn::LoadU(tag, other + i));
+  });
+}
+
+// y[r][i] = op(x[r][i], x[r][width + i]).
+template <class Op>
+HWY_INLINE void join_halves(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y,
+                            const Op& op) {
   for_parts(rows, 2 * width, [&](int64_t first, int64_t count) HWY_ATTR {
     for (int64_t row = first; row < first + count; ++row) {
       const float* from = x + row * x_stride;
       for_vectors(width, [&](auto tag, int64_t i) HWY_ATTR {
-        const auto gate = gelu(hn::LoadU(tag, from + width + i));
-        hn::StoreU(hn::Mul(hn::LoadU(tag, from + i), gate), tag, y + row * width + i);
+        const auto a = hn::LoadU(tag, from + i), b = hn::LoadU(tag, from + width + i);
+        hn::StoreU(op(a, b), tag, y + row * width + i);
       });
     }
   });
+}
+
+void geglu_kernel(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y) {
+  join_halves(x, rows, width, x_stride, y,
+              [](auto a, auto b) HWY_ATTR { return hn::Mul(a, gelu(b)); });
+}
+
+void swiglu_kernel(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y) {
+  join_halves(x, rows, width, x_stride, y,
+              [](auto a, auto b) HWY_ATTR { return hn::Mul(silu(a), b); });
 }
 
 // op(tag, x, channel offset into the sample's terms, channel) for each pixel.
@@ -77,6 +96,22 @@ void modulate_kernel(const PixelShape& shape, const float* x, const float* scale
   });
 }
 
+void gate_kernel(const PixelShape& shape, const float* x, const float* factor, int64_t terms_stride,
+                 const float* residual, float* y) {
+  for_parts(shape.batch * shape.pixels, shape.channels, [&](int64_t first, int64_t count) HWY_ATTR {
+    for (int64_t row = first; row < first + count; ++row) {
+      const float* by = factor + row / shape.pixels * terms_stride;
+      const int64_t at = row * shape.channels;
+      for_vectors(shape.channels, [&](auto tag, int64_t c) HWY_ATTR {
+        const auto value = hn::LoadU(tag, x + at + c), scale = hn::LoadU(tag, by + c);
+        const auto result = residual ? hn::MulAdd(value, scale, hn::LoadU(tag, residual + at + c))
+                                     : hn::Mul(value, scale);
+        hn::StoreU(result, tag, y + at + c);
+      });
+    }
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace omnirt::cpu
 HWY_AFTER_NAMESPACE();
@@ -89,6 +124,9 @@ HWY_EXPORT(add_kernel);
 HWY_EXPORT(affine_kernel);
 HWY_EXPORT(soft_clamp_kernel);
 HWY_EXPORT(geglu_kernel);
+HWY_EXPORT(swiglu_kernel);
+HWY_EXPORT(multiply_kernel);
+HWY_EXPORT(gate_kernel);
 HWY_EXPORT(modulate_kernel);
 
 void activate(const float* x, int64_t count, Activation activation, float* y) {
@@ -109,6 +147,19 @@ void soft_clamp(const float* x, int64_t count, float bound, float* y) {
 
 void geglu(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y) {
   HWY_DYNAMIC_DISPATCH(geglu_kernel)(x, rows, width, x_stride, y);
+}
+
+void swiglu(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y) {
+  HWY_DYNAMIC_DISPATCH(swiglu_kernel)(x, rows, width, x_stride, y);
+}
+
+void multiply(const float* x, const float* other, int64_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(multiply_kernel)(x, other, count, y);
+}
+
+void gate(const PixelShape& shape, const float* x, const float* factor, int64_t terms_stride,
+          const float* residual, float* y) {
+  HWY_DYNAMIC_DISPATCH(gate_kernel)(shape, x, factor, terms_stride, residual, y);
 }
 
 void modulate(const PixelShape& shape, const float* x, const float* scale, const float* shift,

@@ -22,7 +22,12 @@ void soft_clamp(const float* x, int64_t count, float bound, float* y);
 // width} (Shazeer 2020, arXiv 2002.05202). y must not overlap x.
 void geglu(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y);
 
-// {batch, pixels, channels}: channels-last pictures.
+// y[r][i] = silu(x[r][i]) * x[r][width + i], laid out as geglu's: the first half is the gate.
+void swiglu(const float* x, int64_t rows, int64_t width, int64_t x_stride, float* y);
+// y = x * other.
+void multiply(const float* x, const float* other, int64_t count, float* y);
+
+// {batch, pixels, channels}: channels-last pictures, or tokens.
 struct PixelShape {
   int64_t batch, pixels, channels;
 };
@@ -30,6 +35,11 @@ struct PixelShape {
 // y = x * (1 + scale[b][c]) + shift[b][c]; samples of scale and shift are terms_stride apart.
 void modulate(const PixelShape& shape, const float* x, const float* scale, const float* shift,
               int64_t terms_stride, float* y);
+
+// y = x * factor[b][c] + residual; samples of factor are terms_stride apart, residual (as x) may be
+// null.
+void gate(const PixelShape& shape, const float* x, const float* factor, int64_t terms_stride,
+          const float* residual, float* y);
 
 // Rows of `first` and `second` joined: y {rows, first_width + second_width}. Channels-last: rows
 // are pixels and widths channels; planar: rows are samples and widths whole pictures.

@@ -82,7 +82,7 @@ class SplitAttention {
 
   // A panel of 32 keys, or one of 32 columns of the values.
   void pack(int64_t head, int64_t place, int64_t part, int thread) const {
-    const int64_t sample = head / args_.heads, own = head % args_.heads;
+    const int64_t sample = head / args_.heads, own = head % args_.heads / args_.sharing;
     auto* panels = panels_ + size(2 * place) * panel_values_;
     if (part < key_steps_) {
       const float* rows = args_.k.data + sample * args_.k.batch_stride + own * args_.k.head_stride;

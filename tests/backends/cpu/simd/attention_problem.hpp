@@ -38,6 +38,7 @@ struct Tokens {
 struct AttentionCase {
   int64_t batch, heads, dim, q_tokens, k_tokens;
   bool causal = false;
+  int64_t sharing = 1;
 };
 
 struct AttentionProblem {
@@ -46,8 +47,8 @@ struct AttentionProblem {
 
   explicit AttentionProblem(const AttentionCase& c)
       : q(c.batch, c.q_tokens, c.heads, c.dim, 1),
-        k(c.batch, c.k_tokens, c.heads, c.dim, 2),
-        v(c.batch, c.k_tokens, c.heads, c.dim, 3),
+        k(c.batch, c.k_tokens, c.heads / c.sharing, c.dim, 2),
+        v(c.batch, c.k_tokens, c.heads / c.sharing, c.dim, 3),
         y(c.batch, c.q_tokens, c.heads, c.dim, 4) {
     args.batch = c.batch;
     args.heads = c.heads;
@@ -56,6 +57,7 @@ struct AttentionProblem {
     args.k_tokens = c.k_tokens;
     args.scale = 1.0f / std::sqrt(static_cast<float>(c.dim));
     args.causal = c.causal;
+    args.sharing = c.sharing;
   }
 
   // Runs `way`, a function of AttentionArgs.
@@ -84,7 +86,8 @@ struct AttentionProblem {
     double top = -std::numeric_limits<double>::infinity(), sum = 0;
     for (int64_t key = 0; key < keys; ++key) {
       double dot = 0;
-      for (int64_t i = 0; i < q.dim; ++i) dot += double(q.at(b, row, h, i)) * k.at(b, key, h, i);
+      for (int64_t i = 0; i < q.dim; ++i)
+        dot += double(q.at(b, row, h, i)) * k.at(b, key, h / args.sharing, i);
       const double biased = dot * args.scale + bias_at(b, h, row, key);
       score[static_cast<size_t>(key)] = biased;
       top = std::max(top, biased);
@@ -93,7 +96,7 @@ struct AttentionProblem {
     for (int64_t key = 0; key < keys; ++key) {
       const double weight = score[static_cast<size_t>(key)] / sum;
       for (int64_t i = 0; i < q.dim; ++i)
-        result[static_cast<size_t>(i)] += weight * v.at(b, key, h, i);
+        result[static_cast<size_t>(i)] += weight * v.at(b, key, h / args.sharing, i);
     }
     return result;
   }

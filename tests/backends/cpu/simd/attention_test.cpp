@@ -72,6 +72,18 @@ TEST(Attention, ACausalQuerySeesNoLaterKey) {
   });
 }
 
+TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
+  const Case cases[] = {
+      {2, 6, 20, 33, 45, false, 2}, {1, 4, 64, 150, 150, true, 4}, {2, 8, 16, 5, 130, false, 4}};
+  each_target([&] {
+    for (const Case& c : cases) {
+      Problem problem(c);
+      problem.run();
+      EXPECT_LT(problem.worst_error(), tolerance) << c.heads << " heads, " << c.sharing << " share";
+    }
+  });
+}
+
 TEST(Attention, LaterKeysWithHugeOrNanScoresDoNotReachEarlierQueries) {
   each_target([&] {
     Problem problem({1, 1, 8, 50, 50, true});

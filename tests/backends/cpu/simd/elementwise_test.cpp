@@ -171,6 +171,34 @@ TEST(Geglu, GatesTheFirstHalfByTheSecond) {
   });
 }
 
+TEST(Swiglu, GatesTheSecondHalfByTheFirst) {
+  each_target([&] {
+    for (const int64_t width : {1, 5, 16, 33, 1280}) {
+      const int64_t rows = 37, stride = 2 * width + 1;
+      const std::vector<float> x = values(rows * stride, 4);
+      std::vector<float> y(static_cast<size_t>(rows * width));
+      swiglu(x.data() + 1, rows, width, stride, y.data());
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < width; ++i) {
+          const double gate = x[static_cast<size_t>(1 + r * stride + i)];
+          const double value = x[static_cast<size_t>(1 + r * stride + width + i)];
+          const double want = value * expected(Activation::silu, gate);
+          ASSERT_NEAR(y[static_cast<size_t>(r * width + i)], want, 1e-6 * (1 + std::abs(want)));
+        }
+      }
+    }
+  });
+}
+
+TEST(Multiply, TakesValueByValue) {
+  each_target([&] {
+    const std::vector<float> x = values(70001, 1), other = values(70001, 2);
+    std::vector<float> y(x.size());
+    multiply(x.data(), other.data(), 70001, y.data());
+    for (size_t i = 0; i < 70001; ++i) ASSERT_EQ(y[i], x[i] * other[i]);
+  });
+}
+
 constexpr PixelShape pixel_shapes[] = {
     {1, 1, 1}, {2, 3, 5}, {3, 7, 16}, {2, 11, 37}, {2, 100, 320}};
 
@@ -190,6 +218,28 @@ TEST(Modulate, ScalesByOnePlusScaleAndShifts) {
           const double shift = terms[term + static_cast<size_t>(shape.channels)];
           const double want = x[at + 1] * scale + shift;
           ASSERT_NEAR(y[at], want, 1e-6 * (10 + std::abs(want)));
+        }
+      }
+    }
+  });
+}
+
+TEST(Gate, ScalesByTheSamplesFactorsAndAdds) {
+  each_target([&] {
+    for (const PixelShape& shape : pixel_shapes) {
+      for (const int64_t stride : {int64_t{0}, shape.channels + 3}) {
+        const int64_t count = shape.batch * shape.pixels * shape.channels;
+        const std::vector<float> x = values(count, 1), residual = values(count, 3);
+        const std::vector<float> factor = values(shape.batch * (shape.channels + 3), 2);
+        std::vector<float> alone(x.size()), added(x.size());
+        gate(shape, x.data(), factor.data(), stride, nullptr, alone.data());
+        gate(shape, x.data(), factor.data(), stride, residual.data(), added.data());
+        for (int64_t i = 0; i < count; ++i) {
+          const size_t at = static_cast<size_t>(i);
+          const int64_t sample = i / (shape.pixels * shape.channels);
+          const double want = double(x[at]) * factor[size_t(sample * stride + i % shape.channels)];
+          ASSERT_NEAR(alone[at], want, 1e-6 * (1 + std::abs(want)));
+          ASSERT_NEAR(added[at], want + residual[at], 1e-6 * (3 + std::abs(want)));
         }
       }
     }

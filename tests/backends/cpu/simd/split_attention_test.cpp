@@ -26,6 +26,14 @@ TEST(SplitAttention, IsSoftmaxOfScaledScoresTimesValues) {
   });
 }
 
+TEST(SplitAttention, HeadsOfQueriesShareHeadsOfKeys) {
+  for_each_way([&](const SplitKernels& kernels) {
+    Problem problem({2, 6, 40, 70, 130, false, 3});
+    problem.run([&](const AttentionArgs& args) { attention_split(kernels, args); });
+    EXPECT_LT(problem.worst_error(), tolerance);
+  });
+}
+
 TEST(SplitAttention, ManyHeadsArePackedSomeAtATime) {
   Problem problem({2, 9, 40, 20, 2000});
   problem.run(
