@@ -24,6 +24,7 @@
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
 
 namespace omnirt {
@@ -57,7 +58,8 @@ Catalogue builtin_catalogue() {
                   t2i_adapter_info(),
                   ip_adapter_info(),
               },
-          .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info()},
+          .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
+                         text::qwen2_tokenizer_info()},
           .image_processors = {blocks::clip_image_processor_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),

@@ -62,8 +62,9 @@ const std::array<std::string, 256>& byte_symbols() {
 }
 
 Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
-         const std::string& vocabulary_file, const std::string& merges_file) {
-  map_bytes(vocabulary, unknown, vocabulary_file);
+         const std::string& vocabulary_file, const std::string& merges_file,
+         std::string_view suffix) {
+  map_bytes(vocabulary, unknown, vocabulary_file, suffix);
   table_.assign(std::bit_ceil(2 * merges.size() + 2), Merge{empty_slot, 0, 0});
   std::string whole;
   for (size_t rank = 0; rank < merges.size(); ++rank) {
@@ -76,7 +77,8 @@ Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
   }
 }
 
-void Bpe::map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::string& where) {
+void Bpe::map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::string& where,
+                    std::string_view suffix) {
   auto id_of = [&](const std::string& symbol) {
     int32_t id = vocabulary.find(symbol);
     if (id < 0 && unknown < 0) {

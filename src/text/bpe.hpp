@@ -16,13 +16,11 @@ using Merges = std::vector<std::pair<std::string, std::string>>;
 // Latin-1 stands for itself, the other bytes for U+0100 and on.
 const std::array<std::string, 256>& byte_symbols();
 
-// Byte-level byte-pair encoding with an end-of-word suffix (Sennrich et al. 2016, as CLIP uses it):
-// a word starts as one symbol a byte, the last one with "</w>"; then the pair with the lowest rank,
-// leftmost first, is merged until none is left.
+// Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): a word starts as one
+// symbol a byte, the last one with a suffix where the vocabulary has one (CLIP's "</w>"); then the
+// pair with the lowest rank, leftmost first, is merged until none is left.
 class Bpe {
  public:
-  static constexpr std::string_view suffix = "</w>";
-
   struct Symbol {
     int32_t id;
     uint32_t bytes;  // of the word
@@ -32,7 +30,7 @@ class Bpe {
   // Throws InvalidFile when the vocabulary lacks a byte and `unknown` is none (naming
   // `vocabulary_file`), or a merge's parts or outcome are not in it (naming `merges_file`).
   Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
-      const std::string& vocabulary_file, const std::string& merges_file);
+      const std::string& vocabulary_file, const std::string& merges_file, std::string_view suffix);
 
   // The word's symbols are put behind those in `out`. O(n log n).
   void encode(std::string_view word, std::vector<Symbol>& out) const;
@@ -47,7 +45,8 @@ class Bpe {
   size_t slot_of(uint64_t pair) const;
   void add(uint64_t pair, uint32_t rank, int32_t id);
   const Merge* find(int32_t left, int32_t right) const;
-  void map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::string& where);
+  void map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::string& where,
+                 std::string_view suffix);
 
   std::array<int32_t, 256> inner_{};  // by byte, inside a word
   std::array<int32_t, 256> last_{};   // by byte, at its end

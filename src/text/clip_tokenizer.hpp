@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "text/added_tokens.hpp"
-#include "text/bpe.hpp"
+#include "text/byte_level_bpe.hpp"
 #include "text/tokenizer.hpp"
-#include "text/vocabulary.hpp"
 
 namespace omnirt::text {
 
@@ -43,30 +41,14 @@ class CLIPTokenizer final : public Tokenizer {
   int64_t bos_id() const { return bos_; }
   int64_t eos_id() const { return eos_; }
   int64_t pad_id() const { return pad_; }
-  int64_t vocab_size() const override { return vocabulary_->rows(); }
+  int64_t vocab_size() const override { return bpe_.vocabulary().rows(); }
 
  private:
-  // Where a token comes from: byte `at` of the normalized form of text[begin, end).
-  struct Token {
-    int64_t id;
-    size_t begin, end, at;
-  };
+  explicit CLIPTokenizer(ByteLevelBpe bpe) : bpe_(std::move(bpe)) {}
+  std::vector<ByteLevelBpe::Token> tokens(std::string_view text, std::string_view field) const;
 
-  CLIPTokenizer(Vocabulary vocabulary, Bpe bpe)
-      : vocabulary_(std::make_shared<Vocabulary>(std::move(vocabulary))),
-        bpe_(std::make_shared<const Bpe>(std::move(bpe))) {}
-  void append_added(const Token& token, std::vector<Token>& out) const;
-  void add_tokens(const std::vector<AddedToken>& tokens, const std::string& where);
-  void add_token(const AddedToken& token, int64_t next, const std::string& where);
-  int64_t named_id(const char* name, const std::string& token, const std::string& where) const;
-  std::vector<Token> tokens(std::string_view text, std::string_view field) const;
-  void append_plain(std::string_view text, size_t begin, size_t end, std::vector<Token>& out) const;
-  void append_words(std::string_view normalized, Token from, std::vector<Token>& out) const;
-
-  std::shared_ptr<Vocabulary> vocabulary_;
-  std::shared_ptr<const Bpe> bpe_;
+  ByteLevelBpe bpe_;
   std::map<int64_t, int64_t> vectors_;  // by id, of tokens that stand for several
-  TokenMatcher in_given_text_, in_normalized_text_;
   int64_t window_ = 0, bos_ = 0, eos_ = 0, pad_ = 0;
 };
 

@@ -16,7 +16,8 @@ inline constexpr size_t max_prompt_bytes = size_t{1} << 20;
 
 struct TokenizedPrompt {
   std::vector<int64_t> ids;  // as many as were asked for, padding included
-  int64_t used = 0;          // how many of them come before the padding
+  int64_t used = 0;          // how many of them are the text's
+  int64_t first = 0;         // where the text's begin: behind the padding, if that stands in front
   std::string cut;           // what did not fit, in the prompt's own words; empty when all fits
 };
 

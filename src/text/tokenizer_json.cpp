@@ -204,8 +204,8 @@ class Reader : public nlohmann::json_sax<Json> {
   void check_type(const std::string& type) {
     if (type == "BPE") return;
     throw Unsupported({where_, fmt::format("model.type: \"{}\"", type),
-                       "CLIP's tokenizer is byte-pair encoding, type \"BPE\"",
-                       "give the folder of a CLIP tokenizer"});
+                       "this class of tokenizer is byte-pair encoding, type \"BPE\"",
+                       "give the folder of the model's own tokenizer"});
   }
 
   [[noreturn]] void bad_merge() {

@@ -1,5 +1,6 @@
 // Tokenizers' folders: CLIP's tokenizer.json, or vocab.json and merges.txt; T5's tokenizer.json or
-// spiece.model, with replacements; and their settings. What loads takes prompts.
+// spiece.model, with replacements; Qwen's tokenizer.json and chat template; and their settings.
+// What loads takes prompts.
 #include <fmt/format.h>
 
 #include <bit>
@@ -10,6 +11,7 @@
 #include "fuzz/target.hpp"
 #include "text/bpe.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
 
 namespace omnirt::fuzz {
@@ -18,7 +20,7 @@ namespace {
 using namespace omnirt::text;
 
 // The kinds of folder; an input's first byte picks one.
-enum Kind : char { clip_whole, clip_parts, t5_json, t5_pieces, kinds };
+enum Kind : char { clip_whole, clip_parts, t5_json, t5_pieces, qwen_whole, kinds };
 
 std::string word(uint32_t value) {
   return std::string(reinterpret_cast<const char*>(&value), 4);
@@ -149,6 +151,46 @@ constexpr const char* t5_settings =
     R"({"model_max_length": 512, "extra_ids": 3, "eos_token": "</s>", "pad_token":)"
     R"( {"content": "<pad>"}, "additional_special_tokens": ["<s1>", {"content": "<s2>"}]})";
 
+// Qwen's ------------------------------------------------------------------------------------------
+
+constexpr const char* qwen_settings =
+    R"({"model_max_length": 131072, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",)"
+    R"( "padding_side": "left", "chat_template": [{"name": "default", "template": "{{ x }}"}],)"
+    R"( "additional_special_tokens": ["<|im_start|>"], "unk_token": null})";
+
+constexpr const char* chat =
+    R"({{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }})"
+    R"({{- '<|im_start|>assistant\n' }}{%- if enable_thinking is false %})"
+    R"({{- '<think>\n\n</think>\n\n' }})";
+
+std::string qwen_json(Random& random) {
+  std::string vocabulary = "{";
+  int id = 0;
+  auto add = [&](const std::string& token) {
+    vocabulary += fmt::format("{}{}: {}", id ? ", " : "", Json(token).dump(), id);
+    ++id;
+  };
+  for (const std::string& symbol : byte_symbols()) add(symbol);
+  for (const char* token : {"ca", "cat", "ab", "abab", "\u0120c"}) add(token);
+  std::string merges = R"(["c a", "ca t", ["a", "b"], "ab ab", "\u0120 c"])";
+  std::string tokens =
+      fmt::format(R"([{{"id": {}, "content": "<|endoftext|>", "special": true}}, {{"id": {},)"
+                  R"( "content": "<|im_start|>"}}, {{"id": {}, "content": "<|im_end|>",)"
+                  R"( "normalized": true}}])",
+                  id, id + 1, id + 2);
+  if (random() % 2) merges = mutate_text(merges, random);
+  if (random() % 2) tokens = mutate_text(tokens, random);
+  return fmt::format(R"({{"added_tokens": {}, "model": {{"type": "BPE", "vocab": {}}},)"
+                     R"( "merges": {}}}}})",
+                     tokens, vocabulary, merges);
+}
+
+std::string qwen_input(Random& random, const std::string& settings) {
+  std::string whole = qwen_json(random);
+  if (random() % 8 == 0) whole = mutate_text(whole, random);
+  return pack(qwen_whole, {whole, settings, random() % 2 ? chat : mutate_text(chat, random)});
+}
+
 // -------------------------------------------------------------------------------------------------
 
 // What a tokenizer that was read must hold to, whatever its files were.
@@ -158,7 +200,8 @@ void take_prompts(const Tokenizer& tokenizer) {
        {std::string(), std::string("a cat, ab abab <pet> \u00e9e\u0301\uFB01 \u2581\U0001F600"),
         long_one}) {
     TokenizedPrompt tokens = tokenizer.encode(prompt, "prompt", 77);
-    require(tokens.ids.size() == 77 && tokens.used <= 77, "a prompt has the length that was asked");
+    require(tokens.ids.size() == 77 && tokens.first + tokens.used <= 77,
+            "a prompt has the length that was asked");
     for (int64_t id : tokens.ids)
       require(id >= 0 && id < tokenizer.vocab_size(), "an id is a row of the table");
   }
@@ -168,7 +211,9 @@ void take_prompts(const Tokenizer& tokenizer) {
 
 std::string make_input(Random& random) {
   auto kind = static_cast<Kind>(below(kinds, random));
-  std::string settings = kind < t5_json ? clip_settings : t5_settings;
+  std::string settings = kind < t5_json      ? clip_settings
+                         : kind < qwen_whole ? t5_settings
+                                             : qwen_settings;
   if (random() % 3 == 0) settings = mutate_text(settings, random);
   switch (kind) {
     case clip_whole: {
@@ -183,6 +228,8 @@ std::string make_input(Random& random) {
     }
     case t5_json:
       return pack(kind, {unigram_json(random), settings});
+    case qwen_whole:
+      return qwen_input(random, settings);
     default:
       return pack(kind, {sentencepiece(random), settings});
   }
@@ -191,12 +238,18 @@ std::string make_input(Random& random) {
 void read_input(std::string_view input) {
   Packed packed = unpack(input, 3);
   std::filesystem::path folder = fresh_folder();
-  constexpr std::array names{"tokenizer.json", "vocab.json", "tokenizer.json", "spiece.model"};
+  constexpr std::array names{"tokenizer.json", "vocab.json", "tokenizer.json", "spiece.model",
+                             "tokenizer.json"};
   auto kind = static_cast<size_t>(static_cast<unsigned char>(packed.kind)) % kinds;
   write_text(folder / names[kind], packed.parts[0]);
   write_text(folder / "tokenizer_config.json", packed.parts[1]);
   if (kind == clip_parts) write_text(folder / "merges.txt", packed.parts[2]);
-  if (kind < t5_json)
+  if (kind == qwen_whole) {
+    write_text(folder / "chat_template.jinja", packed.parts[2]);
+    Qwen2Tokenizer tokenizer = Qwen2Tokenizer::from_folder(folder);
+    take_prompts(tokenizer);
+    tokenizer.encode_chat("a cat", "prompt", 9);
+  } else if (kind < t5_json)
     take_prompts(CLIPTokenizer::from_folder(folder));
   else
     take_prompts(T5Tokenizer::from_folder(folder));

@@ -11,6 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+constexpr std::string_view suffix = "</w>";
+
 // Every byte, inside and at the end of a word, and `more` behind them from id 512.
 Vocabulary vocabulary_with(std::initializer_list<const char*> more) {
   Vocabulary vocabulary;
@@ -37,7 +39,7 @@ std::vector<std::string> split(const Bpe& bpe, const Vocabulary& vocabulary,
 
 TEST(Bpe, MergesTheLowestRankFirst) {
   Vocabulary vocabulary = vocabulary_with({"bc", "ab", "abc</w>", "bc</w>"});
-  Bpe bpe(vocabulary, {{"b", "c</w>"}, {"a", "b"}, {"a", "bc</w>"}}, -1, "vocab", "merges");
+  Bpe bpe(vocabulary, {{"b", "c</w>"}, {"a", "b"}, {"a", "bc</w>"}}, -1, "vocab", "merges", suffix);
   EXPECT_THAT(split(bpe, vocabulary, "abc"), ElementsAre("abc</w>"));
   EXPECT_THAT(split(bpe, vocabulary, "abab"), ElementsAre("ab", "a", "b</w>"));
   EXPECT_THAT(split(bpe, vocabulary, "c"), ElementsAre("c</w>"));
@@ -45,14 +47,14 @@ TEST(Bpe, MergesTheLowestRankFirst) {
 
 TEST(Bpe, MergesTheLeftmostOfEqualPairs) {
   Vocabulary vocabulary = vocabulary_with({"aa"});
-  Bpe bpe(vocabulary, {{"a", "a"}}, -1, "vocab", "merges");
+  Bpe bpe(vocabulary, {{"a", "a"}}, -1, "vocab", "merges", suffix);
   EXPECT_THAT(split(bpe, vocabulary, "aaaaab"), ElementsAre("aa", "aa", "a", "b</w>"));
 }
 
 TEST(Bpe, RefusesAMergeOutsideTheVocabulary) {
   Vocabulary vocabulary = vocabulary_with({"ab"});
   try {
-    Bpe bpe(vocabulary, {{"a", "b"}, {"b", "c"}}, -1, "vocab", "x/merges.txt");
+    Bpe bpe(vocabulary, {{"a", "b"}, {"b", "c"}}, -1, "vocab", "x/merges.txt", suffix);
     FAIL() << "no error";
   } catch (const InvalidFile& error) {
     EXPECT_THAT(error.what(), HasSubstr("x/merges.txt"));
@@ -65,8 +67,8 @@ TEST(Bpe, NeedsAnUnknownTokenWhenAByteIsMissing) {
   vocabulary.add("?", 0, "vocab");
   vocabulary.add("a", 1, "vocab");
   vocabulary.add("a</w>", 2, "vocab");
-  EXPECT_THROW(Bpe(vocabulary, {}, -1, "vocab", "merges"), InvalidFile);
-  Bpe bpe(vocabulary, {}, 0, "vocab", "merges");
+  EXPECT_THROW(Bpe(vocabulary, {}, -1, "vocab", "merges", suffix), InvalidFile);
+  Bpe bpe(vocabulary, {}, 0, "vocab", "merges", suffix);
   EXPECT_THAT(split(bpe, vocabulary, "abba"), ElementsAre("a", "?", "?", "a</w>"));
 }
 

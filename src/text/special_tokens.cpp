@@ -1,4 +1,4 @@
-#include "text/clip_specials.hpp"
+#include "text/special_tokens.hpp"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,15 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "io/file.hpp"
 #include "text/vocabulary.hpp"
 
 namespace omnirt::text {
 namespace {
 
-constexpr int64_t max_window = 65536;
+// Real ones are below 1 KB, or 10 KB with a chat template. They are read as trees, whose objects
+// are quadratic in their keys, so their limit is a low one.
+constexpr size_t max_settings_bytes = size_t{128} << 10;
 
 // In the order in which the reference adds them.
 constexpr std::array<const char*, 7> named = {"bos_token", "eos_token", "unk_token", "sep_token",
@@ -26,8 +29,10 @@ bool is_named(const std::string& key) {
 
 class Sources {
  public:
-  Sources(const ClipSettings& settings, const std::vector<AddedToken>& from_tokenizer_json)
-      : settings_(settings),
+  Sources(const SpecialRules& rules, const TokenizerSettings& settings,
+          const std::vector<AddedToken>& from_tokenizer_json)
+      : rules_(rules),
+        settings_(settings),
         config_file_(file("tokenizer_config.json")),
         map_file_(file("special_tokens_map.json")),
         added_file_(file("added_tokens.json")),
@@ -42,20 +47,22 @@ class Sources {
     }
   }
 
-  ClipSpecials read() {
+  SpecialTokens read() {
     refuse_unknown_settings();
-    ClipSpecials result;
+    SpecialTokens result;
     result.window = window();
+    result.pads_in_front =
+        rules_.may_pad_in_front && config_.value("padding_side", Json()) == "left";
     std::vector<AddedToken> values;
     for (const char* name : named) {
       if (std::optional<AddedToken> value = find_named(name)) values.push_back(std::move(*value));
     }
     result.tokens = tokens_to_add(values);
     for (AddedToken& token : result.tokens) token.special |= contains(values, token.content);
-    result.bos = required("bos_token");
-    result.eos = required("eos_token");
-    result.pad = required("pad_token");
-    if (auto unk = find_named("unk_token")) result.unk = unk->content;
+    result.bos = content_of("bos_token");
+    result.eos = content_of("eos_token");
+    result.pad = content_of("pad_token");
+    result.unk = content_of("unk_token");
     return result;
   }
 
@@ -179,17 +186,17 @@ class Sources {
       if (config_[name].is_null()) return std::nullopt;
       return token_of(config_[name], name, config_file_);
     }
+    auto usual = rules_.defaults.find(name);
+    if (usual == rules_.defaults.end()) return std::nullopt;
     AddedToken token;
     token.special = token.bare = true;
-    if (name == "bos_token") token.content = "<|startoftext|>";
-    if (name == "eos_token" || name == "unk_token" || name == "pad_token") {
-      token.content = "<|endoftext|>";
-    }
-    return token.content.empty() ? std::nullopt : std::optional(std::move(token));
+    token.content = usual->second;
+    return token;
   }
 
-  std::string required(const char* name) const {
+  std::optional<std::string> content_of(const std::string& name) const {
     if (auto token = find_named(name)) return token->content;
+    if (std::ranges::find(rules_.required, name) == rules_.required.end()) return std::nullopt;
     throw InvalidFile({config_file_, fmt::format("{}: null", name),
                        "a prompt cannot be framed and padded without it",
                        "name a token of the vocabulary, such as \"<|endoftext|>\""});
@@ -208,7 +215,8 @@ class Sources {
   static void append_list(std::vector<AddedToken>& tokens, const Json& list, const std::string& key,
                           const std::string& where) {
     if (list.is_null() || list.empty()) return;
-    if (!list.is_array() || list.size() > max_added_tokens) {
+    // Named ones, of models that see images: {"image_token": "<|image_pad|>"}.
+    if (!(list.is_array() || list.is_object()) || list.size() > max_added_tokens) {
       throw InvalidFile({where, fmt::format("{}: {}", key, shown(list)),
                          fmt::format("not a list of at most {} tokens", max_added_tokens), ""});
     }
@@ -216,13 +224,15 @@ class Sources {
   }
 
   void refuse_unknown_settings() const {
-    only("padding_side", "right");
+    if (!rules_.may_pad_in_front || config_.value("padding_side", Json()) != "left")
+      only("padding_side", "right");
     only("truncation_side", "right");
     only("split_special_tokens", false);
+    for (const std::string& key : rules_.only_false) only(key.c_str(), false);
     for (const auto& [key, value] : config_.items()) {
       if (key.ends_with("_token") && !is_named(key) && value.is_string()) {
         throw Unsupported({config_file_, fmt::format("{}: {}", key, shown(value)),
-                           "CLIP's tokenizer knows no such special token", ""});
+                           rules_.whose + " knows no such special token", ""});
       }
     }
   }
@@ -237,7 +247,10 @@ class Sources {
     const char* key = config_.contains("model_max_length") ? "model_max_length" : "max_len";
     const char* way_out =
         "set model_max_length to the text encoder's max_position_embeddings (77 for CLIP)";
-    if (!config_.contains(key) || config_[key].is_null()) {
+    const bool named_none = !config_.contains(key) || config_[key].is_null();
+    if (rules_.usual_window > 0 && (named_none || exceeds_window(config_[key])))
+      return rules_.usual_window;
+    if (named_none) {
       throw InvalidFile(
           {config_file_, "", "has no model_max_length, the window of a prompt", way_out});
     }
@@ -252,7 +265,13 @@ class Sources {
     return window;
   }
 
-  const ClipSettings& settings_;
+  // Files without a limit of their own say 1e30.
+  static bool exceeds_window(const Json& value) {
+    return value.is_number() && value.get<double>() > static_cast<double>(max_window);
+  }
+
+  const SpecialRules& rules_;
+  const TokenizerSettings& settings_;
   std::string config_file_, map_file_, added_file_;
   const Json& config_;
   bool legacy_;  // no added_tokens_decoder: the older files count
@@ -261,9 +280,22 @@ class Sources {
 
 }  // namespace
 
-ClipSpecials read_clip_specials(const ClipSettings& settings,
-                                const std::vector<AddedToken>& from_tokenizer_json) {
-  return Sources(settings, from_tokenizer_json).read();
+TokenizerSettings read_tokenizer_settings(const std::string& folder) {
+  auto read = [&](const char* name) {
+    std::filesystem::path path = std::filesystem::path(folder) / name;
+    std::error_code error;
+    auto type = std::filesystem::symlink_status(path, error).type();
+    return type == std::filesystem::file_type::not_found || error
+               ? Json()
+               : io::read_json(path, max_settings_bytes);
+  };
+  return {folder, read("tokenizer_config.json"), read("special_tokens_map.json"),
+          read("added_tokens.json")};
+}
+
+SpecialTokens read_special_tokens(const SpecialRules& rules, const TokenizerSettings& settings,
+                                  const std::vector<AddedToken>& from_tokenizer_json) {
+  return Sources(rules, settings, from_tokenizer_json).read();
 }
 
 }  // namespace omnirt::text

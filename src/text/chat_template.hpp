@@ -1,0 +1,32 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "base/json.hpp"
+
+namespace omnirt::text {
+
+// How a conversation of one message is written out for a model that answers: what stands before the
+// user's words, and behind them. Templates are programs of a language (Jinja) that is not run here;
+// the kinds that are known are those of Qwen's models, told by what they write.
+struct ChatTemplate {
+  enum class Kind {
+    thinking_off,  // ends in an empty thought: Qwen3's with enable_thinking=False
+    plain,         // without thoughts: Qwen3's later models that only answer, ChatML
+    absent,        // the folder has none; Qwen3's is taken
+    unknown        // of another kind; Qwen3's is taken
+  };
+  Kind kind = Kind::absent;
+  std::string where;  // the file that holds it
+
+  // "<|im_start|>user\n".
+  std::string before() const;
+  // "<|im_end|>\n<|im_start|>assistant\n", and but for `plain` "<think>\n\n</think>\n\n".
+  std::string after() const;
+};
+
+// Of a tokenizer's folder: chat_template.jinja, or else `config`'s (tokenizer_config.json)
+// chat_template. Throws InvalidFile where one is no text, or larger than 256 KiB.
+ChatTemplate read_chat_template(const std::filesystem::path& folder, const Json& config);
+
+}  // namespace omnirt::text
