@@ -188,8 +188,11 @@ std::map<std::string, Tensor> DenoiseLoop::constants(Frame& frame, const Conditi
     const Tensor* given = frame.under(condition.name, each.port);
     if (given) inputs[each.input] = given->narrow(0, given->size(0) == 1 ? 0 : image, 1);
   }
-  if (auto dim = frame.stand_in(unet, condition.network).time_cond_dim())
+  const nn::DenoiserNetwork& network = frame.stand_in(unet, condition.network);
+  if (auto dim = network.time_cond_dim())
     inputs["timestep_cond"] = guidance_embedding(frame[guidance_scale], *dim);
+  else if (network.takes_guidance_scale())
+    inputs["guidance"] = at::full({1}, frame[guidance_scale], at::kFloat);
   return inputs;
 }
 

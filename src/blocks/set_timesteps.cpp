@@ -8,7 +8,7 @@ namespace omnirt::blocks {
 
 std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, double eta) {
   std::shared_ptr<Scheduler> scheduler = choice.make();
-  scheduler->set_timesteps({.num_inference_steps = steps, .eta = eta, .mu = {}});
+  scheduler->set_timesteps({.num_inference_steps = steps, .eta = eta});
   return scheduler;
 }
 

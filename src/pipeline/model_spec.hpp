@@ -131,6 +131,8 @@ struct Family {
   std::function<void(const SchedulerAdoption& adoption, Json& config)> adopt_scheduler;
   // Checkpoints of one file that are this family's; may be empty.
   std::vector<SingleFileKind> single_files{};
+  // Its blocks tell the scheduler how far to shift for the size of the image (StepPlan::mu).
+  bool shifts_by_size = false;
   // An autoencoder whose config says force_upcast computes in fp32, whatever the dtype.
   bool upcasts_autoencoder = false;
   std::vector<AdapterFamily> adapter_families{};

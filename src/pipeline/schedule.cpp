@@ -13,7 +13,8 @@ constexpr size_t max_history = 1024;  // tensors; multistep solvers remember up 
 Json plan_json(const StepPlan& plan) {
   return {{"num_inference_steps", plan.num_inference_steps},
           {"eta", plan.eta},
-          {"mu", plan.mu ? Json(*plan.mu) : Json()}};
+          {"mu", plan.mu ? Json(*plan.mu) : Json()},
+          {"even_levels", plan.even_levels}};
 }
 
 StepPlan plan_of(const SavedValue& saved) {
@@ -21,7 +22,8 @@ StepPlan plan_of(const SavedValue& saved) {
   auto mu = plan.get<Json>("mu");
   return {.num_inference_steps = plan.get<int64_t>("num_inference_steps"),
           .eta = plan.get<double>("eta"),
-          .mu = mu.is_number() ? std::optional(mu.get<double>()) : std::nullopt};
+          .mu = mu.is_number() ? std::optional(mu.get<double>()) : std::nullopt,
+          .even_levels = plan.get<bool>("even_levels")};
 }
 
 History history_of(const SavedValue& saved) {
@@ -68,7 +70,10 @@ Schedule ValueCodec<Schedule>::load(const SavedValue& saved, const Catalogue& ca
   if (!info) SavedValue::refuse("its scheduler is not one of this build");
   auto planned = [&] {
     auto scheduler = info->make(saved.get<Json>("config"), "scheduler");
-    scheduler->set_timesteps(plan_of(saved));
+    StepPlan plan = plan_of(saved);
+    if (plan.even_levels && !scheduler->takes_even_levels())
+      SavedValue::refuse("its scheduler takes no levels from outside");
+    scheduler->set_timesteps(plan);
     return scheduler;
   };
   std::shared_ptr<Scheduler> scheduler = planned();

@@ -159,7 +159,7 @@ Json values_of_preset(const Proposal& proposal) {
 bool takes_guidance_scale(const Proposal& proposal) {
   return std::ranges::any_of(proposal.facts.components, [](const auto& entry) {
     const auto* network = dynamic_cast<const nn::DenoiserNetwork*>(entry.second.get());
-    return network && network->time_cond_dim().has_value();
+    return network && network->takes_guidance_scale();
   });
 }
 
@@ -352,7 +352,12 @@ void settle_scheduler(Proposal& proposal) {
   try {
     auto scheduler = proposal.scheduler.make();
     auto steps = proposal.config.maybe(keys::num_inference_steps);
-    if (steps) scheduler->set_timesteps({.num_inference_steps = *steps, .eta = 0.0, .mu = {}});
+    StepPlan plan;
+    if (proposal.family->shifts_by_size) plan.mu = 1.0;  // any: only the number of steps is asked
+    if (steps) {
+      plan.num_inference_steps = *steps;
+      scheduler->set_timesteps(plan);
+    }
     auto eta = proposal.config.maybe(keys::eta);
     if (eta && *eta > 0 && !scheduler->uses_eta())
       proposal.unused(keys::eta, fmt::format("{} does not use it", info->class_name),

@@ -55,6 +55,8 @@ class FlowMatchEulerDiscrete final : public Scheduler {
  public:
   explicit FlowMatchEulerDiscrete(FlowMatchConfig config) : config_(std::move(config)) {}
 
+  bool takes_even_levels() const override { return true; }
+
   void plan_run(const StepPlan& plan) override {
     std::vector<double> sigmas = plan_sigmas(plan);
     auto train_steps = static_cast<float>(config_.num_train_timesteps);
@@ -88,12 +90,8 @@ class FlowMatchEulerDiscrete final : public Scheduler {
   std::vector<double> plan_sigmas(const StepPlan& plan) const {
     if (config_.use_dynamic_shifting && !plan.mu) refuse_dynamic_shifting();
     int64_t n = plan.num_inference_steps;
-    auto train_steps = static_cast<double>(config_.num_train_timesteps);
-    // The reference shifts the ends when it is made and everything here; so shift acts twice.
-    std::vector<double> sigmas = np::linspace(end_sigma(config_.num_train_timesteps) * train_steps,
-                                              end_sigma(1) * train_steps, n);
+    std::vector<double> sigmas = plan.even_levels ? even_levels(n) : trained_levels(n);
     for (double& sigma : sigmas) {
-      sigma /= train_steps;
       sigma = config_.use_dynamic_shifting
                   ? time_shift(sigma, *plan.mu, config_.time_shift_type == "exponential")
                   : shift_sigma(sigma, config_.shift);
@@ -103,6 +101,22 @@ class FlowMatchEulerDiscrete final : public Scheduler {
     }
     if (config_.spread.spread() == SigmaSpread::table) return sigmas;
     return spread_sigmas(config_.spread, sigmas.front(), sigmas.back(), n);
+  }
+
+  // The reference shifts the ends when it is made and all levels here; so shift acts twice.
+  std::vector<double> trained_levels(int64_t n) const {
+    auto train_steps = static_cast<double>(config_.num_train_timesteps);
+    std::vector<double> sigmas = np::linspace(end_sigma(config_.num_train_timesteps) * train_steps,
+                                              end_sigma(1) * train_steps, n);
+    for (double& sigma : sigmas) sigma /= train_steps;
+    return sigmas;
+  }
+
+  // In fp32, as the reference takes sigmas that it is given.
+  static std::vector<double> even_levels(int64_t n) {
+    std::vector<double> sigmas = np::linspace(1.0, 1.0 / static_cast<double>(n), n);
+    for (double& sigma : sigmas) sigma = static_cast<float>(sigma);
+    return sigmas;
   }
 
   // In fp32, as the reference holds it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ensure.hpp"
 #include "schedulers/config_checks.hpp"
 
 namespace omnirt {
@@ -27,6 +28,7 @@ void Scheduler::set_timesteps(const StepPlan& plan) {
     throw Unsupported(
         Finding{"eta", fmt::format("{}", plan.eta), "a number from 0 up was expected", ""});
   }
+  ensure(!plan.even_levels || takes_even_levels(), "this scheduler takes no even levels");
   plan_ = plan;
   plan_run(plan);
 }

@@ -20,6 +20,9 @@ struct StepPlan {
   double eta = 0.0;  // DDIM's; only where uses_eta()
   std::optional<double> mu =
       std::nullopt;  // FlowMatchEuler's dynamic shift, a function of the image size
+  // Noise levels from 1 evenly down to 1 / num_inference_steps, before they are shifted, in place of
+  // the scheduler's own; only where takes_even_levels().
+  bool even_levels = false;
 };
 
 struct StepResult {
@@ -54,6 +57,8 @@ class Scheduler {
   // Calls of the network a step, as image2image's strength counts them.
   virtual int64_t order() const { return 1; }
   virtual bool uses_eta() const { return false; }
+  // Whether a plan may ask for even_levels, as pipelines of flow-matching transformers do.
+  virtual bool takes_even_levels() const { return false; }
   // The network must give the noise's variance in channels of its own, after those of the sample
   // (variance_type learned, learned_range); step() throws Unsupported when they are missing.
   virtual bool needs_predicted_variance() const { return false; }
