@@ -97,6 +97,10 @@ struct FromTensors {
   std::function<Json(const std::map<std::string, std::vector<int64_t>>& shapes,
                      const std::string& where)>
       config{};
+  // The original layout that names are in; "": the network's own.
+  std::string layout{};
+  // What may stand before each name; `config` is shown names without.
+  std::vector<std::string> prefixes{""};
 };
 
 // A network class as the catalogue lists it.

@@ -44,6 +44,9 @@ std::vector<int64_t> original_shape(const Param& param, const LayoutRule& rule) 
   switch (rule.form) {
     case Form::same:
       break;
+    case Form::swapped:
+      ensure(!shape.empty() && shape[0] % 2 == 0, "'{}' has no halves to swap", param.name);
+      break;
     case Form::transposed:
       ensure(shape.size() == 2, "'{}' is transposed, but no matrix", param.name);
       std::swap(shape[0], shape[1]);

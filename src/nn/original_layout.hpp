@@ -14,6 +14,7 @@ enum class Form {
   transposed,  // {in, out} for a matrix {out, in}
   conv1x1,     // {out, in, 1, 1} for a matrix {out, in}
   rows,        // one of several that are stacked along the first dimension
+  swapped,     // the halves along the first dimension the other way round
 };
 
 // One rule of a layout: where a parameter's name begins with `network` (whole parts of the name; ""

@@ -10,14 +10,34 @@ namespace omnirt {
 
 namespace {
 
-Json config_of(const Catalogue& catalogue,
-               const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& field,
-               const std::filesystem::path& path) {
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+
+// Those whose names begin so, without it.
+Shapes below(const Shapes& shapes, const std::string& prefix) {
+  if (prefix.empty()) return shapes;
+  Shapes found;
+  for (const auto& [name, shape] : shapes) {
+    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = shape;
+  }
+  return found;
+}
+
+// What a file was told to be.
+struct Told {
+  Json config;
+  std::string layout;  // "": the network's own names
+  std::string prefix;
+};
+
+Told told_by(const Catalogue& catalogue, const Shapes& shapes, const std::string& field,
+             const std::filesystem::path& path) {
   std::vector<std::string> known;
   for (const nn::NetworkInfo& info : catalogue.networks) {
     if (!info.from_tensors.config) continue;
-    Json config = info.from_tensors.config(shapes, field);
-    if (!config.is_null()) return config;
+    for (const std::string& prefix : info.from_tensors.prefixes) {
+      Json config = info.from_tensors.config(below(shapes, prefix), field);
+      if (!config.is_null()) return {config, info.from_tensors.layout, prefix};
+    }
     known.push_back(info.from_tensors.signs);
   }
   throw InvalidRequest({field, path.string(),
@@ -33,15 +53,19 @@ std::optional<ComponentFolder> read_component_file(const Catalogue& catalogue,
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
   io::TensorFiles files = io::TensorFiles::open_file(path);
-  std::map<std::string, std::vector<int64_t>> shapes;
+  Shapes shapes;
   for (const std::string& tensor : files.names()) shapes[tensor] = files.find(tensor)->entry->shape;
-  Json config = config_of(catalogue, shapes, "components." + name, path);
+  Told told = told_by(catalogue, shapes, "components." + name, path);
+  auto file = std::filesystem::absolute(path, error).lexically_normal();
+  std::optional<OriginalPart> original;
+  if (!told.layout.empty()) original = OriginalPart{file, told.prefix, told.layout};
   return ComponentFolder{.name = name,
                          .library = "",
-                         .class_name = config["_class_name"].get<std::string>(),
-                         .folder = std::filesystem::absolute(path, error).lexically_normal(),
+                         .class_name = told.config["_class_name"].get<std::string>(),
+                         .folder = file,
                          .config_file = path,
-                         .config = config};
+                         .config = told.config,
+                         .original = original};
 }
 
 }  // namespace omnirt

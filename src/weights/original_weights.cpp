@@ -32,6 +32,13 @@ std::vector<std::byte> transposed(const std::byte* data, size_t bytes, io::Dtype
                     io::dtype_bits(dtype) / 8);
 }
 
+// The second half, then the first.
+std::vector<std::byte> swapped(const std::byte* data, size_t bytes) {
+  std::vector<std::byte> to(data + bytes / 2, data + bytes);
+  to.insert(to.end(), data, data + bytes / 2);
+  return to;
+}
+
 // Collects what does not fit between a file and a network, so that all of it is told at once.
 class Reader {
  public:
@@ -97,9 +104,10 @@ class Reader {
                   bytes,
                   owner,
                   [owner, offset = entry.offset + skip, bytes] { owner->release(offset, bytes); }};
-    if (place.form != Form::transposed) return weight;
+    if (place.form != Form::transposed && place.form != Form::swapped) return weight;
     auto copy = std::make_shared<const std::vector<std::byte>>(
-        transposed(weight.data, bytes, entry.dtype, entry.shape));
+        place.form == Form::swapped ? swapped(weight.data, bytes)
+                                    : transposed(weight.data, bytes, entry.dtype, entry.shape));
     weight.data = copy->data();
     weight.owner = copy;
     weight.release = nullptr;
@@ -121,6 +129,8 @@ io::TensorSource source_of(const std::string& name, const std::vector<Part>& par
     for (const auto& [place, weight] : parts) {
       if (place.form == Form::transposed)
         emit(transposed(weight->data, weight->bytes, weight->dtype, weight->shape));
+      else if (place.form == Form::swapped)
+        emit(swapped(weight->data, weight->bytes));
       else
         emit({weight->data, weight->bytes});
       if (weight->release) weight->release();

@@ -23,13 +23,21 @@ Tensor rows(const Tensor& x) {
   return x.flatten(1);
 }
 
+// Of what is said of a whole tensor by rows, the parameter's own.
+Tensor own_rows(const LayerChange& change, const Tensor& all) {
+  if (change.form == nn::Form::swapped) return all.roll({all.size(0) / 2}, {0});
+  if (change.form != nn::Form::rows) return all;
+  int64_t each = all.size(0) / static_cast<int64_t>(change.parts);
+  return all.narrow(0, static_cast<int64_t>(change.part) * each, each);
+}
+
 // core {i, j, ...}, left {i, p}, right {j, r} -> {p, r, ...}
 Tensor tucker(const Tensor& core, const Tensor& left, const Tensor& right) {
   return at::einsum("ijk,ip,jr->prk", {core.flatten(2), left, right});
 }
 
 Tensor lora_delta(const LayerChange& change) {
-  Tensor up = rows(factor(change, "up")), down = rows(factor(change, "down"));
+  Tensor up = own_rows(change, rows(factor(change, "up"))), down = rows(factor(change, "down"));
   if (!has(change, "mid")) return at::matmul(up, down);
   return tucker(factor(change, "mid"), up.t(), down);
 }
@@ -57,11 +65,13 @@ Tensor kronecker(const LayerChange& change) {
 }
 
 Tensor plain_delta(const LayerChange& change) {
-  if (change.kind == "loha")
-    return rows(hadamard_part(change, "1")) * rows(hadamard_part(change, "2"));
-  if (change.kind == "lokr") return kronecker(change);
-  if (change.kind == "diff") return factor(change, "diff");
-  return lora_delta(change);
+  auto whole = [&]() -> Tensor {
+    if (change.kind == "loha")
+      return rows(hadamard_part(change, "1")) * rows(hadamard_part(change, "2"));
+    return change.kind == "lokr" ? kronecker(change) : factor(change, "diff");
+  };
+  bool product = change.kind == "lora" || change.kind == "dora";
+  return product ? lora_delta(change) : own_rows(change, whole());
 }
 
 // The norm over all dimensions but `kept`, which stay broadcastable.
@@ -82,13 +92,15 @@ std::vector<int64_t> along(const Tensor& weight, int64_t dim) {
 // What a layer with a magnitude becomes.
 Tensor decomposed(const Tensor& weight, const Tensor& change, const LayerChange& layer) {
   if (has(layer, "magnitude")) {
-    Tensor magnitude = factor(layer, "magnitude").reshape(along(weight, 0));
+    Tensor magnitude = own_rows(layer, factor(layer, "magnitude").flatten());
+    magnitude = magnitude.reshape(along(weight, 0));
     Tensor sum = weight + layer.scale * change;
     return sum * (magnitude / norm_beside(sum, 0));
   }
   Tensor stored = factor(layer, "dora_scale");
   // {out, 1}, or {1, in} in older files: the norm of each output's row, or of each input's column.
   int64_t kept = stored.dim() > 1 && stored.size(0) == 1 && weight.size(0) != 1 ? 1 : 0;
+  if (kept == 0) stored = own_rows(layer, stored.flatten());
   Tensor sum = weight + change;
   Tensor full = sum * (stored.reshape(along(weight, kept)) / norm_beside(sum, kept));
   return weight + layer.scale * (full - weight);
@@ -132,7 +144,7 @@ Tensor changed(const Tensor& stored, const std::vector<LayerChange>& changes) {
 std::optional<SideTerm> side_term(const LayerChange& change) {
   if (change.kind != "lora" || has(change, "mid") || has_magnitude(change)) return std::nullopt;
   const std::vector<int64_t>& shape = change.param->shape;
-  Tensor down = factor(change, "down"), up = factor(change, "up");
+  Tensor down = factor(change, "down"), up = own_rows(change, rows(factor(change, "up")));
   std::vector<int64_t> down_shape = shape, up_shape(shape.size(), 1);
   down_shape[0] = change.rank;
   up_shape[0] = shape[0];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/sharded.hpp"
+#include "nn/original_layout.hpp"
 #include "runtime/overlay.hpp"
 #include "runtime/param.hpp"
 
@@ -19,7 +20,11 @@ struct LayerChange {
   // "lora", "dora" (a lora with a magnitude), "loha", "lokr", "diff"
   std::string kind;
   std::map<std::string, io::FoundTensor> factors;  // by FileLayer's names of parts
-  int64_t rank = 0;                                // 0: none (diff, a lokr of whole matrices)
+  // Where the file names a tensor of the original layout that lies otherwise: whose part-th rows
+  // the parameter is, or whose halves are swapped. The factors are the whole tensor's.
+  nn::Form form = nn::Form::same;
+  size_t part = 0, parts = 1;
+  int64_t rank = 0;  // 0: none (diff, a lokr of whole matrices)
   std::optional<double> alpha = std::nullopt;
   double stored_scale = 1;  // by alpha and rank, as the file says
   double scale = 1;         // as the request says

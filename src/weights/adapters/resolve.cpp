@@ -45,7 +45,7 @@ class Resolver {
  private:
   struct Match {
     const Targets* targets;
-    const TargetLayer* layer;
+    TargetPart part;
   };
 
   // The components that a layer may belong to.
@@ -60,10 +60,11 @@ class Resolver {
     return found;
   }
 
-  const TargetLayer* find_in(const Targets& targets, const FileLayer& layer) {
-    if (!layer.number) return targets.find(layer.name);
+  std::vector<TargetPart> find_in(const Targets& targets, const FileLayer& layer) {
+    if (!layer.number) return targets.parts(layer.name);
     const auto& numbered = numbered_of(targets);
-    return *layer.number < numbered.size() ? numbered[*layer.number] : nullptr;
+    if (*layer.number >= numbered.size()) return {};
+    return {{numbered[*layer.number]}};
   }
 
   const std::vector<const TargetLayer*>& numbered_of(const Targets& targets) {
@@ -93,11 +94,11 @@ class Resolver {
     if (places.empty()) return not_there(layer);
     std::string wrong;
     for (const Targets* targets : places) {
-      const TargetLayer* found = find_in(*targets, layer);
-      if (!found) continue;
-      std::string problem = take(layer, {targets, found});
+      std::vector<TargetPart> found = find_in(*targets, layer);
+      if (found.empty()) continue;
+      std::string problem = take_all(layer, *targets, found);
       if (problem.empty()) return;
-      wrong = fmt::format("{} of {}: {}", found->path, targets->component(), problem);
+      wrong = fmt::format("{} of {}: {}", found.front().layer->path, targets->component(), problem);
     }
     if (!wrong.empty())
       finding(layer, "mis-shaped: " + wrong, "use an adapter that was made for this model");
@@ -143,6 +144,19 @@ class Resolver {
         {options_.field, layer.name, std::move(message), std::move(way_out)});
   }
 
+  // Of layers in one tensor all are changed, or none.
+  std::string take_all(const FileLayer& layer, const Targets& targets,
+                       const std::vector<TargetPart>& found) {
+    size_t before = result_.changes.size();
+    for (const TargetPart& part : found) {
+      std::string problem = take(layer, {&targets, part});
+      if (problem.empty()) continue;
+      result_.changes.resize(before);
+      return problem;
+    }
+    return "";
+  }
+
   // Enters what the layer does to the match; what does not fit is told and nothing is entered.
   std::string take(const FileLayer& layer, const Match& match) {
     std::string kind = kind_of(layer);
@@ -150,9 +164,12 @@ class Resolver {
     std::vector<LayerChange> made;
     bool only_bias = kind == "diff" && !layer.parts.contains("diff");
     LayerChange change{.component = match.targets->component(),
-                       .param = match.layer->weight,
+                       .param = match.part.layer->weight,
                        .kind = kind,
-                       .factors = {}};
+                       .factors = {},
+                       .form = match.part.form,
+                       .part = match.part.part,
+                       .parts = match.part.parts};
     for (const auto& [part, tensor] : layer.parts) {
       if (is_factor(part)) change.factors.emplace(part, tensor);
     }
@@ -163,17 +180,20 @@ class Resolver {
     }
     for (const char* part : {"diff_b", "up_bias"}) {
       if (!layer.parts.contains(part)) continue;
-      if (!match.layer->bias) return "it has a bias, and the model's layer has none";
-      LayerChange bias{.component = change.component,
-                       .param = match.layer->bias,
-                       .kind = "diff",
-                       .factors = {{"diff", layer.parts.at(part)}}};
+      if (!match.part.layer->bias) return "it has a bias, and the model's layer has none";
+      LayerChange bias = change;
+      bias.param = match.part.layer->bias;
+      bias.kind = "diff";
+      bias.factors = {{"diff", layer.parts.at(part)}};
+      bias.rank = 0;
+      bias.alpha = std::nullopt;
+      bias.stored_scale = 1;
       if (std::string wrong = check_shapes(bias); !wrong.empty()) return wrong;
       if (part == std::string("up_bias")) bias.stored_scale = change.stored_scale;
       made.push_back(bias);
     }
     std::ranges::move(made, std::back_inserter(result_.changes));
-    result_.layers[change.component].insert(match.layer->path);
+    result_.layers[change.component].insert(match.part.layer->path);
     return "";
   }
 

@@ -21,8 +21,11 @@ int64_t count(const Shape& shape, size_t from = 0) {
 // Looks at the factors of one change; the first thing that does not fit is kept.
 class Check {
  public:
-  explicit Check(LayerChange& change)
-      : change_(change), weight_(change.param->shape), out_(weight_[0]), all_(count(weight_)) {}
+  explicit Check(LayerChange& change) : change_(change), weight_(change.param->shape) {
+    weight_[0] *= static_cast<int64_t>(change.parts);
+    out_ = weight_[0];
+    all_ = count(weight_);
+  }
 
   std::string run() {
     for (const auto& [name, tensor] : change_.factors) check_type(name, tensor);
@@ -144,8 +147,8 @@ class Check {
   }
 
   LayerChange& change_;
-  const Shape& weight_;
-  int64_t out_, all_;
+  Shape weight_;  // of the tensor that the factors are for
+  int64_t out_ = 0, all_ = 0;
   std::string wrong_;
 };
 

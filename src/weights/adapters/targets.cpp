@@ -54,9 +54,15 @@ Targets::Targets(std::string component, const nn::Network& network, bool denoise
   for (const auto& [path, layer] : layers_) add_names(layer, layouts);
 }
 
-void Targets::add(const std::string& name, const TargetLayer& layer) {
-  by_name_.try_emplace(name, &layer);
-  by_underscored_.try_emplace(underscored(name), &layer);
+// The first layer of a name has it, and others that lie in the same tensor.
+void Targets::add(const std::string& name, const TargetPart& part) {
+  for (auto* parts : {&by_name_[name], &by_underscored_[underscored(name)]}) {
+    bool together =
+        part.form == nn::Form::rows && std::ranges::all_of(*parts, [&](const TargetPart& other) {
+          return other.form == nn::Form::rows && other.part != part.part;
+        });
+    if (parts->empty() || together) parts->push_back(part);
+  }
 }
 
 void Targets::add_names(const TargetLayer& layer, const std::vector<nn::OriginalLayout>& layouts) {
@@ -66,24 +72,31 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
       names.push_back(layer.path.substr(0, layer.path.size() - ours.size()) + old);
   }
   for (const std::string& name : names) {
-    add(name, layer);
+    add(name, {&layer});
     for (const std::string& prefix : declared_.prefixes)
-      add(name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name, layer);
+      add(name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name, {&layer});
   }
   for (const nn::OriginalLayout& layout : layouts) {
     auto place = nn::original_place(layout, *layer.weight);
-    // Where several layers share a tensor, its name tells none of them.
-    bool own = place && (place->form == nn::Form::same || place->form == nn::Form::conv1x1);
-    if (auto name = own ? nn::original_name(layout, layer.path) : std::nullopt) add(*name, layer);
+    auto name = nn::original_name(layout, layer.path);
+    // A matrix that lies the other way round has factors that do, too: none of their names tells.
+    if (!place || !name || place->form == nn::Form::transposed) continue;
+    nn::Form form = place->form == nn::Form::conv1x1 ? nn::Form::same : place->form;
+    add(*name, {&layer, form, place->part, place->parts});
   }
 }
 
 const TargetLayer* Targets::find(const std::string& name) const {
+  std::vector<TargetPart> found = parts(name);
+  return found.size() == 1 ? found.front().layer : nullptr;
+}
+
+std::vector<TargetPart> Targets::parts(const std::string& name) const {
   for (const auto* names : {&by_name_, &by_underscored_}) {
     auto it = names->find(name);
     if (it != names->end()) return it->second;
   }
-  return nullptr;
+  return {};
 }
 
 std::vector<const TargetLayer*> Targets::numbered(const std::vector<std::string>& classes) const {
@@ -106,7 +119,7 @@ std::vector<const TargetLayer*> Targets::numbered(const std::vector<std::string>
 
 std::vector<std::string> Targets::names(bool underscores) const {
   std::vector<std::string> all;
-  for (const auto& [name, layer] : underscores ? by_underscored_ : by_name_) all.push_back(name);
+  for (const auto& [name, parts] : underscores ? by_underscored_ : by_name_) all.push_back(name);
   return all;
 }
 

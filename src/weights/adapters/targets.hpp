@@ -14,6 +14,13 @@ struct TargetLayer {
   const Param* bias = nullptr;  // null where the layer has none
 };
 
+// A layer, and how it lies in what a file names: alone, or with others in one tensor.
+struct TargetPart {
+  const TargetLayer* layer = nullptr;
+  nn::Form form = nn::Form::same;  // same, rows or swapped
+  size_t part = 0, parts = 1;      // of Form::rows
+};
+
 // One component's layers by every name that adapter files give them. The network must outlive it.
 class Targets {
  public:
@@ -22,7 +29,10 @@ class Targets {
   const std::string& component() const { return component_; }
   bool is_denoiser() const { return denoiser_; }
   const nn::Network& network() const { return network_; }
-  // By a name with dots or with underscores in their place; null where there is none.
+  // What a name, with dots or with underscores in their place, stands for: one layer, or those that
+  // lie in one tensor; empty where there is none.
+  std::vector<TargetPart> parts(const std::string& name) const;
+  // The layer that a name stands for alone; null where there is none.
   const TargetLayer* find(const std::string& name) const;
   // The layers in the order in which files count them, below modules of the classes that a file
   // names; of those that the network declares where it names none.
@@ -35,15 +45,15 @@ class Targets {
 
  private:
   void add_names(const TargetLayer& layer, const std::vector<nn::OriginalLayout>& layouts);
-  void add(const std::string& name, const TargetLayer& layer);
+  void add(const std::string& name, const TargetPart& part);
 
   std::string component_;
   const nn::Network& network_;
   bool denoiser_;
   nn::AdapterNames declared_;
-  std::map<std::string, TargetLayer> layers_;          // by path
-  std::map<std::string, const TargetLayer*> by_name_;  // with dots
-  std::map<std::string, const TargetLayer*> by_underscored_;
+  std::map<std::string, TargetLayer> layers_;               // by path
+  std::map<std::string, std::vector<TargetPart>> by_name_;  // with dots
+  std::map<std::string, std::vector<TargetPart>> by_underscored_;
 };
 
 }  // namespace omnirt::adapters
