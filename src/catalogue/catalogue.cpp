@@ -19,6 +19,7 @@
 #include "networks/controlnet_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
+#include "networks/qwen3_for_causal_lm/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
@@ -52,6 +53,7 @@ Catalogue builtin_catalogue() {
                   unet_spatio_temporal_condition_model_info(),
                   autoencoder_kl_temporal_decoder_info(),
                   t5_encoder_model_info(),
+                  qwen3_for_causal_lm_info(),
                   pixart_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/zeros.h>
 
 #include <fmt/ranges.h>
 
@@ -58,6 +59,16 @@ Tensor Attention::reference(const Attention& args) {
                                               shared_heads(key, args), shared_heads(value, args),
                                               bias, 0.0, args.causal && !bias, args.scale);
   return y.transpose(1, 2).reshape(args.x.sizes()).to(args.x.scalar_type());
+}
+
+Tensor KeyMask::reference(const KeyMask& args) {
+  Tensor bias = at::zeros(shape(args), args.x.options().dtype(args.dtype));
+  return bias.masked_fill_(args.x.eq(0).view(shape(args)),
+                           -std::numeric_limits<double>::infinity());
+}
+
+bool KeyMask::fits(const KeyMask& args) {
+  return args.x.dim() == 2;
 }
 
 bool Attention::fits(const Attention& args) {

@@ -29,4 +29,17 @@ struct Attention {
   static Samples<Attention> samples();
 };
 
+// The bias of attention that keeps all queries from keys that are padding. x {B, T}, 0 where a key
+// is one; y {B, 1, 1, T} in `dtype`: 0, or -infinity for padding.
+struct KeyMask {
+  static constexpr const char* name = "key_mask";
+  static constexpr const char* summary = "what keeps queries from keys that are padding";
+  const Tensor& x;
+  at::ScalarType dtype;
+  static Shape shape(const KeyMask& args) { return {args.x.size(0), 1, 1, args.x.size(1)}; }
+  static Tensor reference(const KeyMask& args);
+  static bool fits(const KeyMask& args);
+  static Samples<KeyMask> samples();
+};
+
 }  // namespace omnirt::ops

@@ -28,6 +28,7 @@ struct OpTable {
   Op<RmsNorm> rms_norm;
   Op<BatchNorm> batch_norm;
   Op<Attention> attention;
+  Op<KeyMask> key_mask;
   Op<BlurTokens> blur_tokens;
   Op<RelativePositionBias> relative_position_bias;
   Op<AddPositions> add_positions;
@@ -63,6 +64,7 @@ struct OpTable {
     v(table.rms_norm);
     v(table.batch_norm);
     v(table.attention);
+    v(table.key_mask);
     v(table.blur_tokens);
     v(table.relative_position_bias);
     v(table.add_positions);

@@ -92,5 +92,14 @@ TEST(Attention, ScoresInFullPrecisionWhenUpcast) {
   EXPECT_TRUE(y.isfinite().all().item<bool>());
 }
 
+TEST(KeyMask, KeepsQueriesFromPaddingAlone) {
+  Tensor mask = at::ones({2, 3});
+  mask[1][2] = 0;
+  Tensor bias = computed(ops::KeyMask{mask, at::kFloat});
+  EXPECT_EQ(bias[1][0][0][2].item<float>(), -std::numeric_limits<float>::infinity());
+  bias[1][0][0][2] = 0;
+  EXPECT_EQ(bias.abs().max().item<float>(), 0);
+}
+
 }  // namespace
 }  // namespace omnirt::testing

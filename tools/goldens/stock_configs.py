@@ -26,10 +26,14 @@ def parameters(config):
             network = kind(transformers.CLIPTextConfig(**config))
         elif config.get("model_type") == "t5":
             network = transformers.T5EncoderModel(transformers.T5Config(**config))
+        elif config.get("model_type") == "qwen3":
+            network = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**config))
         else:
             network = getattr(diffusers, config["_class_name"]).from_config(config)
-    # Files hold tied embeddings once.
-    state = {k: v for k, v in network.state_dict().items() if k != "encoder.embed_tokens.weight"}
+    # Files hold tied embeddings once; a count of training's batches is no part of a network, nor the
+    # head of a language model of a text encoder.
+    left_out = ("encoder.embed_tokens.weight", "bn.num_batches_tracked", "lm_head.weight")
+    state = {k: v for k, v in network.state_dict().items() if k not in left_out}
     return {name: list(value.shape) for name, value in sorted(state.items())}
 
 

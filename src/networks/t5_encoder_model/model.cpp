@@ -1,26 +1,9 @@
 #include "networks/t5_encoder_model/model.hpp"
 
-#include <ATen/ops/aminmax.h>
-#include <fmt/format.h>
-
 #include "nn/feature_metadata.hpp"
+#include "nn/token_ids.hpp"
 
 namespace omnirt {
-namespace {
-
-// Values are looked at where that does not wait for a device.
-void check_ids(const Context& cx, const Tensor& ids, int64_t vocab_size) {
-  if (cx.dry() || !ids.is_cpu() || ids.numel() == 0) return;
-  auto [lowest, highest] = at::aminmax(ids);
-  int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
-  if (low >= 0 && high < vocab_size) return;
-  throw InvalidRequest({"input_ids", fmt::format("{}", low < 0 ? low : high),
-                        fmt::format("the text encoder's vocabulary has {} entries", vocab_size),
-                        "use the tokenizer that belongs to this text encoder"});
-}
-
-}  // namespace
-
 T5EncoderModel::T5EncoderModel(const T5Config& config, Json json)
     : Network(std::move(json)),
       shared(this, "shared", config.vocab_size, config.d_model),
@@ -38,7 +21,7 @@ nn::WeightMap T5EncoderModel::weight_map() const {
 }
 
 Tensor T5EncoderModel::forward(Context& cx, const Tensor& input_ids, const Tensor* mask) const {
-  check_ids(cx, input_ids, vocab_size());
+  nn::check_token_ids(cx, input_ids, vocab_size());
   return encoder.forward(cx, shared.forward(cx, input_ids), mask);
 }
 

@@ -109,6 +109,13 @@ Samples<Attention> Attention::samples() {
   return all;
 }
 
+Samples<KeyMask> KeyMask::samples() {
+  return {{"texts of 7", [](Sampler& make, const auto& use) {
+             use({make.integers({3, 7}, 2), make.dtype()});
+             use({make.numbers({1, 7}).gt(0).to(make.dtype()), make.dtype()});
+           }}};
+}
+
 Samples<BlurTokens> BlurTokens::samples() {
   return {{"5 x 6 tokens", [](Sampler& make, const auto& use) {
              Tensor x = make.numbers({2, 30, 3});

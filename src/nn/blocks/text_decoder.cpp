@@ -1,0 +1,119 @@
+#include "nn/blocks/text_decoder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/ensure.hpp"
+
+namespace omnirt::nn {
+
+TextDecoderAttention::TextDecoderAttention(Module* parent, const std::string& name,
+                                           const TextDecoderOptions& options)
+    : Module(parent, name),
+      q_proj(this, "q_proj", options.hidden_size, options.heads * options.head_dim,
+             options.attention_bias),
+      k_proj(this, "k_proj", options.hidden_size, options.kv_heads * options.head_dim,
+             options.attention_bias),
+      v_proj(this, "v_proj", options.hidden_size, options.kv_heads * options.head_dim,
+             options.attention_bias),
+      o_proj(this, "o_proj", options.heads * options.head_dim, options.hidden_size,
+             options.attention_bias),
+      q_norm(this, "q_norm", options.head_dim, options.norm_eps),
+      k_norm(this, "k_norm", options.head_dim, options.norm_eps),
+      heads_(options.heads),
+      kv_heads_(options.kv_heads),
+      head_dim_(options.head_dim) {}
+
+Tensor TextDecoderAttention::placed(Context& cx, const Tensor& product, const RmsNorm& norm,
+                                    const TextDecoderPlaces& places) const {
+  Tensor heads = product.view({product.size(0), product.size(1), -1, head_dim_});
+  Tensor turned =
+      cx.ops().rotary(cx, {norm.forward(cx, heads), places.rotary, ops::RotaryPairs::halves});
+  return turned.view(product.sizes());
+}
+
+Tensor TextDecoderAttention::forward(Context& cx, const Tensor& x, const TextDecoderPlaces& places,
+                                     const Tensor& residual) const {
+  Tensor query = placed(cx, q_proj.forward(cx, x), q_norm, places);
+  Tensor key = placed(cx, k_proj.forward(cx, x), k_norm, places);
+  Tensor value = v_proj.forward(cx, x);
+  Tensor y = cx.ops().attention(cx, {.x = query,
+                                     .key = key,
+                                     .value = value,
+                                     .heads = heads_,
+                                     .scale = 1.0 / std::sqrt(static_cast<double>(head_dim_)),
+                                     .causal = true,
+                                     .bias = places.bias,
+                                     .kv_heads = kv_heads_});
+  return o_proj.forward(cx, y, ops::Activation::none, &residual);
+}
+
+TextDecoderMLP::TextDecoderMLP(Module* parent, const std::string& name,
+                               const TextDecoderOptions& options)
+    : Module(parent, name),
+      gate_proj(this, "gate_proj", options.hidden_size, options.intermediate_size, false),
+      up_proj(this, "up_proj", options.hidden_size, options.intermediate_size, false),
+      down_proj(this, "down_proj", options.intermediate_size, options.hidden_size, false),
+      activation_(options.activation) {}
+
+Tensor TextDecoderMLP::forward(Context& cx, const Tensor& x, const Tensor& residual) const {
+  Tensor gate = gate_proj.forward(cx, x, activation_), linear = up_proj.forward(cx, x);
+  return down_proj.forward(cx, cx.ops().gate(cx, {gate, linear}), ops::Activation::none, &residual);
+}
+
+TextDecoderLayer::TextDecoderLayer(Module* parent, const std::string& name,
+                                   const TextDecoderOptions& options, const char* class_name)
+    : Module(parent, name),
+      self_attn(this, "self_attn", options),
+      mlp(this, "mlp", options),
+      input_layernorm(this, "input_layernorm", options.hidden_size, options.norm_eps),
+      post_attention_layernorm(this, "post_attention_layernorm", options.hidden_size,
+                               options.norm_eps),
+      class_name_(class_name) {}
+
+Tensor TextDecoderLayer::forward(Context& cx, const Tensor& x,
+                                 const TextDecoderPlaces& places) const {
+  return cx.segment(path(), [&] {
+    Tensor h = self_attn.forward(cx, input_layernorm.forward(cx, x), places, x);
+    return mlp.forward(cx, post_attention_layernorm.forward(cx, h), h);
+  });
+}
+
+TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_size,
+                         const TextDecoderOptions& options, const char* layer_class)
+    : Module(parent, name),
+      embed_tokens(this, "embed_tokens", vocab_size, options.hidden_size),
+      layers(this, "layers"),
+      norm(this, "norm", options.hidden_size, options.norm_eps),
+      head_dim_(options.head_dim),
+      rope_theta_(options.rope_theta) {
+  for (int64_t i = 0; i < options.layers; ++i) layers.add(options, layer_class);
+}
+
+std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_ids,
+                                               const Tensor* mask,
+                                               const std::vector<int64_t>& chosen) const {
+  const auto count = static_cast<int64_t>(layers.size());
+  auto exists = [&](int64_t state) { return state >= 0 && state <= count; };
+  ensure(!chosen.empty() && std::ranges::all_of(chosen, exists), "states 0 to {} can be chosen",
+         count);
+  Tensor bias;
+  if (mask) bias = cx.ops().key_mask(cx, {*mask, cx.dtype()});
+  Tensor positions = cx.ops().token_positions(cx, {input_ids, input_ids.size(1), 0, 0});
+  TextDecoderPlaces places{
+      cx.ops().rotary_table(cx, {positions.narrow(1, 3, 1), {head_dim_}, rope_theta_}),
+      mask ? &bias : nullptr};
+
+  std::vector<Tensor> states(chosen.size());
+  Tensor h = embed_tokens.forward(cx, input_ids);
+  for (int64_t state = 0, last = std::ranges::max(chosen); state <= last; ++state) {
+    if (state > 0) h = layers[static_cast<size_t>(state - 1)].forward(cx, h, places);
+    Tensor given = state == count ? norm.forward(cx, h) : h;
+    for (size_t i = 0; i < chosen.size(); ++i)
+      if (chosen[i] == state) states[i] = given;
+  }
+  return states;
+}
+
+}  // namespace omnirt::nn

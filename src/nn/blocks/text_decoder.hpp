@@ -1,0 +1,98 @@
+#pragma once
+#include "nn/layers.hpp"
+
+namespace omnirt::nn {
+
+// What the decoders of language models have in common that encode prompts (Llama's kind, Touvron et
+// al. 2023, arXiv 2302.13971; here as Qwen3's, transformers modeling_qwen3.py): each token sees
+// those before it, positions turn queries and keys, heads of queries share heads of keys, the
+// perceptron is gated, norms are by root mean square.
+struct TextDecoderOptions {
+  int64_t hidden_size = 0;
+  int64_t intermediate_size = 0;
+  int64_t layers = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+  double norm_eps = 1e-6;
+  double rope_theta = 10000;
+  bool attention_bias = false;  // in all four products of the attention
+  ops::Activation activation = ops::Activation::silu;
+};
+
+// What all layers of a call share.
+struct TextDecoderPlaces {
+  Tensor rotary;       // {2, T, head_dim / 2}: where tokens stand (ops::RotaryTable)
+  const Tensor* bias;  // {B, 1, 1, T}: keeps queries from padding; null: from nothing
+};
+
+class TextDecoderAttention final : public Module {
+ public:
+  TextDecoderAttention(Module* parent, const std::string& name, const TextDecoderOptions& options);
+  // x and residual {B, T, D}; o_proj(attention) + residual.
+  Tensor forward(Context& cx, const Tensor& x, const TextDecoderPlaces& places,
+                 const Tensor& residual) const;
+
+  Linear q_proj, k_proj, v_proj, o_proj;
+  RmsNorm q_norm, k_norm;  // of each head
+
+ private:
+  // Products split into heads, normalised and turned; {B, T, heads * d}.
+  Tensor placed(Context& cx, const Tensor& product, const RmsNorm& norm,
+                const TextDecoderPlaces& places) const;
+  int64_t heads_, kv_heads_, head_dim_;
+};
+
+// down_proj(act(gate_proj(x)) * up_proj(x)) (Shazeer 2020, arXiv 2002.05202).
+class TextDecoderMLP final : public Module {
+ public:
+  TextDecoderMLP(Module* parent, const std::string& name, const TextDecoderOptions& options);
+  // x and residual {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& residual) const;
+
+  Linear gate_proj, up_proj, down_proj;
+
+ private:
+  ops::Activation activation_;
+};
+
+class TextDecoderLayer final : public Module {
+ public:
+  TextDecoderLayer(Module* parent, const std::string& name, const TextDecoderOptions& options,
+                   const char* class_name);
+  const char* class_name() const override { return class_name_; }
+  // x {B, T, D}; {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const TextDecoderPlaces& places) const;
+
+  TextDecoderAttention self_attn;
+  TextDecoderMLP mlp;
+  RmsNorm input_layernorm, post_attention_layernorm;
+
+ private:
+  const char* class_name_;
+};
+
+// The checkpoint's "model".
+class TextDecoder final : public Module {
+ public:
+  // `layer_class` is what the layers are called in metadata.
+  TextDecoder(Module* parent, const std::string& name, int64_t vocab_size,
+              const TextDecoderOptions& options, const char* layer_class);
+
+  // input_ids {B, T} int64; mask {B, T}, 0 where a token is padding, or null. The states {B, T, D}
+  // that `chosen` names, in its order, counted as transformers does: 0 the embedded tokens, i what
+  // layer i - 1 gives, and the last layer's normalised. Layers behind the last one that is chosen
+  // are not computed.
+  std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
+                                    const std::vector<int64_t>& chosen) const;
+
+  Embedding embed_tokens;
+  ModuleList<TextDecoderLayer> layers;
+  RmsNorm norm;
+
+ private:
+  int64_t head_dim_;
+  double rope_theta_;
+};
+
+}  // namespace omnirt::nn
