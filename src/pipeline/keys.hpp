@@ -51,6 +51,12 @@ inline constexpr Key<int64_t> num_images_per_prompt{"num_images_per_prompt",
                                                     "num-images",
                                                     "images per prompt; image i uses seed + i",
                                                     "n"};
+inline constexpr Key<int64_t> max_sequence_length{
+    "max_sequence_length",
+    int64_t{512},
+    {2, 4096},
+    "max-sequence-length",
+    "tokens that a prompt may have, with those that the model puts around it; more is cut"};
 inline constexpr Key<double> strength{
     "strength",
     0.8,

@@ -53,7 +53,7 @@ std::string as_caption(const std::string& prompt) {
 
 EncodeCaption::EncodeCaption()
     : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition),
-      length(this, max_sequence_length),
+      length(this, keys::max_sequence_length),
       clean(this, clean_caption) {}
 
 void EncodeCaption::check(Proposal& proposal) const {
@@ -80,7 +80,7 @@ void EncodeCaption::check_loaded(Proposal& proposal, const LoadedPipeline& pipel
                     "use the tokenizer of the same model"});
     return;
   }
-  int64_t most = proposal.config.get(max_sequence_length);
+  int64_t most = proposal.config.get(keys::max_sequence_length);
   for (const auto& [name, prompts] : proposal.texts) {
     for (const std::string& given : prompts) {
       text::TokenizedPrompt tokenized = t5.encode(as_caption(given), "inputs." + name, most);

@@ -3,12 +3,6 @@
 
 namespace omnirt::pixart {
 
-inline constexpr Key<int64_t> max_sequence_length{
-    "max_sequence_length",
-    int64_t{300},
-    {2, 4096},
-    "max-sequence-length",
-    "tokens that a prompt may have, its end included; more is cut"};
 inline constexpr Key<bool> use_resolution_binning{
     "use_resolution_binning",
     true,
