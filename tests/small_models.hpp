@@ -16,6 +16,11 @@ inline std::string small_model(const std::string& id) {
       {"sdxl-inpainting", "tests/goldens/pipelines/sdxl_inpaint9/model"},
       {"pixart-sigma", "tests/goldens/pipelines/pixart_sigma/model"},
       {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
+      {"flux2.klein-4b", "tests/goldens/pipelines/flux2_klein/model"},
+      {"flux2.klein-9b", "tests/goldens/pipelines/flux2_klein/model"},
+      {"flux2.klein-base-4b", "tests/goldens/pipelines/flux2_klein_base/model"},
+      {"flux2.klein-base-9b", "tests/goldens/pipelines/flux2_klein_base/model"},
+      {"flux2.dev", "tests/goldens/pipelines/flux2_dev/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};
   auto found = folders.find(id);

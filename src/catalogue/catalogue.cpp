@@ -6,6 +6,7 @@
 #include "backends/stub/stub_backend.hpp"
 #include "blocks/clip_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
+#include "families/flux2/flux2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/sd/sd.hpp"
 #include "families/sdxl/sdxl.hpp"
@@ -17,6 +18,7 @@
 #include "networks/clip_text_model/model.hpp"
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/controlnet_model/model.hpp"
+#include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
@@ -39,7 +41,8 @@ BackendInfo backend(const char* name) {
 }  // namespace
 
 Catalogue builtin_catalogue() {
-  return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart()},
+  return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
+                       families::flux2()},
           .networks =
               {
                   clip_text_model_info(),
@@ -55,6 +58,7 @@ Catalogue builtin_catalogue() {
                   t5_encoder_model_info(),
                   qwen3_for_causal_lm_info(),
                   pixart_transformer_2d_model_info(),
+                  flux2_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   t2i_adapter_info(),

@@ -37,6 +37,7 @@ struct Difference {
 
 // Values that are others than the reference's on purpose.
 const std::vector<Difference>& differences() {
+  const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b"};
   static const std::vector<Difference> all{
       {{"emoji"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
       {{"emoji"}, "guidance_scale", 5.0, "the model's own"},
@@ -47,6 +48,8 @@ const std::vector<Difference>& differences() {
       {{"sdxl-turbo"}, "num_inference_steps", 2, "half of them at strength 0.5, as its card says"},
       {{"sdxl-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
       {{"sdxl-turbo"}, "strength", 0.5, "one of two steps, as its model card runs it"},
+      {klein, "num_inference_steps", 4, "distilled to four steps, as its model card runs it"},
+      {klein, "guidance_scale", 1.0, "distilled without guidance: the reference ignores a scale"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
        "clean_caption",
@@ -67,6 +70,7 @@ const std::map<std::string, const char*>& no_config() {
       {"negative_prompt", input},
       {"negative_prompt_2", input},
       {"image", input},
+      {"image_reference", input},
       {"mask_image", input},
       {"control_image", input},
       {"ip_adapter_image", input},
@@ -89,6 +93,8 @@ const std::map<std::string, const char*>& no_config() {
       {"callback_on_step_end", python},
       {"callback_on_step_end_tensor_inputs", python},
       {"cross_attention_kwargs", "adapters' scales stand with the adapters"},
+      {"attention_kwargs", "adapters' scales stand with the adapters"},
+      {"text_encoder_out_layers", "the encoder's states that the models were trained with"},
       {"padding_mask_crop", "not implemented"},
   };
   return all;
@@ -101,6 +107,9 @@ bool is_xl(const std::string& id) {
 std::string reference_of(const std::string& id, const std::string& task, const std::string& part) {
   if (id == "pixart-alpha") return "PixArtAlphaPipeline";
   if (id == "pixart-sigma") return "PixArtSigmaPipeline";
+  if (id == "flux2.dev") return "Flux2Pipeline";
+  if (id.starts_with("flux2"))
+    return task == "inpaint" ? "Flux2KleinInpaintPipeline" : "Flux2KleinPipeline";
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
   return std::string("StableDiffusion") + (is_xl(id) ? "XL" : "") + part + form + "Pipeline";
@@ -112,7 +121,8 @@ std::vector<Case> cases() {
   for (const Family& family : engine().catalogue().families) {
     for (const ModelSpec& entry : family.entries) {
       const auto& [id, task] = std::tie(entry.id, entry.task);
-      if (!entry.alias_of.empty()) continue;
+      // An edit is the call of text2image's pipeline.
+      if (!entry.alias_of.empty() || task == "edit") continue;
       all.push_back({reference_of(id, task, ""), id, task});
       if (family.name != "sd" && family.name != "sdxl") continue;
       all.push_back({reference_of(id, task, "ControlNet"), id, task, "controlnet"});
@@ -225,7 +235,9 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
-        EXPECT_EQ(info->made_for, SchedulerFor::diffusion) << entry.id << " " << name;
+        EXPECT_EQ(info->made_for,
+                  family.name == "flux2" ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
+            << entry.id << " " << name;
         // Each is held against the reference's trajectories.
         EXPECT_TRUE(
             std::filesystem::exists(source_path("tests/goldens/schedulers/" + name + ".json")))

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "networks/autoencoder_kl_flux2/model.hpp"
+#include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/support.hpp"
 
 namespace omnirt::testing {
@@ -27,10 +28,10 @@ void each_golden(const std::string& case_prefix, const std::string& file_prefix,
   }
 }
 
-using Run = std::function<Tensor(Context&)>;
+using Call = std::function<Tensor(Context&)>;
 
 // A dry forward calls the same ops with the same shapes as the real one.
-void expect_same_when_dry(const LoadedNetwork& loaded, const Run& run) {
+void expect_same_when_dry(const LoadedNetwork& loaded, const Call& run) {
   std::vector<OpRecord> real_trace, dry_trace;
   Context real = loaded.context({.trace = &real_trace});
   Context dry = loaded.context({.dry = true, .trace = &dry_trace});
@@ -52,7 +53,7 @@ Tensor no_noise(at::IntArrayRef) {
 TEST(AutoencoderKLFlux2, GivesTheReferencesPackedAndNormalisedLatents) {
   each_golden("flux2_vae", "golden_encode", [](const LoadedNetwork& loaded, const Tensors& t) {
     const auto& vae = loaded.as<AutoencoderKLFlux2>();
-    Run encode = [&](Context& cx) { return vae.encode(cx, t.at("in.image"), no_noise); };
+    Call encode = [&](Context& cx) { return vae.encode(cx, t.at("in.image"), no_noise); };
     Context cx = loaded.context();
     EXPECT_LT(difference(encode(cx), t.at("out.latents")), tolerance);
     nn::DiagonalGaussian moments = vae.distribution(cx, t.at("in.image"));
@@ -65,7 +66,7 @@ TEST(AutoencoderKLFlux2, GivesTheReferencesPackedAndNormalisedLatents) {
 TEST(AutoencoderKLFlux2, DecodesPackedAndNormalisedLatentsAsTheReferencesPipeline) {
   each_golden("flux2_vae", "golden_decode", [](const LoadedNetwork& loaded, const Tensors& t) {
     const auto& vae = loaded.as<nn::Autoencoder>();
-    Run decode = [&](Context& cx) { return vae.decode(cx, t.at("in.latents")); };
+    Call decode = [&](Context& cx) { return vae.decode(cx, t.at("in.latents")); };
     Context cx = loaded.context();
     EXPECT_LT(difference(decode(cx), t.at("out.image")), tolerance);
     expect_same_when_dry(loaded, decode);
@@ -82,6 +83,53 @@ TEST(AutoencoderKLFlux2, RefusesPatchesThatThePipelineDoesNotKnow) {
   Json config = {{"_class_name", "AutoencoderKLFlux2"}, {"patch_size", {1, 1}}};
   EXPECT_THAT([&] { make_network(config, "vae"); },
               ThrowsMessage<Unsupported>(HasSubstr("patch_size")));
+}
+
+Tensor predicted(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
+  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
+}
+
+TEST(Flux2Transformer2DModel, GivesTheReferencesPrediction) {
+  each_golden("flux2_transformer", "golden", [](const LoadedNetwork& loaded, const Tensors& t) {
+    Call predict = [&](Context& cx) { return predicted(cx, loaded, t); };
+    Context cx = loaded.context();
+    EXPECT_LT(difference(predict(cx), t.at("out.sample")), tolerance);
+    expect_same_when_dry(loaded, predict);
+  });
+}
+
+TEST(Flux2Transformer2DModel, LooksAtReferenceImages) {
+  LoadedNetwork loaded = load_case("flux2_transformer");
+  Tensors tensors = golden("flux2_transformer", "golden_references");
+  Context cx = loaded.context();
+  Tensor with = predicted(cx, loaded, tensors);
+  tensors.erase("in.reference_latents");
+  tensors.erase("in.reference_ids");
+  EXPECT_GT(difference(predicted(cx, loaded, tensors), with), 0.01);
+}
+
+TEST(Flux2Transformer2DModel, TakesTheGuidanceScaleWhereItWasDistilledOfGuidedModels) {
+  auto names = [](const Json& values) {
+    std::vector<std::string> all;
+    auto made = make<Flux2Transformer2DModel>(flux2_transformer_2d_model_info(), values);
+    for (const auto& input : made->inputs()) all.push_back(input.name);
+    return all;
+  };
+  Json small = {{"num_layers", 1}, {"num_single_layers", 1}};
+  EXPECT_THAT(names(small), ::testing::Contains("guidance"));
+  small["guidance_embeds"] = false;
+  EXPECT_THAT(names(small), ::testing::Not(::testing::Contains("guidance")));
+}
+
+TEST(Flux2Transformer2DModel, RefusesAxesThatDoNotMakeUpAHead) {
+  auto refused = [](const Json& axes) {
+    return [axes] {
+      make<Flux2Transformer2DModel>(flux2_transformer_2d_model_info(), {{"axes_dims_rope", axes}});
+    };
+  };
+  EXPECT_THAT(refused({32, 32, 32}), ThrowsMessage<Unsupported>(HasSubstr("4 axes")));
+  EXPECT_THAT(refused({32, 32, 32, 30}), ThrowsMessage<Unsupported>(HasSubstr("128 wide")));
+  EXPECT_THAT(refused({31, 33, 32, 32}), ThrowsMessage<Unsupported>(HasSubstr("turn together")));
 }
 
 }  // namespace

@@ -1,0 +1,140 @@
+#include "families/flux2/encode_prompt.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "blocks/prompt_tokens.hpp"
+#include "nn/denoiser_network.hpp"
+#include "request/proposal.hpp"
+
+namespace omnirt::flux2 {
+namespace {
+
+constexpr size_t most_layers = 16;
+
+std::vector<int64_t> chosen_layers(const std::optional<std::vector<int64_t>>& given) {
+  return given.value_or(std::vector<int64_t>{9, 18, 27});
+}
+
+// Counted from the embedded tokens, 0; a negative one is counted from the last.
+int64_t state_of(int64_t layer, const Qwen3ForCausalLM& encoder) {
+  return layer < 0 ? layer + encoder.num_hidden_layers() + 1 : layer;
+}
+
+struct Tokens {
+  Tensor ids;   // {prompts, length} int64
+  Tensor mask;  // {prompts, length}: 1 a token, 0 padding
+};
+
+Tokens tokens_of(const text::Qwen2Tokenizer& tokenizer, const std::vector<std::string>& prompts,
+                 int64_t length) {
+  auto count = static_cast<int64_t>(prompts.size());
+  Tokens made{at::empty({count, length}, at::kLong), at::zeros({count, length})};
+  for (int64_t i = 0; i < count; ++i) {
+    text::TokenizedPrompt tokenized =
+        tokenizer.encode_chat(prompts[static_cast<size_t>(i)], "prompt", length);
+    std::ranges::copy(tokenized.ids, made.ids.mutable_data_ptr<int64_t>() + i * length);
+    made.mask[i].narrow(0, tokenized.first, tokenized.used).fill_(1);
+  }
+  return made;
+}
+
+// Whether the layers exist and give as many values as the transformer reads.
+void check_layers(Proposal& proposal, const std::vector<int64_t>& layers,
+                  const Qwen3ForCausalLM& encoder) {
+  const int64_t most = encoder.num_hidden_layers();
+  std::string shown = fmt::format("[{}]", fmt::join(layers, ", "));
+  auto exists = [&](int64_t layer) {
+    int64_t state = state_of(layer, encoder);
+    return state >= 0 && state <= most;
+  };
+  if (layers.empty() || layers.size() > most_layers || !std::ranges::all_of(layers, exists)) {
+    proposal.error({"config.text_encoder_out_layers", shown,
+                    fmt::format("the text encoder has {} layers", most),
+                    fmt::format("give 1 to {} of {} to {}", most_layers, -most - 1, most)});
+    return;
+  }
+  const int64_t made = encoder.hidden_size() * static_cast<int64_t>(layers.size());
+  const int64_t read = proposal.network<nn::DenoiserNetwork>("transformer").context_dim();
+  if (made != read) {
+    proposal.error(
+        {"config.text_encoder_out_layers", shown,
+         fmt::format("these states of the text encoder are {} values side by side; the "
+                     "transformer reads {}",
+                     made, read),
+         "use the text encoder of the same model, and as many layers as it was made for"});
+  }
+}
+
+void warn_of_template(Proposal& proposal, const text::ChatTemplate& chat) {
+  if (chat.kind != text::ChatTemplate::Kind::unknown) return;
+  proposal.warn(
+      {"model.tokenizer", chat.where,
+       "its chat_template is not one of Qwen3's; prompts are written out as Qwen3's does, "
+       "so that the image may differ from the reference's",
+       "take the template of the model's own tokenizer"});
+}
+
+void warn_of_cuts(Proposal& proposal, const text::Qwen2Tokenizer& tokenizer, int64_t length) {
+  for (const auto& [name, prompts] : proposal.texts) {
+    for (const std::string& given : prompts) {
+      text::TokenizedPrompt tokenized = tokenizer.encode_chat(given, "inputs." + name, length);
+      if (tokenized.cut.empty()) continue;
+      proposal.warn({"inputs." + name, tokenized.cut,
+                     fmt::format("the prompt is longer than max_sequence_length, {} tokens with "
+                                 "those of the conversation around it; this end was cut off",
+                                 length),
+                     "shorten the prompt, or raise max_sequence_length"});
+    }
+  }
+}
+
+}  // namespace
+
+void EncodePrompt::check(Proposal& proposal) const {
+  blocks::check_text_count(proposal, "negative_prompt");
+  check_layers(proposal, chosen_layers(proposal.config.maybe(text_encoder_out_layers)),
+               proposal.network<Qwen3ForCausalLM>(text_encoder.name()));
+}
+
+void EncodePrompt::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
+  const auto& qwen = pipeline.get<text::Qwen2Tokenizer>(tokenizer.name());
+  const auto& encoder = pipeline.get<Qwen3ForCausalLM>(text_encoder.name());
+  if (qwen.vocab_size() > encoder.vocab_size()) {
+    proposal.error({"model.tokenizer", fmt::format("{} entries", qwen.vocab_size()),
+                    fmt::format("the text encoder has {} entries", encoder.vocab_size()),
+                    "use the tokenizer of the same model"});
+    return;
+  }
+  warn_of_template(proposal, qwen.chat_template());
+  warn_of_cuts(proposal, qwen, proposal.config.get(keys::max_sequence_length));
+}
+
+void EncodePrompt::run(Frame& frame) const {
+  std::vector<std::string> prompts = frame[prompt];
+  if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
+  Tokens tokens = tokens_of(frame[tokenizer], prompts, frame[length]);
+  const std::vector<int64_t> layers = chosen_layers(frame.maybe(out_layers));
+  Values states = frame.call(
+      text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},
+      [&layers](const Qwen3ForCausalLM& encoder, Context& cx, const Values& in) -> Values {
+        std::vector<int64_t> chosen;
+        for (int64_t layer : layers) chosen.push_back(state_of(layer, encoder));
+        return {{"states",
+                 listed(encoder.hidden_states(cx, one(in, "ids"), &one(in, "mask"), chosen))}};
+      },
+      fmt::format("layers={}", fmt::join(layers, ",")));
+  std::vector<Tensor> each;
+  for (const Value& state : states.at("states")) each.push_back(host(state));
+  Tensor embeds = at::cat(each, 2);
+  // A prompt's images stand together; one negative prompt serves all.
+  auto images = static_cast<int64_t>(frame[seeds].size());
+  frame[prompt_embeds] = embeds.repeat_interleave(images / embeds.size(0), 0);
+}
+
+}  // namespace omnirt::flux2

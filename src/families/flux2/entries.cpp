@@ -1,0 +1,118 @@
+#include "families/flux2/entries.hpp"
+
+#include <fmt/format.h>
+
+namespace omnirt::flux2 {
+namespace {
+
+constexpr const char* klein_4b = "flux2.klein-4b";
+constexpr const char* klein_9b = "flux2.klein-9b";
+constexpr const char* klein_base_4b = "flux2.klein-base-4b";
+constexpr const char* klein_base_9b = "flux2.klein-base-9b";
+constexpr const char* dev = "flux2.dev";
+
+struct Model {
+  const char* id;
+  const char* summary;
+  std::vector<std::string> hub_ids;
+  ResourceHint resources;
+  bool distilled = false;
+};
+
+const std::vector<Model>& models() {
+  static const std::vector<Model> all{
+      {klein_4b,
+       "FLUX.2 klein 4B, distilled to 4 steps",
+       {"black-forest-labs/FLUX.2-klein-4B"},
+       {16, 9},
+       true},
+      {klein_9b,
+       "FLUX.2 klein 9B, distilled to 4 steps",
+       {"black-forest-labs/FLUX.2-klein-9B"},
+       {36, 19},
+       true},
+      {klein_base_4b,
+       "FLUX.2 klein 4B before it was distilled",
+       {"black-forest-labs/FLUX.2-klein-base-4B"},
+       {16, 9}},
+      {klein_base_9b,
+       "FLUX.2 klein 9B before it was distilled",
+       {"black-forest-labs/FLUX.2-klein-base-9B"},
+       {36, 19}},
+      {dev,
+       "FLUX.2 dev; its text encoder, Mistral 3, is not implemented",
+       {"black-forest-labs/FLUX.2-dev"},
+       {80, 65}}};
+  return all;
+}
+
+// The reference's scheduler at each preset: levels are given to it, which others do not take.
+std::map<std::string, Json> presets(bool distilled) {
+  Json fast = {{"scheduler", "FlowMatchEulerDiscreteScheduler"}};
+  fast["num_inference_steps"] = distilled ? 4 : 20;
+  return {{"fast", fast}, {"quality", {{"num_inference_steps", distilled ? 8 : 60}}}};
+}
+
+std::string example(const std::string& id, const std::string& task) {
+  std::string inputs = task == "text2image" ? ""
+                       : task == "edit"     ? " --input image=in.png"
+                                            : " --input image=in.png --input mask=mask.png";
+  return fmt::format(
+      "omnirt generate --model {}{} --prompt \"a red cup on a table\" -o red_cup.png", id, inputs);
+}
+
+ModelSpec entry(const Model& model, const std::string& task) {
+  ModelSpec made;
+  made.id = model.id;
+  made.task = task;
+  made.resource_hint = model.resources;
+  made.default_config = {{"num_inference_steps", model.distilled ? 4 : 50},
+                         {"guidance_scale", model.distilled ? 1.0 : 4.0}};
+  if (task == "inpaint" && !model.distilled) made.default_config["guidance_scale"] = 8.0;
+  made.presets = presets(model.distilled);
+  made.supported_schedulers = schedulers_for(SchedulerFor::flow_matching);
+  made.summary = model.summary;
+  made.example = example(model.id, task);
+  made.hub_ids = model.hub_ids;
+  // Its own text encoder, Mistral 3, is not there: texts come from a state, or another encoder.
+  if (model.id == std::string(dev)) made.maturity = "experimental";
+  return made;
+}
+
+}  // namespace
+
+std::vector<ModelSpec> entries() {
+  std::vector<ModelSpec> all;
+  auto alias = [&](const std::string& name, const std::string& id, const std::string& task) {
+    ModelSpec other;
+    other.id = name;
+    other.task = task;
+    other.alias_of = id;
+    all.push_back(other);
+  };
+  for (const Model& model : models()) {
+    for (const char* task : {"text2image", "edit", "inpaint"}) {
+      // The reference inpaints with klein alone.
+      if (model.id == std::string(dev) && task == std::string("inpaint")) continue;
+      all.push_back(entry(model, task));
+      std::string name = model.id;
+      name[name.find('.')] = '-';
+      alias(name, model.id, task);
+      if (model.id == std::string(klein_4b)) alias("flux2.klein", klein_4b, task);
+    }
+  }
+  return all;
+}
+
+std::string variant_of(const PipelineFolder& folder) {
+  if (folder.class_name == "Flux2Pipeline") return dev;
+  const ComponentFolder* transformer = folder.find("transformer");
+  Json width = transformer ? transformer->config.value("joint_attention_dim", Json()) : Json();
+  constexpr int64_t width_of_9b = 12288;
+  bool large = width.is_number_integer() && width.get<int64_t>() >= width_of_9b;
+  bool distilled = folder.index.value("is_distilled", Json(false)) == Json(true);
+  if (distilled) return large ? klein_9b : klein_4b;
+  return large ? klein_base_9b : klein_base_4b;
+}
+
+}  // namespace omnirt::flux2

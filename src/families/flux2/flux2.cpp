@@ -1,0 +1,78 @@
+#include "families/flux2/flux2.hpp"
+
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/inpaint.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/start_noise.hpp"
+#include "families/flux2/check.hpp"
+#include "families/flux2/encode_prompt.hpp"
+#include "families/flux2/entries.hpp"
+#include "families/flux2/references.hpp"
+#include "families/flux2/sizes.hpp"
+#include "families/flux2/timesteps.hpp"
+
+namespace omnirt::families {
+namespace {
+
+blocks::DenoiseOptions denoise_options() {
+  auto constant = [](const auto& slot) {
+    return blocks::ConstantInput{slot.name, slot.name, slot.help};
+  };
+  return {.network = "transformer",
+          .constants = {constant(flux2::reference_latents), constant(flux2::reference_ids)}};
+}
+
+BlockList flux2_blocks() {
+  const Trigger image = has("image"), mask = has("mask");
+  const Trigger inpaint = image && mask, edit = image && !mask;
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<flux2::CheckParts>());
+  add(std::make_shared<flux2::ImageSize>());
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<flux2::EncodePrompt>());
+  add(std::make_shared<flux2::SetTimesteps>(!inpaint));
+  add(std::make_shared<flux2::SetPartialTimesteps>(inpaint));
+  add(std::make_shared<blocks::PrepareLatents>(!inpaint));
+  add(std::make_shared<flux2::EncodeReferences>(edit));
+  add(std::make_shared<flux2::EncodeRepainted>(inpaint));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, inpaint));
+  add(std::make_shared<flux2::EncodeRepaintReferences>(inpaint));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<flux2::KeepSmoothly>(inpaint));
+  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
+  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+// The original's blocks have the names that FLUX.1's have; shapes tell those apart.
+std::vector<AdapterFamily> adapter_families() {
+  return {{.name = "FLUX.2",
+           .ids = {"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-base-4b", "flux2.klein-base-9b",
+                   "flux2.dev"},
+           .marks = {{"denoiser:double_blocks_"},
+                     {"denoiser:single_blocks_"},
+                     {"denoiser:single_transformer_blocks_"},
+                     {"_attn_add_q_proj"}},
+           .metadata = {"flux2", "Flux2", "flux.2"},
+           .embedding_widths = {}}};
+}
+
+}  // namespace
+
+Family flux2() {
+  return {.name = "flux2",
+          .tasks = {{"text2image", {}}, {"edit", {"image"}}, {"inpaint", {"image", "mask"}}},
+          .blocks = flux2_blocks(),
+          .entries = flux2::entries(),
+          .pipeline_classes = {"Flux2KleinPipeline", "Flux2KleinInpaintPipeline", "Flux2Pipeline"},
+          .variant_of = flux2::variant_of,
+          .adopt_scheduler = {},
+          .shifts_by_size = true,
+          .adapter_families = adapter_families()};
+}
+
+}  // namespace omnirt::families

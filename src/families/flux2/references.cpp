@@ -1,0 +1,96 @@
+#include "families/flux2/references.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/upsample_bilinear2d.h>
+#include <ATen/ops/zeros.h>
+
+#include "blocks/latents.hpp"
+#include "families/flux2/sizes.hpp"
+#include "io/image_resize.hpp"
+#include "tensor/image_tensor.hpp"
+
+namespace omnirt::flux2 {
+namespace {
+
+// Between the times of two images; the one that is made stands at 0.
+constexpr int64_t time_scale = 10;
+
+io::Image within_limits(const io::Image& image) {
+  Size size = limited({image.height, image.width});
+  if (size == Size{image.height, image.width}) return io::to_rgb(image);
+  return io::resize_lanczos(io::to_rgb(image), size.width, size.height);
+}
+
+// The middle of an image, in whole latents: {1, 3, H, W} in -1..1.
+Tensor middle_of(const io::Image& image, int64_t grid) {
+  io::Image rgb = within_limits(image);
+  Size size = in_whole_latents({rgb.height, rgb.width}, grid);
+  Tensor picture = image_to_tensor(rgb) * 2.0 - 1.0;
+  return picture.narrow(2, (rgb.height - size.height) / 2, size.height)
+      .narrow(3, (rgb.width - size.width) / 2, size.width)
+      .contiguous();
+}
+
+// Appends the latents {1, C, h, w} of each.
+void encode(Frame& frame, const Component<nn::Autoencoder>& vae, Noise& noise,
+            const std::vector<io::Image>& images, std::vector<Tensor>& latents) {
+  for (const io::Image& image : images) {
+    Tensor picture = middle_of(image, frame[vae].scale_factor());
+    latents.push_back(blocks::sampled_latents(frame, vae, picture, 1, noise));
+  }
+}
+
+// {1, h w, C} of each {1, C, h, w}, one behind the other.
+Tensor tokens_of(const std::vector<Tensor>& latents) {
+  std::vector<Tensor> tokens;
+  for (const Tensor& each : latents) tokens.push_back(each.flatten(2).transpose(1, 2));
+  return at::cat(tokens, 1).contiguous();
+}
+
+// {1, N, 4}: where the tokens stand.
+Tensor ids_of(const std::vector<Tensor>& latents) {
+  std::vector<Tensor> ids;
+  for (const Tensor& each : latents) {
+    int64_t height = each.size(2), width = each.size(3);
+    Tensor made = at::zeros({height, width, 4}, at::kFloat);
+    made.select(2, 0).fill_(time_scale * static_cast<int64_t>(ids.size() + 1));
+    made.select(2, 1).copy_(at::arange(height, at::kFloat).unsqueeze(1));
+    made.select(2, 2).copy_(at::arange(width, at::kFloat).unsqueeze(0));
+    ids.push_back(made.view({1, height * width, 4}));
+  }
+  return at::cat(ids, 1);
+}
+
+}  // namespace
+
+void EncodeReferences::run(Frame& frame) const {
+  std::vector<Tensor> all;
+  Noise& noise = *frame[noise_source];
+  encode(frame, vae, noise, {frame[image]}, all);
+  if (const auto* more = frame[further]) encode(frame, vae, noise, *more, all);
+  frame[latents] = tokens_of(all);
+  frame[ids] = ids_of(all);
+}
+
+void EncodeRepainted::run(Frame& frame) const {
+  Tensor picture = blocks::picture_tensor(within_limits(frame[image]), frame[width], frame[height]);
+  frame[image_latents] = blocks::sampled_latents(
+      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+}
+
+void EncodeRepaintReferences::run(Frame& frame) const {
+  std::vector<Tensor> all{frame[image_latents].narrow(0, 0, 1)};
+  if (const auto* more = frame[further]) encode(frame, vae, *frame[noise_source], *more, all);
+  frame[latents] = tokens_of(all);
+  frame[ids] = ids_of(all);
+}
+
+void KeepSmoothly::run(Frame& frame) const {
+  const Tensor& mask = frame[mask_pixels];
+  int64_t grid = frame[vae].scale_factor();
+  frame[keep_mask] = at::upsample_bilinear2d(mask, {mask.size(2) / grid, mask.size(3) / grid},
+                                             /*align_corners=*/false);
+}
+
+}  // namespace omnirt::flux2

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt::flux2 {
+
+struct Size {
+  int64_t height = 0, width = 0;
+  bool operator==(const Size&) const = default;
+};
+
+// An image of this size as it is looked at: of at most 1024 * 1024 pixels (reference:
+// Flux2ImageProcessor._resize_to_target_area).
+Size limited(Size size);
+// That, cut down to whole latents of `grid` pixels; a side may be 0.
+Size in_whole_latents(Size size, int64_t grid);
+
+// Settles width and height: the request's; else those of the image that is edited, or the model's.
+// An image that is repainted keeps its own. Refuses images that cannot be looked at.
+class ImageSize final : public Block {
+ public:
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+
+  ImageSize() : Block("image_size", Stage::prepare_conditions) {}
+  void run(Frame&) const override {}
+  void check(Proposal& proposal) const override;
+  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
+};
+
+}  // namespace omnirt::flux2

@@ -1,0 +1,86 @@
+#include "families/flux2/timesteps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "request/proposal.hpp"
+
+namespace omnirt::flux2 {
+namespace {
+
+// Levels evenly spread before the shift, where the scheduler takes them from outside.
+std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, int64_t tokens) {
+  std::shared_ptr<Scheduler> scheduler = choice.make();
+  scheduler->set_timesteps({.num_inference_steps = steps,
+                            .mu = empirical_mu(tokens, steps),
+                            .even_levels = scheduler->takes_even_levels()});
+  return scheduler;
+}
+
+int64_t tokens_of(const nn::Autoencoder& vae, int64_t height, int64_t width) {
+  return (height / vae.scale_factor()) * (width / vae.scale_factor());
+}
+
+// The reference gives levels to a scheduler, which must take them, unless it spreads flow's own.
+void check_scheduler(Proposal& proposal) {
+  const SchedulerChoice& choice = proposal.scheduler;
+  if (!choice.info) return;  // it was refused
+  bool flow = choice.config.value("use_flow_sigmas", Json(false)) == Json(true);
+  if (flow || choice.make()->takes_even_levels()) return;
+  proposal.error({"config.scheduler", choice.info->class_name,
+                  "this model's levels of noise cannot be given to it",
+                  "use FlowMatchEulerDiscreteScheduler, or set use_flow_sigmas where it has that"});
+}
+
+// Where a walk with `strength` starts (reference: Flux2KleinInpaintPipeline.get_timesteps).
+int64_t first_step(int64_t steps, double strength) {
+  auto all = static_cast<double>(steps);
+  double walked = std::min(all * strength, all);
+  return static_cast<int64_t>(std::max(all - walked, 0.0));
+}
+
+}  // namespace
+
+double empirical_mu(int64_t image_tokens, int64_t steps) {
+  constexpr double a1 = 8.73809524e-05, b1 = 1.89833333;
+  constexpr double a2 = 0.00016927, b2 = 0.45666666;
+  constexpr int64_t large = 4300;
+  auto tokens = static_cast<double>(image_tokens);
+  double at_200_steps = a2 * tokens + b2;
+  if (image_tokens > large) return at_200_steps;
+  double at_10_steps = a1 * tokens + b1;
+  double slope = (at_200_steps - at_10_steps) / 190.0;
+  return slope * static_cast<double>(steps) + (at_200_steps - 200.0 * slope);
+}
+
+void SetTimesteps::check(Proposal& proposal) const {
+  check_scheduler(proposal);
+}
+
+void SetTimesteps::run(Frame& frame) const {
+  int64_t tokens = tokens_of(frame[vae], frame[height], frame[width]);
+  frame[schedule] = {planned(frame[scheduler], frame[num_inference_steps], tokens), 0};
+}
+
+void SetPartialTimesteps::check(Proposal& proposal) const {
+  check_scheduler(proposal);
+  int64_t steps = proposal.config.get(keys::num_inference_steps);
+  double strength = proposal.config.get(keys::strength);
+  if (first_step(steps, strength) < steps) return;
+  proposal.error({"config.strength", fmt::format("{}", strength),
+                  fmt::format("leaves none of the {} steps", steps), "give more than 0"});
+}
+
+void SetPartialTimesteps::run(Frame& frame) const {
+  int64_t steps = frame[num_inference_steps];
+  int64_t tokens = tokens_of(frame[vae], frame[height], frame[width]);
+  auto walked = planned(frame[scheduler], steps, tokens);
+  auto begin = static_cast<size_t>(first_step(steps, frame[strength]) * walked->order());
+  ensure(begin < walked->timesteps().size(), "the walk begins at call {} of {}", begin,
+         walked->timesteps().size());
+  walked->set_begin(begin);
+  frame[schedule] = {std::move(walked), begin};
+}
+
+}  // namespace omnirt::flux2

@@ -1,0 +1,219 @@
+#include "networks/flux2_transformer_2d_model/blocks.hpp"
+
+#include <cmath>
+
+#include "nn/layout.hpp"
+
+namespace omnirt {
+namespace {
+
+nn::TimestepEmbeddingOptions embedding(const Flux2Transformer2DConfig& config) {
+  return {.in = config.timestep_guidance_channels, .out = config.inner_dim(), .bias = false};
+}
+
+Tensor modulated(Context& cx, const nn::LayerNorm& norm, const Tensor& x,
+                 const Flux2ModulationSet& by) {
+  Tensor normed = norm.forward(cx, x);
+  return cx.ops().modulate(cx, {normed, by.scale, by.shift});
+}
+
+// {B, T, heads * d} -> {B, T, heads, d}, a view.
+Tensor by_heads(const Tensor& x, int64_t heads) {
+  return x.view({x.size(0), x.size(1), heads, x.size(2) / heads});
+}
+
+// Normalised over each head, as queries and keys are: {B, T, heads, d}.
+Tensor normed_heads(Context& cx, const nn::RmsNorm& norm, const Tensor& x, int64_t heads) {
+  return norm.forward(cx, by_heads(x, heads));
+}
+
+// {B, T, heads, d} turned by where the tokens stand: {B, T, heads * d}.
+Tensor turned(Context& cx, const Tensor& x, const Tensor& rotary) {
+  Tensor y = cx.ops().rotary(cx, {x, rotary, ops::RotaryPairs::neighbours});
+  return y.flatten(2);
+}
+
+Tensor attended(Context& cx, const Tensor& query, const Tensor& key, const Tensor& value,
+                int64_t heads) {
+  double head_dim = static_cast<double>(query.size(2)) / static_cast<double>(heads);
+  return cx.ops().attention(cx, {query, key, value, heads, 1.0 / std::sqrt(head_dim)});
+}
+
+}  // namespace
+
+Flux2TimestepGuidanceEmbeddings::Flux2TimestepGuidanceEmbeddings(
+    Module* parent, const std::string& name, const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      timestep_embedder(this, "timestep_embedder", embedding(config)),
+      channels_(config.timestep_guidance_channels) {
+  if (config.guidance_embeds)
+    guidance_embedder.emplace(this, "guidance_embedder", embedding(config));
+}
+
+Tensor Flux2TimestepGuidanceEmbeddings::forward(Context& cx, const Tensor& timestep,
+                                                const Tensor* guidance) const {
+  auto embedded = [&](const nn::TimestepEmbedding& embedder, const Tensor& numbers) {
+    Tensor waves = cx.ops().timestep_embedding(
+        cx, {numbers, channels_, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
+    return embedder.forward(cx, nn::in_form(cx, waves), nullptr);
+  };
+  Tensor time = embedded(timestep_embedder, timestep);
+  if (!guidance || !guidance_embedder) return time;
+  Tensor thousandfold = cx.ops().affine(cx, {*guidance, 1000.0, 0.0});
+  Tensor guided = embedded(*guidance_embedder, thousandfold);
+  return cx.ops().add(cx, {time, guided});
+}
+
+Flux2Modulation::Flux2Modulation(Module* parent, const std::string& name, int64_t dim, int64_t sets)
+    : Module(parent, name), linear(this, "linear", dim, 3 * sets * dim, /*with_bias=*/false) {}
+
+std::vector<Flux2ModulationSet> Flux2Modulation::forward(Context& cx,
+                                                         const Tensor& activated) const {
+  Tensor all = linear.forward(cx, activated).unsqueeze(1);
+  int64_t dim = activated.size(1);
+  std::vector<Flux2ModulationSet> sets;
+  for (int64_t from = 0; from < all.size(2); from += 3 * dim) {
+    auto part = [&](int64_t i) { return all.narrow(2, from + i * dim, dim); };
+    sets.push_back({.shift = part(0), .scale = part(1), .gate = part(2)});
+  }
+  return sets;
+}
+
+Flux2FeedForward::Flux2FeedForward(Module* parent, const std::string& name,
+                                   const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      linear_in(this, "linear_in", config.inner_dim(), 2 * config.mlp_dim(), /*with_bias=*/false),
+      linear_out(this, "linear_out", config.mlp_dim(), config.inner_dim(), /*with_bias=*/false) {}
+
+Tensor Flux2FeedForward::forward(Context& cx, const Tensor& x) const {
+  Tensor halves = linear_in.forward(cx, x);
+  return linear_out.forward(cx, cx.ops().swiglu(cx, {halves}));
+}
+
+Flux2Attention::Flux2Attention(Module* parent, const std::string& name,
+                               const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      to_q(this, "to_q", config.inner_dim(), config.inner_dim(), false),
+      to_k(this, "to_k", config.inner_dim(), config.inner_dim(), false),
+      to_v(this, "to_v", config.inner_dim(), config.inner_dim(), false),
+      norm_q(this, "norm_q", config.attention_head_dim, config.eps),
+      norm_k(this, "norm_k", config.attention_head_dim, config.eps),
+      to_out(this, "to_out"),
+      norm_added_q(this, "norm_added_q", config.attention_head_dim, config.eps),
+      norm_added_k(this, "norm_added_k", config.attention_head_dim, config.eps),
+      add_q_proj(this, "add_q_proj", config.inner_dim(), config.inner_dim(), false),
+      add_k_proj(this, "add_k_proj", config.inner_dim(), config.inner_dim(), false),
+      add_v_proj(this, "add_v_proj", config.inner_dim(), config.inner_dim(), false),
+      to_add_out(this, "to_add_out", config.inner_dim(), config.inner_dim(), false),
+      heads_(config.num_attention_heads) {
+  to_out.add(config.inner_dim(), config.inner_dim(), false);
+}
+
+Flux2Streams Flux2Attention::forward(Context& cx, const Flux2Streams& x,
+                                     const Tensor& rotary) const {
+  auto joined = [&](const Tensor& text, const Tensor& image) {
+    return cx.ops().concat(cx, {text, image});
+  };
+  auto both = [&](const nn::Linear& of_text, const nn::RmsNorm& text_norm,
+                  const nn::Linear& of_image, const nn::RmsNorm& image_norm) {
+    Tensor text = normed_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
+    Tensor image = normed_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
+    return turned(cx, joined(text, image), rotary);
+  };
+  Tensor query = both(add_q_proj, norm_added_q, to_q, norm_q);
+  Tensor key = both(add_k_proj, norm_added_k, to_k, norm_k);
+  Tensor value = joined(add_v_proj.forward(cx, x.text), to_v.forward(cx, x.image));
+  Tensor y = attended(cx, query, key, value, heads_);
+  int64_t texts = x.text.size(1);
+  Tensor text = y.narrow(1, 0, texts), image = y.narrow(1, texts, y.size(1) - texts);
+  return {.text = to_add_out.forward(cx, text), .image = to_out[0].forward(cx, image)};
+}
+
+Flux2TransformerBlock::Flux2TransformerBlock(Module* parent, const std::string& name,
+                                             const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      norm1(this, "norm1", config.inner_dim(), config.eps, /*affine=*/false),
+      norm1_context(this, "norm1_context", config.inner_dim(), config.eps, /*affine=*/false),
+      attn(this, "attn", config),
+      norm2(this, "norm2", config.inner_dim(), config.eps, /*affine=*/false),
+      ff(this, "ff", config),
+      norm2_context(this, "norm2_context", config.inner_dim(), config.eps, /*affine=*/false),
+      ff_context(this, "ff_context", config) {}
+
+Flux2Streams Flux2TransformerBlock::forward(Context& cx, const Flux2Streams& x,
+                                            const std::vector<Flux2ModulationSet>& image,
+                                            const std::vector<Flux2ModulationSet>& text,
+                                            const Tensor& rotary) const {
+  return cx.segment(path(), [&] {
+    if (cx.site(path())) return x;
+    Flux2Streams normed{.text = modulated(cx, norm1_context, x.text, text[0]),
+                        .image = modulated(cx, norm1, x.image, image[0])};
+    Flux2Streams y = attn.forward(cx, normed, rotary);
+    y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
+    y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
+    auto through = [&](const nn::LayerNorm& norm, const Flux2FeedForward& perceptron,
+                       const Tensor& h, const Flux2ModulationSet& by) {
+      if (cx.site(perceptron.path())) return h;
+      Tensor made = perceptron.forward(cx, modulated(cx, norm, h, by));
+      return cx.ops().gate(cx, {made, by.gate, &h});
+    };
+    return Flux2Streams{.text = through(norm2_context, ff_context, y.text, text[1]),
+                        .image = through(norm2, ff, y.image, image[1])};
+  });
+}
+
+Flux2ParallelSelfAttention::Flux2ParallelSelfAttention(Module* parent, const std::string& name,
+                                                       const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      to_qkv_mlp_proj(this, "to_qkv_mlp_proj", config.inner_dim(),
+                      3 * config.inner_dim() + 2 * config.mlp_dim(), /*with_bias=*/false),
+      norm_q(this, "norm_q", config.attention_head_dim, config.eps),
+      norm_k(this, "norm_k", config.attention_head_dim, config.eps),
+      to_out(this, "to_out", config.inner_dim() + config.mlp_dim(), config.inner_dim(),
+             /*with_bias=*/false),
+      heads_(config.num_attention_heads),
+      inner_dim_(config.inner_dim()),
+      mlp_dim_(config.mlp_dim()) {}
+
+Tensor Flux2ParallelSelfAttention::forward(Context& cx, const Tensor& x,
+                                           const Tensor& rotary) const {
+  Tensor all = to_qkv_mlp_proj.forward(cx, x);
+  auto part = [&](int64_t i) { return all.narrow(2, i * inner_dim_, inner_dim_); };
+  Tensor query = turned(cx, normed_heads(cx, norm_q, part(0), heads_), rotary);
+  Tensor key = turned(cx, normed_heads(cx, norm_k, part(1), heads_), rotary);
+  Tensor attention = attended(cx, query, key, part(2), heads_).flatten(0, 1);
+  Tensor halves = all.narrow(2, 3 * inner_dim_, 2 * mlp_dim_);
+  Tensor perceptron = cx.ops().swiglu(cx, {halves}).flatten(0, 1);
+  Tensor both = cx.ops().concat(cx, {attention, perceptron});
+  return to_out.forward(cx, both.view({x.size(0), x.size(1), inner_dim_ + mlp_dim_}));
+}
+
+Flux2SingleTransformerBlock::Flux2SingleTransformerBlock(Module* parent, const std::string& name,
+                                                         const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      norm(this, "norm", config.inner_dim(), config.eps, /*affine=*/false),
+      attn(this, "attn", config) {}
+
+Tensor Flux2SingleTransformerBlock::forward(Context& cx, const Tensor& x,
+                                            const Flux2ModulationSet& modulation,
+                                            const Tensor& rotary) const {
+  return cx.segment(path(), [&] {
+    if (cx.site(path())) return x;
+    Tensor y = attn.forward(cx, modulated(cx, norm, x, modulation), rotary);
+    return cx.ops().gate(cx, {y, modulation.gate, &x});
+  });
+}
+
+Flux2NormOut::Flux2NormOut(Module* parent, const std::string& name,
+                           const Flux2Transformer2DConfig& config)
+    : Module(parent, name),
+      linear(this, "linear", config.inner_dim(), 2 * config.inner_dim(), /*with_bias=*/false),
+      norm(this, "norm", config.inner_dim(), config.eps, /*affine=*/false) {}
+
+Tensor Flux2NormOut::forward(Context& cx, const Tensor& x, const Tensor& activated) const {
+  auto parts = linear.forward(cx, activated).unsqueeze(1).chunk(2, 2);
+  Tensor normed = norm.forward(cx, x);
+  return cx.ops().modulate(cx, {normed, /*scale=*/parts[0], /*shift=*/parts[1]});
+}
+
+}  // namespace omnirt

@@ -1,0 +1,147 @@
+#pragma once
+#include <array>
+#include <optional>
+
+#include "networks/flux2_transformer_2d_model/config.hpp"
+#include "nn/blocks/time_embedding.hpp"
+#include "nn/layers.hpp"
+
+namespace omnirt {
+
+// Timestep and, in models that were distilled of guided ones, guidance scale (diffusers
+// transformer_flux2.py Flux2TimestepGuidanceEmbeddings).
+class Flux2TimestepGuidanceEmbeddings final : public nn::Module {
+ public:
+  Flux2TimestepGuidanceEmbeddings(Module* parent, const std::string& name,
+                                  const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "Flux2TimestepGuidanceEmbeddings"; }
+  // timestep {B}, 0..1000; guidance {B}, a scale, or null. {B, D}.
+  Tensor forward(Context& cx, const Tensor& timestep, const Tensor* guidance) const;
+
+  nn::TimestepEmbedding timestep_embedder;
+  std::optional<nn::TimestepEmbedding> guidance_embedder;
+
+ private:
+  int64_t channels_;
+};
+
+// Shift, scale and gate for one part of a block, {B, 1, D} each.
+struct Flux2ModulationSet {
+  Tensor shift, scale, gate;
+};
+
+// What all blocks of a kind are modulated by (diffusers Flux2Modulation).
+class Flux2Modulation final : public nn::Module {
+ public:
+  Flux2Modulation(Module* parent, const std::string& name, int64_t dim, int64_t sets);
+  const char* class_name() const override { return "Flux2Modulation"; }
+  // activated {B, D}: SiLU of the embedded timestep.
+  std::vector<Flux2ModulationSet> forward(Context& cx, const Tensor& activated) const;
+
+  nn::Linear linear;
+};
+
+// A gated perceptron, one matrix for the gate and what it gates (diffusers Flux2FeedForward).
+class Flux2FeedForward final : public nn::Module {
+ public:
+  Flux2FeedForward(Module* parent, const std::string& name, const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "Flux2FeedForward"; }
+  SiteKind site_kind() const override { return SiteKind::feed_forward; }
+  Tensor forward(Context& cx, const Tensor& x) const;
+
+  nn::Linear linear_in, linear_out;
+};
+
+// A text's tokens and an image's.
+struct Flux2Streams {
+  Tensor text;   // {B, T, D}
+  Tensor image;  // {B, L, D}
+};
+
+// Attention of text and image to both, each with projections of its own (diffusers
+// Flux2Attention).
+class Flux2Attention final : public nn::Module {
+ public:
+  Flux2Attention(Module* parent, const std::string& name, const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "Flux2Attention"; }
+  // rotary {2, T + L, head_dim / 2}: where the tokens stand, the text's first.
+  Flux2Streams forward(Context& cx, const Flux2Streams& x, const Tensor& rotary) const;
+
+  nn::Linear to_q, to_k, to_v;
+  nn::RmsNorm norm_q, norm_k;
+  nn::ModuleList<nn::Linear> to_out;
+  nn::RmsNorm norm_added_q, norm_added_k;
+  nn::Linear add_q_proj, add_k_proj, add_v_proj, to_add_out;
+
+ private:
+  int64_t heads_;
+};
+
+// Attention and perceptron over text and image, which have weights of their own (diffusers
+// Flux2TransformerBlock).
+class Flux2TransformerBlock final : public nn::Module {
+ public:
+  Flux2TransformerBlock(Module* parent, const std::string& name,
+                        const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "Flux2TransformerBlock"; }
+  SiteKind site_kind() const override { return SiteKind::block; }
+  // Modulations: of the attention and of the perceptron.
+  Flux2Streams forward(Context& cx, const Flux2Streams& x,
+                       const std::vector<Flux2ModulationSet>& image,
+                       const std::vector<Flux2ModulationSet>& text, const Tensor& rotary) const;
+
+  nn::LayerNorm norm1, norm1_context;
+  Flux2Attention attn;
+  nn::LayerNorm norm2;
+  Flux2FeedForward ff;
+  nn::LayerNorm norm2_context;
+  Flux2FeedForward ff_context;
+};
+
+// Attention and perceptron side by side, with one matrix into both and one out of both (Dehghani et
+// al. 2023, arXiv 2302.05442; diffusers Flux2ParallelSelfAttention).
+class Flux2ParallelSelfAttention final : public nn::Module {
+ public:
+  Flux2ParallelSelfAttention(Module* parent, const std::string& name,
+                             const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "Flux2ParallelSelfAttention"; }
+  // x {B, T, D}, rotary {2, T, head_dim / 2}; {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
+
+  nn::Linear to_qkv_mlp_proj;
+  nn::RmsNorm norm_q, norm_k;
+  nn::Linear to_out;
+
+ private:
+  int64_t heads_, inner_dim_, mlp_dim_;
+};
+
+// diffusers Flux2SingleTransformerBlock.
+class Flux2SingleTransformerBlock final : public nn::Module {
+ public:
+  Flux2SingleTransformerBlock(Module* parent, const std::string& name,
+                              const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "Flux2SingleTransformerBlock"; }
+  SiteKind site_kind() const override { return SiteKind::block; }
+  // x {B, T + L, D}, text and image; {B, T + L, D}.
+  Tensor forward(Context& cx, const Tensor& x, const Flux2ModulationSet& modulation,
+                 const Tensor& rotary) const;
+
+  nn::LayerNorm norm;
+  Flux2ParallelSelfAttention attn;
+};
+
+// A layer norm whose scale and shift depend on the timestep (diffusers normalization.py
+// AdaLayerNormContinuous).
+class Flux2NormOut final : public nn::Module {
+ public:
+  Flux2NormOut(Module* parent, const std::string& name, const Flux2Transformer2DConfig& config);
+  const char* class_name() const override { return "AdaLayerNormContinuous"; }
+  // x {B, T, D}, activated {B, D}: SiLU of the embedded timestep.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& activated) const;
+
+  nn::Linear linear;
+  nn::LayerNorm norm;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,59 @@
+#include "networks/flux2_transformer_2d_model/config.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "nn/config_check.hpp"
+
+namespace omnirt {
+namespace {
+
+// Positions have four axes: time, row, column, and place in the text.
+constexpr size_t position_axes = 4;
+
+void check_axes(const Flux2Transformer2DConfig& config, nn::ConfigCheck& check) {
+  const std::vector<int64_t>& axes = config.axes_dims_rope;
+  check.expect(axes.size() == position_axes, "axes_dims_rope",
+               fmt::format("{} values", axes.size()),
+               fmt::format("tokens have positions on {} axes", position_axes));
+  for (int64_t axis : axes) {
+    check.range("axes_dims_rope", axis, 0, 1 << 10);
+    check.divisible("axes_dims_rope", axis, "pairs that turn together", 2);
+  }
+  if (!check.ok()) return;
+  int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t{0});
+  check.expect(sum == config.attention_head_dim, "axes_dims_rope", std::to_string(sum),
+               fmt::format("heads are {} wide", config.attention_head_dim),
+               "the axes' sum must be attention_head_dim");
+}
+
+}  // namespace
+
+Flux2Transformer2DConfig read_flux2_transformer_2d_config(const Json& json,
+                                                          const std::string& where) {
+  auto config = read_config<Flux2Transformer2DConfig>(json, where);
+  nn::ConfigCheck check(where);
+  check.range("patch_size", config.patch_size, 1, 64);
+  check.range("in_channels", config.in_channels, 1, 1 << 14);
+  check.range("out_channels", config.out_channels.value_or(1), 1, 1 << 14);
+  check.range("num_layers", config.num_layers, 0, 512);
+  check.range("num_single_layers", config.num_single_layers, 0, 512);
+  check.range("attention_head_dim", config.attention_head_dim, 1, 1 << 10);
+  check.range("num_attention_heads", config.num_attention_heads, 1, 1 << 10);
+  check.range("joint_attention_dim", config.joint_attention_dim, 1, 1 << 17);
+  check.range("timestep_guidance_channels", config.timestep_guidance_channels, 2, 1 << 14);
+  check.divisible("timestep_guidance_channels", config.timestep_guidance_channels,
+                  "sines and cosines", 2);
+  check.positive("mlp_ratio", config.mlp_ratio);
+  check.expect(config.mlp_ratio <= 64, "mlp_ratio", fmt::format("{}", config.mlp_ratio),
+               "more than 64");
+  check.positive("rope_theta", config.rope_theta);
+  check.positive("eps", config.eps);
+  check_axes(config, check);
+  if (check.ok()) check.range("mlp_ratio", config.mlp_dim(), 1, 1 << 24);
+  check.finish();
+  return config;
+}
+
+}  // namespace omnirt

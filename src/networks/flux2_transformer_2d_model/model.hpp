@@ -1,0 +1,68 @@
+#pragma once
+#include <optional>
+
+#include "networks/flux2_transformer_2d_model/blocks.hpp"
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt {
+
+struct Flux2Input {
+  Tensor sample;                            // {B, C, H, W}: a token each
+  Tensor timestep;                          // {B} or {1}, 0..1000
+  Tensor encoder_hidden_states;             // {B, T, joint_attention_dim}
+  std::optional<Tensor> guidance;           // {B}: the guidance scale; where guidance_embeds
+  std::optional<Tensor> reference_latents;  // {B, N, C}: tokens of images to go by
+  std::optional<Tensor> reference_ids;      // {B, N, 4}: where they stand, all rows alike
+
+  static void visit(auto& self, auto& v) {
+    v("sample", self.sample);
+    v("timestep", self.timestep);
+    v("encoder_hidden_states", self.encoder_hidden_states);
+    v("guidance", self.guidance);
+    v("reference_latents", self.reference_latents);
+    v("reference_ids", self.reference_ids);
+  }
+};
+
+// FLUX.2's diffusion transformer (diffusers transformer_flux2.py): blocks that keep text and image
+// apart but for their attention, then blocks over both.
+class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
+ public:
+  Flux2Transformer2DModel(const Flux2Transformer2DConfig& config, Json json);
+  const char* class_name() const override { return "Flux2Transformer2DModel"; }
+  nn::Metadata metadata() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
+
+  // {B, predicted channels, H, W}.
+  Tensor predict(Context& cx, const Values& inputs) const override;
+  std::vector<nn::NetworkInput> inputs() const override;
+
+  int64_t in_channels() const override { return config_.in_channels; }
+  int64_t out_channels() const override { return config_.predicted_channels(); }
+  std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
+  int64_t context_dim() const override { return config_.joint_attention_dim; }
+  bool takes_guidance_scale() const override { return config_.guidance_embeds; }
+
+  Flux2TimestepGuidanceEmbeddings time_guidance_embed;
+  Flux2Modulation double_stream_modulation_img;
+  Flux2Modulation double_stream_modulation_txt;
+  Flux2Modulation single_stream_modulation;
+  nn::Linear x_embedder;
+  nn::Linear context_embedder;
+  nn::ModuleList<Flux2TransformerBlock> transformer_blocks;
+  nn::ModuleList<Flux2SingleTransformerBlock> single_transformer_blocks;
+  Flux2NormOut norm_out;
+  nn::Linear proj_out;
+
+ private:
+  Flux2Streams embedded(Context& cx, const Flux2Input& input) const;
+  Tensor rotary(Context& cx, const Flux2Input& input) const;
+  Tensor through_blocks(Context& cx, Flux2Streams streams, const Tensor& activated,
+                        const Tensor& rotary) const;
+
+  Flux2Transformer2DConfig config_;
+};
+
+const nn::NetworkInfo& flux2_transformer_2d_model_info();
+
+}  // namespace omnirt

@@ -1,0 +1,27 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "nn/original_layout.hpp"
+
+namespace omnirt {
+
+// What files of the original code put before each name, if anything.
+inline const std::vector<std::string>& flux2_original_prefixes() {
+  static const std::vector<std::string> prefixes{"", "model.diffusion_model.", "diffusion_model."};
+  return prefixes;
+}
+
+// The names of the original code (github black-forest-labs/flux2, src/flux2/model.py; diffusers
+// single_file_utils.convert_flux2_transformer_checkpoint_to_diffusers): query, key and value of the
+// first blocks in one matrix, the last norm's shift before its scale.
+nn::OriginalLayout flux2_original_layout();
+
+// The config.json of such a file, as names (without prefix) and shapes tell it; null for files of
+// other classes. Throws Unsupported under `where` for heads that no released model has.
+Json flux2_original_config(const std::map<std::string, std::vector<int64_t>>& shapes,
+                           const std::string& where);
+
+}  // namespace omnirt

@@ -1,0 +1,504 @@
+#!/usr/bin/env python3
+"""Tiny random FLUX.2 folders: what transformers and diffusers make of their networks, and of requests to them.
+
+  tools/goldens/flux2.py [--only networks,flux2_klein,flux2_klein_base] [--runs edit] [--keep-models] [--check]
+
+tests/goldens/networks/flux2_* as networks.py makes them; tests/goldens/pipelines/flux2_*/model is a folder and
+RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+"""
+
+import argparse
+import json
+import shutil
+
+import common
+import networks
+import torch
+from diffusers import Flux2KleinPipeline as Klein
+
+NETWORKS, PIPELINES = common.GOLDENS / "networks", common.GOLDENS / "pipelines"
+HALF = torch.float16
+
+# ------------------------------------------------------------------------------------ autoencoder
+KL = dict(
+    block_out_channels=(8, 12, 16),
+    down_block_types=("DownEncoderBlock2D",) * 3,
+    up_block_types=("UpDecoderBlock2D",) * 3,
+    layers_per_block=1,
+    latent_channels=3,
+    norm_num_groups=4,
+)
+
+
+def set_statistics(model, seed):
+    """Batch norm as training leaves it: no two channels alike."""
+    channels = model.bn.running_mean.numel()
+    model.bn.running_mean.copy_(common.normal(seed, channels))
+    model.bn.running_var.copy_(0.2 + common.normal(seed + 1, channels).square())
+
+
+def normalised(model, latents):
+    """As Flux2KleinPipeline._encode_vae_image takes an encoder's latents over."""
+    packed = Klein._patchify_latents(latents)
+    spread = torch.sqrt(model.bn.running_var + model.config.batch_norm_eps)
+    return (packed - model.bn.running_mean.view(1, -1, 1, 1)) / spread.view(1, -1, 1, 1)
+
+
+def restored(model, packed):
+    """As Flux2KleinPipeline hands latents to the decoder."""
+    spread = torch.sqrt(model.bn.running_var + model.config.batch_norm_eps)
+    latents = packed * spread.view(1, -1, 1, 1) + model.bn.running_mean.view(1, -1, 1, 1)
+    return Klein._unpatchify_latents(latents)
+
+
+def kl_encode(model, seed, rows, height, width):
+    image = common.normal(seed, rows, 3, height, width).clamp(-1, 1)
+    distribution = model.encode(image).latent_dist
+    return {
+        "in.image": image,
+        "out.mean": distribution.mean,
+        "out.logvar": distribution.logvar,
+        "out.latents": normalised(model, distribution.mode()),
+    }
+
+
+def kl_decode(model, seed, rows, height, width):
+    latents = common.normal(seed, rows, 4 * model.config.latent_channels, height, width)
+    return {"in.latents": latents, "out.image": model.decode(restored(model, latents)).sample}
+
+
+def kl_case(seed, dtype=torch.float32, **config):
+    from diffusers import AutoencoderKLFlux2
+
+    def make(folder):
+        model = AutoencoderKLFlux2(**{**KL, **config})
+        set_statistics(model, seed)
+        networks.save_checkpoint(model, folder, seed, 1.0, dtype)
+
+    def goldens(folder):
+        model = AutoencoderKLFlux2.from_pretrained(
+            folder, torch_dtype=torch.float32, low_cpu_mem_usage=False
+        ).eval()
+        yield "golden_encode", kl_encode(model, 700, 2, 24, 40)
+        yield "golden_encode_smallest", kl_encode(model, 710, 1, 8, 8)
+        yield "golden_decode", kl_decode(model, 720, 2, 3, 5)
+        yield "golden_decode_smallest", kl_decode(model, 730, 1, 1, 1)
+
+    return make, goldens
+
+
+# ------------------------------------------------------------------------------------ transformer
+FLUX2 = dict(
+    in_channels=12,
+    num_layers=2,
+    num_single_layers=3,
+    attention_head_dim=12,
+    num_attention_heads=3,
+    joint_attention_dim=20,
+    timestep_guidance_channels=16,
+    mlp_ratio=3.0,
+    axes_dims_rope=(2, 4, 4, 2),
+    guidance_embeds=False,
+)
+
+
+def flux2_golden(model, seed, rows, height, width, text, timesteps, references=()):
+    """references: {height, width} of each image beside the one that is made."""
+    config = model.config
+    sample = common.normal(seed, rows, config.in_channels, height, width)
+    embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
+    times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
+    inputs = {"in.sample": sample, "in.timestep": times, "in.encoder_hidden_states": embeds}
+    tokens, ids = Klein._pack_latents(sample), Klein._prepare_latent_ids(sample)
+    if references:
+        images = [
+            common.normal(seed + 2 + i, 1, config.in_channels, *size)
+            for i, size in enumerate(references)
+        ]
+        packed = torch.cat([Klein._pack_latents(image) for image in images], 1)
+        theirs = Klein._prepare_image_ids(images)
+        inputs["in.reference_latents"] = packed.repeat(rows, 1, 1)
+        inputs["in.reference_ids"] = theirs.float()
+        tokens = torch.cat([tokens, inputs["in.reference_latents"]], 1)
+        ids = torch.cat([ids, theirs.repeat(rows, 1, 1)], 1)
+    guidance = None
+    if config.guidance_embeds:
+        guidance = torch.linspace(1.5, 4.0, rows)
+        inputs["in.guidance"] = guidance
+    out = model(
+        tokens,
+        encoder_hidden_states=embeds,
+        timestep=times / 1000,
+        img_ids=ids,
+        txt_ids=Klein._prepare_text_ids(embeds),
+        guidance=guidance,
+        return_dict=False,
+    )[0][:, : height * width]
+    return {**inputs, "out.sample": out.unflatten(1, (height, width)).permute(0, 3, 1, 2)}
+
+
+def flux2_case(seed, dtype=torch.float32, **config):
+    from diffusers import Flux2Transformer2DModel
+
+    def make(folder):
+        model = Flux2Transformer2DModel(**{**FLUX2, **config})
+        networks.save_checkpoint(model, folder, seed, 1.0, dtype)
+
+    def goldens(folder):
+        model = Flux2Transformer2DModel.from_pretrained(
+            folder, torch_dtype=torch.float32, low_cpu_mem_usage=False
+        ).eval()
+        yield "golden", flux2_golden(model, 800, 3, 4, 4, 7, [999.0, 1.0, 570.857])
+        yield "golden_wide", flux2_golden(model, 810, 1, 3, 11, 13, [499.5])
+        yield "golden_references", flux2_golden(
+            model, 820, 2, 5, 3, 6, [875.0], references=((3, 5), (2, 1))
+        )
+        yield "golden_smallest", flux2_golden(model, 830, 1, 1, 1, 1, [250.0])
+
+    return make, goldens
+
+
+def network_cases():
+    yield "flux2_vae", kl_case(90, HALF)
+    yield "flux2_vae_small_decoder", kl_case(
+        91,
+        torch.bfloat16,
+        decoder_block_out_channels=(4, 8, 12),
+        use_quant_conv=False,
+        use_post_quant_conv=False,
+        mid_block_add_attention=False,
+        batch_norm_eps=1e-2,
+    )
+    yield "flux2_transformer", flux2_case(92, torch.bfloat16)
+    yield "flux2_transformer_guidance", flux2_case(93, HALF, guidance_embeds=True)
+    yield "flux2_transformer_rare_options", flux2_case(
+        94,
+        patch_size=2,
+        out_channels=3,
+        rope_theta=100,
+        mlp_ratio=2.4,
+        eps=1e-3,
+        axes_dims_rope=(2, 6, 2, 2),
+        num_single_layers=1,
+        num_layers=1,
+    )
+
+
+# --------------------------------------------------------------------------------------- folders
+SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+PLAIN = ["<think>", "</think>"]  # added to the vocabulary, but not "special"
+# What Qwen3's template makes of one message of a user.
+TEMPLATE = (
+    "{%- for message in messages %}"
+    "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>' + '\\n' }}"
+    "{%- endfor %}"
+    "{%- if add_generation_prompt %}"
+    "{{- '<|im_start|>assistant\\n' }}"
+    "{%- if enable_thinking is defined and enable_thinking is false %}"
+    "{{- '<think>\\n\\n</think>\\n\\n' }}"
+    "{%- endif %}"
+    "{%- endif %}"
+)
+WORDS = "user assistant a small red apple and the sea at night for all people"
+
+
+def write_tokenizer(folder):
+    """Qwen2's byte-level BPE with the bytes and what makes a few words; its entries."""
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers.normalizers import NFC
+    from transformers import Qwen2TokenizerFast
+
+    trained = Tokenizer(models.BPE())
+    trained.normalizer = NFC()
+    trained.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    trained.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    trained.train_from_iterator([WORDS, "\n\n"] * 9, trainer)
+    model = json.loads(trained.to_str())["model"]
+    tokenizer = Qwen2TokenizerFast(
+        vocab=model["vocab"],
+        merges=[tuple(pair) for pair in model["merges"]],
+        unk_token=None,
+        bos_token=None,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        model_max_length=512,
+        clean_up_tokenization_spaces=False,
+        chat_template=TEMPLATE,
+    )
+    added = [AddedToken(text, special=True, normalized=False) for text in SPECIAL]
+    tokenizer.add_special_tokens({"additional_special_tokens": added})
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in PLAIN])
+    tokenizer.save_pretrained(folder)
+    return len(tokenizer)
+
+
+QWEN3 = dict(
+    hidden_size=8,
+    intermediate_size=12,
+    num_hidden_layers=28,  # the pipeline takes the states before layers 9, 18 and 27
+    num_attention_heads=2,
+    num_key_value_heads=1,
+    head_dim=4,
+    max_position_embeddings=1024,
+    tie_word_embeddings=True,
+)
+
+
+def write_model(folder, pipeline, **values):
+    from diffusers import AutoencoderKLFlux2, Flux2Transformer2DModel
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    if folder.exists():
+        shutil.rmtree(folder)
+    entries = write_tokenizer(folder / "tokenizer")
+    vae = AutoencoderKLFlux2(**KL)
+    set_statistics(vae, 95)
+    guided = pipeline == "Flux2Pipeline"
+    config = {**FLUX2, "joint_attention_dim": 24, "guidance_embeds": guided}
+    transformer = Flux2Transformer2DModel(**config)
+    parts = {
+        "text_encoder": (Qwen3ForCausalLM(Qwen3Config(**QWEN3, vocab_size=entries)), 96),
+        "transformer": (transformer, 97),
+        "vae": (vae, 98),
+    }
+    for name, (model, seed) in parts.items():
+        networks.save_checkpoint(model, folder / name, seed, 1.0, HALF)
+    common.write_json(
+        folder / "scheduler" / "scheduler_config.json",
+        {
+            "_class_name": "FlowMatchEulerDiscreteScheduler",
+            "_diffusers_version": "0.42.1",
+            "shift": 3.0,
+            "use_dynamic_shifting": True,
+            "time_shift_type": "exponential",
+        },
+    )
+    index = {
+        **values,
+        "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"],
+        "text_encoder": ["transformers", "Qwen3ForCausalLM"],
+        "tokenizer": ["transformers", "Qwen2TokenizerFast"],
+        "transformer": ["diffusers", "Flux2Transformer2DModel"],
+        "vae": ["diffusers", "AutoencoderKLFlux2"],
+    }
+    common.write_json(
+        folder / "model_index.json",
+        {"_class_name": pipeline, "_diffusers_version": "0.42.1", **index},
+    )
+
+
+MODELS = {
+    "flux2_klein": dict(pipeline="Flux2KleinPipeline", is_distilled=True),
+    "flux2_klein_base": dict(pipeline="Flux2KleinPipeline", is_distilled=False),
+    # The pipeline's own text encoder is another one; here Qwen3 stands in for it.
+    "flux2_dev": dict(pipeline="Flux2Pipeline"),
+}
+
+# ------------------------------------------------------------------------------------------ runs
+PROMPT = {"prompt": " A small red apple, and the sea "}
+TWO = {"prompt": ["a small red apple", "The sea at night"]}
+IMAGE = {"image": "../../inputs/image.png"}
+MASK = {"mask": "../../inputs/mask.png"}
+FURTHER = {"image_reference": ["../../inputs/image_88x72.png"]}
+
+
+def run(inputs, seed, task="text2image", **config):
+    values = {"num_inference_steps": 4, "seed": seed, "max_sequence_length": 48, **config}
+    return {"task": task, "model": "../model", "inputs": inputs, "config": values}
+
+
+def runs(model):
+    if model == "flux2_klein":
+        yield "text2image", run(PROMPT, 20, width=64, height=48, max_sequence_length=512)
+        yield "prompts", run(TWO, 21, width=24, height=40, num_images_per_prompt=2)
+        yield "one_step", run(PROMPT, 22, width=32, height=32, num_inference_steps=1)
+        yield "edit", run({**PROMPT, **IMAGE}, 23, "edit")
+        yield "edit_of_two", run(
+            {**PROMPT, **IMAGE, **FURTHER}, 24, "edit", width=32, height=56, num_images_per_prompt=2
+        )
+        yield "inpaint", run({**PROMPT, **IMAGE, **MASK}, 25, "inpaint", num_inference_steps=6)
+        return
+    size = {"width": 48, "height": 32}
+    if model == "flux2_dev":
+        yield "text2image", run(PROMPT, 35, guidance_scale=2.5, **size)
+        yield "edit", run({**PROMPT, **IMAGE}, 36, "edit", num_images_per_prompt=2)
+        return
+    yield "text2image", run(PROMPT, 30, num_inference_steps=8, guidance_scale=4.0, **size)
+    negative = {**PROMPT, "negative_prompt": "for all people"}
+    yield "negative", run(negative, 31, guidance_scale=2.5, num_images_per_prompt=2, **size)
+    yield "no_guidance", run(PROMPT, 32, guidance_scale=1.0, **size)
+    linear = {"time_shift_type": "linear", "shift_terminal": 0.02}
+    yield "linear_shift", run(PROMPT, 33, guidance_scale=3.0, scheduler_config=linear, **size)
+    everything = {**TWO, **IMAGE, **MASK, **FURTHER}
+    yield "inpaint", run(everything, 34, "inpaint", guidance_scale=8.0, strength=0.45)
+
+
+def pictures(inputs, name, folder):
+    from PIL import Image
+
+    paths = inputs.get(name, [])
+    paths = [paths] if isinstance(paths, str) else paths
+    return [Image.open(folder / path).convert("RGB") for path in paths]
+
+
+def given_images(request, folder):
+    """What the pipeline of a task takes of a request's images."""
+    inputs = request["inputs"]
+    images = pictures(inputs, "image", folder)
+    further = pictures(inputs, "image_reference", folder)
+    if request["task"] == "edit":
+        return {"image": images + further}
+    if request["task"] == "text2image":
+        return {}
+    taken = {"image": images[0], "mask_image": pictures(inputs, "mask", folder)[0]}
+    return {**taken, "image_reference": further[0]} if further else taken
+
+
+def negative_embeds(pipe, request):
+    prompt, config = request["inputs"]["prompt"], request["config"]
+    negative = request["inputs"].get("negative_prompt")
+    if negative is None:
+        return None
+    count = len(prompt) if isinstance(prompt, list) else 1
+    return pipe.encode_prompt(
+        prompt=[negative] * count, max_sequence_length=config["max_sequence_length"]
+    )[0]
+
+
+class WithoutTextEncoder:
+    """A pipeline that is given the embeddings that klein's would make of the prompts."""
+
+    def __init__(self, pipe):
+        self.klein = Klein(**pipe.components)
+        self.pipe, self.vae_scale_factor, self.scheduler = pipe, pipe.vae_scale_factor, None
+
+    def encode_prompt(self, **given):
+        return self.klein.encode_prompt(**given)
+
+    def __call__(self, prompt, max_sequence_length, num_images_per_prompt=1, **given):
+        embeds = self.encode_prompt(prompt=prompt, max_sequence_length=max_sequence_length)[0]
+        given.pop("negative_prompt_embeds")
+        return self.pipe(
+            prompt_embeds=embeds, num_images_per_prompt=num_images_per_prompt, **given
+        )
+
+
+def generate(pipe, request, folder):
+    """prompt_embeds and negative_prompt_embeds [prompts, T, D]; latents_after_step_K [n, C, H, W] for
+    the first, middle and last step; timesteps; image [n, 3, H, W] in 0..1."""
+    from diffusers import Flux2KleinInpaintPipeline
+
+    config, seeds = request["config"], common.seeds_of(request)
+    repeats = config.get("num_images_per_prompt", 1)
+    if request["task"] == "inpaint":
+        pipe = Flux2KleinInpaintPipeline(**pipe.components, is_distilled=pipe.config.is_distilled)
+        pipe.set_progress_bar_config(disable=True)
+    if type(pipe).__name__ == "Flux2Pipeline":
+        pipe = WithoutTextEncoder(pipe)
+    plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
+    common._set_scheduler(pipe, config)
+    given = {"negative_prompt_embeds": negative_embeds(pipe, request)}
+    given.update(given_images(request, folder))
+    names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
+    names += ["max_sequence_length", "strength"]
+    given.update({name: config[name] for name in names if name in config})
+
+    def on_step(_, index, timestep, values):
+        latents.append(values["latents"].clone())
+        timesteps.append(float(timestep))
+        return {}
+
+    common._record(pipe, "encode_prompt", lambda result: embeds.append(result[0]))
+    try:
+        out["image"] = pipe(
+            prompt=request["inputs"]["prompt"],
+            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
+            output_type="pt",
+            callback_on_step_end=on_step,
+            **given,
+        ).images
+    finally:
+        pipe.__dict__.pop("encode_prompt", None)
+        pipe.scheduler = plain
+    count = len(seeds) // repeats
+    rows = [each[:: len(each) // count] for each in embeds]
+    out.update(zip(["prompt_embeds", "negative_prompt_embeds"], rows))
+    grid = 2 * pipe.vae_scale_factor
+    size = [side // grid for side in out["image"].shape[2:]]
+    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
+        out[f"latents_after_step_{index}"] = latents[index].unflatten(1, size).permute(0, 3, 1, 2)
+    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
+    return out
+
+
+def load(folder):
+    import diffusers
+
+    diffusers.utils.logging.disable_progress_bar()
+    pipe = diffusers.DiffusionPipeline.from_pretrained(folder.resolve(), torch_dtype=torch.float32)
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
+def check_or_write(path, tensors, check):
+    if not all(bool(value.isfinite().all()) for value in tensors.values()):
+        raise SystemExit(f"{path}: not finite")
+    if not check:
+        common.write_tensors(path, tensors)
+        return
+    for name, (difference, largest) in common.largest_difference(path, tensors).items():
+        print(f"{path.parent.name}/{path.stem} {name}: {difference:.2g} of {largest:.2g}")
+
+
+def make_networks(check):
+    for name, (make, goldens) in network_cases():
+        if not check:
+            make(NETWORKS / name)
+        for file, tensors in goldens(NETWORKS / name):
+            check_or_write(NETWORKS / name / f"{file}.safetensors", tensors, check)
+
+
+def make_pipelines(name, options):
+    folder = PIPELINES / name
+    if not (options.check or options.keep_models):
+        write_model(folder / "model", **MODELS[name])
+    pipe = load(folder / "model")
+    for title, request in runs(name):
+        if options.runs and title not in options.runs:
+            continue
+        (folder / title).mkdir(parents=True, exist_ok=True)
+        tensors = generate(pipe, request, folder / title)
+        if not options.check:
+            common.write_json(folder / title / "request.json", request)
+        check_or_write(folder / title / "golden.safetensors", tensors, options.check)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", type=lambda text: set(text.split(",")))
+    parser.add_argument("--runs", type=lambda text: set(text.split(",")), help="these alone")
+    parser.add_argument("--keep-models", action="store_true", help="use the folders that are there")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    options = parser.parse_args()
+    wanted = options.only or {"networks", *MODELS}
+    if "networks" in wanted:
+        make_networks(options.check)
+    for name in sorted(wanted & set(MODELS)):
+        make_pipelines(name, options)
+
+
+if __name__ == "__main__":
+    main()

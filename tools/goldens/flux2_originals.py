@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""FLUX.2's original layout: a transformer's weights, and LoRAs in the layouts that trainers write.
+
+  tools/goldens/flux2_originals.py [--check]
+
+Beside tests/goldens/networks/flux2_transformer_guidance (made by flux2.py): original.safetensors, the same weights
+as the original code names them; lora_LAYOUT.safetensors, an adapter, and lora_LAYOUT_deltas.safetensors, what
+diffusers makes of it: {a layer's name: what is added to its weight}.
+"""
+
+import argparse
+
+import common
+import torch
+from diffusers.loaders import lora_conversion_utils as loras
+from diffusers.loaders.single_file_utils import convert_flux2_transformer_checkpoint_to_diffusers
+from safetensors.torch import load_file
+
+FOLDER = common.GOLDENS / "networks" / "flux2_transformer_guidance"
+RANK = 2
+# Of each kind of place, one; of query, key and value all, for they lie in one matrix.
+COMPARED = {
+    *(f"transformer_blocks.1.attn.{part}" for part in ("to_q", "to_k", "to_v", "add_v_proj")),
+    "transformer_blocks.0.attn.to_out.0",
+    "transformer_blocks.0.ff_context.linear_out",
+    "single_transformer_blocks.2.attn.to_qkv_mlp_proj",
+    "x_embedder",
+    "proj_out",
+}
+
+# ours: theirs, within a first block and within one of the others
+DOUBLE = {
+    "attn.norm_q.weight": "img_attn.norm.query_norm.scale",
+    "attn.norm_k.weight": "img_attn.norm.key_norm.scale",
+    "attn.to_out.0.weight": "img_attn.proj.weight",
+    "ff.linear_in.weight": "img_mlp.0.weight",
+    "ff.linear_out.weight": "img_mlp.2.weight",
+    "attn.norm_added_q.weight": "txt_attn.norm.query_norm.scale",
+    "attn.norm_added_k.weight": "txt_attn.norm.key_norm.scale",
+    "attn.to_add_out.weight": "txt_attn.proj.weight",
+    "ff_context.linear_in.weight": "txt_mlp.0.weight",
+    "ff_context.linear_out.weight": "txt_mlp.2.weight",
+}
+STACKED = {
+    "img_attn.qkv.weight": ["attn.to_q", "attn.to_k", "attn.to_v"],
+    "txt_attn.qkv.weight": ["attn.add_q_proj", "attn.add_k_proj", "attn.add_v_proj"],
+}
+SINGLE = {
+    "attn.to_qkv_mlp_proj.weight": "linear1.weight",
+    "attn.to_out.weight": "linear2.weight",
+    "attn.norm_q.weight": "norm.query_norm.scale",
+    "attn.norm_k.weight": "norm.key_norm.scale",
+}
+OTHERS = {
+    "x_embedder": "img_in",
+    "context_embedder": "txt_in",
+    "time_guidance_embed.timestep_embedder.linear_1": "time_in.in_layer",
+    "time_guidance_embed.timestep_embedder.linear_2": "time_in.out_layer",
+    "time_guidance_embed.guidance_embedder.linear_1": "guidance_in.in_layer",
+    "time_guidance_embed.guidance_embedder.linear_2": "guidance_in.out_layer",
+    "double_stream_modulation_img.linear": "double_stream_modulation_img.lin",
+    "double_stream_modulation_txt.linear": "double_stream_modulation_txt.lin",
+    "single_stream_modulation.linear": "single_stream_modulation.lin",
+    "proj_out": "final_layer.linear",
+}
+
+
+def original(state):
+    """The weights under the original's names; checked against the reference's way back."""
+    made = {theirs + ".weight": state[ours + ".weight"] for ours, theirs in OTHERS.items()}
+    scale, shift = state["norm_out.linear.weight"].chunk(2)
+    made["final_layer.adaLN_modulation.1.weight"] = torch.cat([shift, scale])
+    for name in state:
+        parts = name.split(".", 2)
+        if parts[0] == "transformer_blocks" and parts[2] in DOUBLE:
+            made[f"double_blocks.{parts[1]}.{DOUBLE[parts[2]]}"] = state[name]
+        elif parts[0] == "transformer_blocks":
+            for theirs, ours in STACKED.items():
+                each = [state[f"transformer_blocks.{parts[1]}.{layer}.weight"] for layer in ours]
+                made[f"double_blocks.{parts[1]}.{theirs}"] = torch.cat(each)
+        elif parts[0] == "single_transformer_blocks":
+            made[f"single_blocks.{parts[1]}.{SINGLE[parts[2]]}"] = state[name]
+    back = convert_flux2_transformer_checkpoint_to_diffusers(dict(made))
+    assert back.keys() == state.keys() and all(back[k].equal(state[k]) for k in state)
+    return made
+
+
+def factors(weight, seed):
+    """{lora_A, lora_B} for a matrix."""
+    return common.normal(seed, RANK, weight.shape[1]), common.normal(
+        seed + 1, weight.shape[0], RANK
+    )
+
+
+def adapted(weights):
+    """Names (without .weight) of the matrices that the LoRAs change, original or diffusers'."""
+    blocks = ("double_blocks", "single_blocks", "transformer_blocks", "single_transformer_blocks")
+    more = ("img_in", "final_layer.linear", "x_embedder", "proj_out")
+    return [
+        name.removesuffix(".weight")
+        for name in sorted(weights)
+        if weights[name].ndim == 2 and name.startswith(blocks + more)
+    ]
+
+
+def lora_diffusers(state, made):
+    file = {}
+    for i, layer in enumerate(adapted(state)):
+        down, up = factors(state[layer + ".weight"], 900 + 2 * i)
+        file[f"transformer.{layer}.lora_A.weight"] = down
+        file[f"transformer.{layer}.lora_B.weight"] = up
+    return file, file
+
+
+def lora_ai_toolkit(state, made):
+    file = {}
+    for i, layer in enumerate(adapted(made)):
+        down, up = factors(made[layer + ".weight"], 1000 + 2 * i)
+        file[f"diffusion_model.{layer}.lora_A.weight"] = down
+        file[f"diffusion_model.{layer}.lora_B.weight"] = up
+    return file, loras._convert_non_diffusers_flux2_lora_to_diffusers(dict(file))
+
+
+def lora_kohya(state, made):
+    file = {}
+    for i, layer in enumerate(adapted(made)):
+        down, up = factors(made[layer + ".weight"], 1100 + 2 * i)
+        key = "lora_unet_" + layer.replace(".", "_")
+        file[f"{key}.lora_down.weight"], file[f"{key}.lora_up.weight"] = down, up
+        file[f"{key}.alpha"] = torch.tensor(0.5 + i % 3)
+    return file, loras._convert_kohya_flux2_lora_to_diffusers(
+        {k: v.clone() for k, v in file.items()}
+    )
+
+
+def deltas(converted):
+    made = {}
+    for name, up in converted.items():
+        if ".lora_B." not in name:
+            continue
+        layer = name.removeprefix("transformer.").removesuffix(".lora_B.weight")
+        made[layer] = up @ converted[name.replace("lora_B", "lora_A")]
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    options = parser.parse_args()
+    state = load_file(FOLDER / "diffusion_pytorch_model.safetensors")
+    made = original(state)
+    files = {"original": made}
+    for make in (lora_diffusers, lora_ai_toolkit, lora_kohya):
+        file, converted = make(state, made)
+        kept = {k: v for k, v in deltas(converted).items() if k in COMPARED}
+        files[make.__name__] = {k: v.to(torch.float32) for k, v in file.items()}
+        files[make.__name__ + "_deltas"] = kept
+    for name, tensors in files.items():
+        path = FOLDER / f"{name}.safetensors"
+        if options.check:
+            print(name, max(d for d, _ in common.largest_difference(path, tensors).values()))
+        else:
+            common.write_tensors(path, tensors)
+
+
+if __name__ == "__main__":
+    main()
