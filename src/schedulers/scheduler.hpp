@@ -20,8 +20,8 @@ struct StepPlan {
   double eta = 0.0;  // DDIM's; only where uses_eta()
   std::optional<double> mu =
       std::nullopt;  // FlowMatchEuler's dynamic shift, a function of the image size
-  // Noise levels from 1 evenly down to 1 / num_inference_steps, before they are shifted, in place of
-  // the scheduler's own; only where takes_even_levels().
+  // Noise levels from 1 evenly down to 1 / num_inference_steps, before they are shifted, in place
+  // of the scheduler's own; only where takes_even_levels().
   bool even_levels = false;
 };
 
