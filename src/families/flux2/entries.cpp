@@ -55,8 +55,8 @@ std::map<std::string, Json> presets(bool distilled) {
 
 std::string example(const std::string& id, const std::string& task) {
   std::string inputs = task == "text2image" ? ""
-                       : task == "edit"     ? " --input image=in.png"
-                                            : " --input image=in.png --input mask=mask.png";
+                       : task == "edit"     ? " --image in.png"
+                                            : " --image in.png --mask mask.png";
   return fmt::format(
       "omnirt generate --model {}{} --prompt \"a red cup on a table\" -o red_cup.png", id, inputs);
 }
