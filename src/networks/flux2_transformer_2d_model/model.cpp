@@ -27,9 +27,10 @@ Flux2Transformer2DModel::Flux2Transformer2DModel(const Flux2Transformer2DConfig&
 }
 
 nn::Metadata Flux2Transformer2DModel::metadata() const {
+  // The reference names pos_embed as well, which has no weights to cast.
   return nn::feature_metadata(
       *this, {.no_split_modules = {"Flux2TransformerBlock", "Flux2SingleTransformerBlock"},
-              .skip_layerwise_casting_patterns = {"pos_embed", "norm"},
+              .skip_layerwise_casting_patterns = {"norm"},
               .repeated_blocks = {"Flux2TransformerBlock", "Flux2SingleTransformerBlock"}});
 }
 
