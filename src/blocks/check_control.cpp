@@ -4,9 +4,6 @@
 
 #include <optional>
 
-#include "blocks/control_values.hpp"
-#include "request/numbered.hpp"
-
 namespace omnirt::blocks {
 namespace {
 
@@ -25,23 +22,26 @@ Trigger unread(const ControlKind& kind) {
 CheckControl::CheckControl(const ControlKind& kind)
     : Block("check_" + kind.component, Stage::prepare_conditions, Guidance::shared, unread(kind)),
       kind_(kind) {
-  for (const auto& [input, component] : kind.reads)
+  for (const auto& [input, component] : kind.reads) {
     inputs_.emplace_back(this, input, "an image for " + kind.what);
+    if (!parts_.contains(component)) parts_.try_emplace(component, this, component);
+  }
 }
 
-void CheckControl::check(Proposal& proposal) const {
-  for (const auto& [input, component] : kind_.reads) {
-    auto given = proposal.images.find(input);
-    if (given == proposal.images.end() || proposal.folder.find(component)) continue;
-    size_t parts = count_components(proposal, kind_.component);
+void CheckControl::check(Checks& checks) const {
+  for (const auto& input : inputs_) {
+    const Described<nn::Network>& part = parts_.at(kind_.reads.at(input.name()));
+    const ImageInput* given = checks.image(input);
+    if (!given || checks.folder(part)) continue;
+    size_t parts = checks.count_alike(part);
     std::string what = parts == 0
                            ? fmt::format("{} reads it, and none is given", kind_.what)
                            : fmt::format("there are only {} components.{}", parts, kind_.component);
-    proposal.error({"inputs." + input, given->second.path, what,
-                    fmt::format("name its folder in components.{}: {{\"components\": {{\"{}\": "
-                                "\"path/to/folder\"}}}} (a list for several), or remove the "
-                                "picture",
-                                component, kind_.component)});
+    checks.error({"inputs." + input.name(), given->path, what,
+                  fmt::format("name its folder in components.{}: {{\"components\": {{\"{}\": "
+                              "\"path/to/folder\"}}}} (a list for several), or remove the "
+                              "image",
+                              part.name(), kind_.component)});
   }
 }
 

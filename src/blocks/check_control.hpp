@@ -3,8 +3,7 @@
 #include <map>
 #include "io/image.hpp"
 
-#include "pipeline/block.hpp"
-#include "pipeline/frame.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::blocks {
 
@@ -21,12 +20,13 @@ class CheckControl final : public Block {
  public:
   explicit CheckControl(const ControlKind& kind);
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 
  private:
   ControlKind kind_;
   // So that a picture without its part is a finding of this block, not an input that is not known.
   std::deque<OptionalInput<io::Image>> inputs_;
+  std::map<std::string, Described<nn::Network>> parts_;  // by component
 };
 
 }  // namespace omnirt::blocks

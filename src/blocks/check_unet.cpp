@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "networks/clip_text_model/model.hpp"
-#include "nn/autoencoder.hpp"
-#include "nn/denoiser_network.hpp"
-#include "request/proposal.hpp"
-
 namespace omnirt::blocks {
 namespace {
 
@@ -27,15 +22,19 @@ Trigger has_mask_channels() {
           {}};
 }
 
-namespace {
+CheckUNet::CheckUNet(const std::vector<std::string>& text_encoders)
+    : Block("check_unet", Stage::prepare_conditions) {
+  for (const std::string& name : text_encoders) text_encoders_.emplace_back(this, name);
+}
 
 // A UNet that predicts a variance beside the noise has twice the channels, and only some schedulers
 // read them.
-void check_variance(Proposal& proposal, const nn::DenoiserNetwork& unet, int64_t latent) {
-  int64_t out = unet.out_channels();
-  bool wanted = proposal.scheduler.info && proposal.scheduler.make()->needs_predicted_variance();
+void CheckUNet::check_variance(Checks& checks) const {
+  int64_t out = checks[unet].out_channels(), latent = checks[vae].latent_channels();
+  const SchedulerChoice& choice = checks[scheduler];
+  bool wanted = choice.info && choice.make()->needs_predicted_variance();
   if (out == (wanted ? 2 * latent : latent)) return;
-  proposal.error(
+  checks.error(
       {wanted ? "scheduler.variance_type" : "unet.out_channels", std::to_string(out),
        fmt::format("{} latent channels, and a scheduler that {} a predicted variance, want {}",
                    latent, wanted ? "reads" : "does not read", wanted ? 2 * latent : latent),
@@ -43,37 +42,33 @@ void check_variance(Proposal& proposal, const nn::DenoiserNetwork& unet, int64_t
               : "use the scheduler that the model came with"});
 }
 
-}  // namespace
-
-void CheckUNet::check(Proposal& proposal) const {
-  const auto& unet = proposal.network<nn::DenoiserNetwork>("unet");
-  const auto& vae = proposal.network<nn::Autoencoder>("vae");
-  int64_t unet_in = unet.in_channels(), latent = vae.latent_channels();
-  bool masked = unet_in == channels_with_mask(vae);
-  check_variance(proposal, unet, latent);
-  if (masked && proposal.task != "inpaint") {
-    proposal.error(
-        {"task", proposal.task,
+void CheckUNet::check(Checks& checks) const {
+  int64_t unet_in = checks[unet].in_channels(), latent = checks[vae].latent_channels();
+  int64_t with_mask = channels_with_mask(checks[vae]);
+  bool masked = unet_in == with_mask;
+  check_variance(checks);
+  if (masked && checks.task() != "inpaint") {
+    checks.error(
+        {"task", checks.task(),
          fmt::format("this checkpoint is made for inpainting: its UNet takes {} channels", unet_in),
          "give inputs.image and inputs.mask"});
   } else if (!masked && unet_in != latent) {
-    proposal.error({"unet.in_channels", std::to_string(unet_in),
-                    fmt::format("the autoencoder has {} latent channels", latent),
-                    fmt::format("{} or {} are taken", latent, channels_with_mask(vae))});
+    checks.error({"unet.in_channels", std::to_string(unet_in),
+                  fmt::format("the autoencoder has {} latent channels", latent),
+                  fmt::format("{} or {} are taken", latent, with_mask)});
   }
-  check_text(proposal);
+  check_text(checks);
 }
 
-void CheckUNet::check_text(Proposal& proposal) const {
-  int64_t embeds = proposal.network<nn::DenoiserNetwork>("unet").context_dim();
-  int64_t hidden = 0;
-  for (const std::string& name : text_encoders_) {
-    if (proposal.folder.find(name)) hidden += proposal.network<CLIPTextModel>(name).hidden_size();
+void CheckUNet::check_text(Checks& checks) const {
+  int64_t embeds = checks[unet].context_dim(), hidden = 0;
+  for (const auto& encoder : text_encoders_) {
+    if (checks.folder(encoder)) hidden += checks[encoder].hidden_size();
   }
   if (embeds == hidden) return;
-  proposal.error({text_encoders_.front() + ".hidden_size", std::to_string(hidden),
-                  fmt::format("the UNet takes embeddings {} wide", embeds),
-                  "use the text encoder of the same model"});
+  checks.error({text_encoders_.front().name() + ".hidden_size", std::to_string(hidden),
+                fmt::format("the UNet takes embeddings {} wide", embeds),
+                "use the text encoder of the same model"});
 }
 
 }  // namespace omnirt::blocks

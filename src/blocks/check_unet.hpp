@@ -1,5 +1,10 @@
 #pragma once
-#include "pipeline/block.hpp"
+#include <deque>
+
+#include "networks/clip_text_model/model.hpp"
+#include "nn/autoencoder.hpp"
+#include "nn/denoiser_network.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::blocks {
 
@@ -10,16 +15,20 @@ Trigger has_mask_channels();
 // Looks at whether the folder's parts fit each other and the task; does nothing in a run.
 class CheckUNet final : public Block {
  public:
+  Described<nn::DenoiserNetwork> unet{this, "unet"};
+  Described<nn::Autoencoder> vae{this, "vae"};
+  Described<SchedulerChoice> scheduler{this, "scheduler"};
+
   // The text encoders whose embeddings the UNet takes side by side; those that a folder does not
   // have count nothing.
-  explicit CheckUNet(std::vector<std::string> text_encoders)
-      : Block("check_unet", Stage::prepare_conditions), text_encoders_(std::move(text_encoders)) {}
+  explicit CheckUNet(const std::vector<std::string>& text_encoders);
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 
  private:
-  void check_text(Proposal& proposal) const;
-  std::vector<std::string> text_encoders_;
+  void check_variance(Checks& checks) const;
+  void check_text(Checks& checks) const;
+  std::deque<Described<CLIPTextModel>> text_encoders_;
 };
 
 }  // namespace omnirt::blocks

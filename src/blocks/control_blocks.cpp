@@ -6,7 +6,7 @@
 #include "blocks/ip_adapter.hpp"
 #include "blocks/picture_size.hpp"
 #include "blocks/t2i_adapter.hpp"
-#include "request/numbered.hpp"
+#include "pipeline/numbered.hpp"
 
 namespace omnirt::blocks {
 

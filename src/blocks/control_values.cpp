@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "io/image_resize.hpp"
-#include "request/numbered.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -19,36 +18,37 @@ double part_of(const Json& value, size_t place) {
   return value.is_array() ? value.at(place).get<double>() : value.get<double>();
 }
 
-void check_parts(Proposal& proposal, const char* key, size_t parts, double lowest, double highest) {
-  const ConfigValue* given = proposal.config.find(key);
-  if (!given) return;
-  std::string field = std::string("config.") + key;
-  bool list = given->value.is_array();
-  if (list && given->value.size() != parts) {
-    proposal.error({field, shown(given->value), fmt::format("there are {} of them", parts),
-                    "give one number for all, or one for each"});
+void check_parts(Checks& checks, const Config<Json>& port, size_t parts, double lowest,
+                 double highest) {
+  const Json given = checks[port];
+  std::string field = "config." + port.name();
+  bool list = given.is_array();
+  if (list && given.size() != parts) {
+    checks.error({field, shown(given), fmt::format("there are {} of them", parts),
+                  "give one number for all, or one for each"});
     return;
   }
-  for (const Json& each : list ? given->value : Json::array({given->value})) {
+  for (const Json& each : list ? given : Json::array({given})) {
     if (each.is_number() && each.get<double>() >= lowest && each.get<double>() <= highest) continue;
-    proposal.error({field, shown(each), "not a number that is taken",
-                    fmt::format("give {} to {}", lowest, highest)});
+    checks.error({field, shown(each), "not a number that is taken",
+                  fmt::format("give {} to {}", lowest, highest)});
   }
 }
 
-size_t count_components(const Proposal& proposal, const std::string& name) {
-  size_t count = 0;
-  while (proposal.folder.find(numbered(name, count))) ++count;
-  return count;
+bool is_of_class(Checks& checks, const Port& component, const char* class_name) {
+  const ComponentFolder* folder = checks.folder(component);
+  if (folder->class_name == class_name) return true;
+  checks.error({"components." + component.name(), folder->folder.string(),
+                fmt::format("holds a {}, where a {} is expected", folder->class_name, class_name),
+                "name a part of the right kind"});
+  return false;
 }
 
-bool is_of_class(Proposal& proposal, const std::string& component, const char* class_name) {
-  const ComponentFolder* folder = proposal.folder.find(component);
-  if (folder->class_name == class_name) return true;
-  proposal.error({"components." + component, folder->folder.string(),
-                  fmt::format("holds a {}, where a {} is expected", folder->class_name, class_name),
-                  "name a part of the right kind"});
-  return false;
+void check_channels(Checks& checks, const Port& component, int64_t channels, const char* name) {
+  if (channels == 3 || channels == 1) return;
+  checks.error({"components." + component.name(), checks.folder(component)->folder.string(),
+                fmt::format("it takes control images of {} channels ({})", channels, name),
+                "give one that takes images, of 3 channels or 1"});
 }
 
 std::string family_of_width(int64_t cross_attention_dim) {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "io/image.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/denoiser.hpp"
-#include "request/proposal.hpp"
 
 // What the blocks of ControlNets, T2I-Adapters and IP-Adapters have in common.
 namespace omnirt::blocks {
@@ -21,13 +21,13 @@ Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, 
 // The value of the part at `place` of a number for all, or of a list.
 double part_of(const Json& value, size_t place);
 // Finds what is wrong with a number or list: `parts` of it, each in lowest..highest.
-void check_parts(Proposal& proposal, const char* key, size_t parts, double lowest, double highest);
-
-// How many of components.<name>, <name>_1, ... there are.
-size_t count_components(const Proposal& proposal, const std::string& name);
+void check_parts(Checks& checks, const Config<Json>& port, size_t parts, double lowest,
+                 double highest);
 
 // Whether a component is of this class; a finding where it is not.
-bool is_of_class(Proposal& proposal, const std::string& component, const char* class_name);
+bool is_of_class(Checks& checks, const Port& component, const char* class_name);
+// A finding where a component reads images of another number of channels than images have: 3, or 1.
+void check_channels(Checks& checks, const Port& component, int64_t channels, const char* name);
 
 // What a UNet with embeddings of this width is known as: "a Stable Diffusion 1.x".
 std::string family_of_width(int64_t cross_attention_dim);

@@ -8,9 +8,7 @@
 #include <numeric>
 
 #include "blocks/control_values.hpp"
-#include "networks/unet_2d_condition_model/model.hpp"
-#include "request/latent_grid.hpp"
-#include "request/numbered.hpp"
+#include "pipeline/numbered.hpp"
 
 namespace omnirt::blocks {
 namespace {
@@ -125,58 +123,43 @@ void ControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& 
   add_to_input(batch, down_residuals, parts);
 }
 
-void ControlNet::check(Proposal& proposal) const {
-  if (!is_of_class(proposal, controlnet.name(), "ControlNetModel")) return;
-  const auto& network = proposal.network<ControlNetModel>(controlnet.name());
-  std::string field = "components." + controlnet.name();
-  std::string folder = proposal.folder.find(controlnet.name())->folder.string();
-  int64_t width_of_text = network.context_dim();
-  int64_t wanted = proposal.network<UNet2DConditionModel>("unet").context_dim();
-  if (width_of_text != wanted) {
-    proposal.error({field, folder,
-                    fmt::format("this is {} ControlNet (cross_attention_dim {}), and the model's "
-                                "UNet has cross_attention_dim {}",
-                                family_of_width(width_of_text), width_of_text, wanted),
-                    "give one that was made for this model"});
-  }
-  int64_t channels = network.conditioning_channels();
-  if (channels != 3 && channels != 1) {
-    proposal.error(
-        {field, folder,
-         fmt::format("it takes control images of {} channels (conditioning_channels)", channels),
-         "give one that takes images, of 3 channels or 1"});
-  }
-  size_t parts = count_components(proposal, "controlnet");
-  if (place_ + 1 < parts) return;  // The last one looks at what all share.
-  check_parts(proposal, keys::controlnet_conditioning_scale.name, parts, -100, 100);
-  check_parts(proposal, keys::control_guidance_start.name, parts, 0, 1);
-  check_parts(proposal, keys::control_guidance_end.name, parts, 0, 1);
+void ControlNet::refuse(Checks& checks, const std::string& why) const {
+  checks.error({"components." + controlnet.name(), checks.folder(controlnet)->folder.string(), why,
+                "give one that was made for this model"});
 }
 
-void ControlNet::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  const auto& network = pipeline.get<ControlNetModel>(controlnet.name());
-  const auto& unet = pipeline.get<UNet2DConditionModel>("unet");
-  int64_t grid = pixels_per_latent(proposal);
-  int64_t rows = proposal.config.get(keys::height) / grid;
-  int64_t columns = proposal.config.get(keys::width) / grid;
-  std::string field = "components." + controlnet.name();
-  std::string folder = proposal.folder.find(controlnet.name())->folder.string();
-  bool told = unet.add_embedding.has_value();
+void ControlNet::check(Checks& checks) const {
+  if (!is_of_class(checks, controlnet, "ControlNetModel")) return;
+  const ControlNetModel& network = checks[controlnet];
+  int64_t width_of_text = network.context_dim(), wanted = checks[unet].context_dim();
+  if (width_of_text != wanted) {
+    refuse(checks, fmt::format("this is {} ControlNet (cross_attention_dim {}), and the model's "
+                               "UNet has cross_attention_dim {}",
+                               family_of_width(width_of_text), width_of_text, wanted));
+  }
+  check_channels(checks, controlnet, network.conditioning_channels(), "conditioning_channels");
+  size_t parts = checks.count_alike(controlnet);
+  if (place_ + 1 < parts) return;  // The last one looks at what all share.
+  check_parts(checks, scale, parts, -100, 100);
+  check_parts(checks, start, parts, 0, 1);
+  check_parts(checks, end, parts, 0, 1);
+}
+
+void ControlNet::check_loaded(Checks& checks) const {
+  const ControlNetModel& network = checks[controlnet];
+  const UNet2DConditionModel& other = checks[unet];
+  int64_t grid = checks[vae].scale_factor();
+  int64_t rows = checks[height] / grid, columns = checks[width] / grid;
+  bool told = other.add_embedding.has_value();
   if (network.reads_text_time() != told) {
-    proposal.error({field, folder,
-                    told ? "it was made for a model without SDXL's sizes and pooled embeddings"
-                         : "this is an SDXL ControlNet (addition_embed_type text_time)",
-                    "give one that was made for this model"});
+    refuse(checks, told ? "it was made for a model without SDXL's sizes and pooled embeddings"
+                        : "this is an SDXL ControlNet (addition_embed_type text_time)");
   } else if (network.scale_factor() != grid) {
-    proposal.error({field, folder,
-                    fmt::format("it makes {} pixels one of its own, and the autoencoder {}",
-                                network.scale_factor(), grid),
-                    "give one that was made for this model"});
-  } else if (network.in_channels() > unet.in_channels() ||
-             network.residual_shapes(rows, columns) != unet.residual_shapes(rows, columns)) {
-    proposal.error({field, folder,
-                    "its layers are not those of the model's UNet: it was made for another model",
-                    "give one that was made for this model"});
+    refuse(checks, fmt::format("it makes {} pixels one of its own, and the autoencoder {}",
+                               network.scale_factor(), grid));
+  } else if (network.in_channels() > other.in_channels() ||
+             network.residual_shapes(rows, columns) != other.residual_shapes(rows, columns)) {
+    refuse(checks, "its layers are not those of the model's UNet: it was made for another model");
   }
 }
 

@@ -4,6 +4,8 @@
 #include "blocks/control_keys.hpp"
 #include "io/image.hpp"
 #include "networks/controlnet_model/model.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "nn/autoencoder.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/loop.hpp"
@@ -16,6 +18,8 @@ namespace omnirt::blocks {
 class ControlNet final : public StepBlock {
  public:
   Component<ControlNetModel> controlnet;
+  Described<UNet2DConditionModel> unet{this, "unet"};
+  Described<nn::Autoencoder> vae{this, "vae"};
   Input<io::Image> control_image;
   Config<Json> scale{this, keys::controlnet_conditioning_scale};
   Config<Json> start{this, keys::control_guidance_start};
@@ -28,14 +32,15 @@ class ControlNet final : public StepBlock {
   explicit ControlNet(size_t place);
   void run(Frame& frame) const override;
   void before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 
  private:
   // 0 where the step lies outside of the ControlNet's part of the run.
   double scale_at(Frame& frame, const LoopProgress& at) const;
   std::vector<Tensor> predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
                                 const std::vector<int64_t>& rows) const;
+  void refuse(Checks& checks, const std::string& why) const;
   size_t place_;
 };
 

@@ -8,8 +8,8 @@
 
 #include "blocks/guidance.hpp"
 #include "blocks/guidance_embedding.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/run_keys.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::blocks {
 
@@ -85,49 +85,37 @@ SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
   return plan;
 }
 
-void DenoiseLoop::check(Proposal& proposal) const {
-  if (proposal.config.get(keys::cache) != CacheKind::none) return;
-  for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache_interval),
-                             static_cast<const KeyInfo*>(&keys::cache_branch),
-                             static_cast<const KeyInfo*>(&keys::cache_order)}) {
-    proposal.unused(*key, "has no effect without a cache", "set cache to deep, or remove it");
+void DenoiseLoop::check(Checks& checks) const {
+  if (checks[cache] != CacheKind::none) return;
+  for (const auto* port : {&cache_interval, &cache_branch, &cache_order})
+    checks.unused(*port, "has no effect without a cache", "set cache to deep, or remove it");
+}
+
+// What a saved run brings must be as wide as the network takes it: the encoder that made it is not
+// here to be asked.
+void DenoiseLoop::check_restored(Checks& checks) const {
+  int64_t wanted = checks[unet].context_dim();
+  for (const Tensor* embeds : checks.restored(prompt_embeds)) {
+    if (!embeds || !embeds->defined() || embeds->size(-1) == wanted) continue;
+    checks.refuse_restored(prompt_embeds, fmt::format("is {} wide, and the network takes {}",
+                                                      embeds->size(-1), wanted));
   }
 }
 
-namespace {
-
-// What a saved run brings must be as wide as the network takes it: the encoder and the autoencoder
-// that made it are not here to be asked.
-void check_restored_width(Proposal& proposal, const char* name, int64_t axis, int64_t wanted) {
-  for (const auto& [condition, values] : proposal.restored) {
-    auto value = values.find(name);
-    const Tensor* tensor = value == values.end() ? nullptr : std::any_cast<Tensor>(&value->second);
-    if (!tensor || !tensor->defined() || tensor->size(axis) == wanted) continue;
-    proposal.error({"config.resume", proposal.config.maybe(keys::resume).value_or(""),
-                    fmt::format("its value '{}' is {} wide, and the network takes {}", name,
-                                tensor->size(axis), wanted),
-                    "make the state again with this model"});
-  }
-}
-
-}  // namespace
-
-void DenoiseLoop::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  check_guidance(proposal, pipeline, unet.name());
-  const auto& own = pipeline.get<nn::DenoiserNetwork>(unet.name());
-  check_restored_width(proposal, prompt_embeds.name().c_str(), -1, own.context_dim());
-  if (proposal.config.get(keys::cache) == CacheKind::none) return;
-  auto branches = static_cast<int64_t>(own.cache_branches());
-  int64_t branch = proposal.config.get(keys::cache_branch);
+void DenoiseLoop::check_loaded(Checks& checks) const {
+  check_guidance(checks, unet);
+  check_restored(checks);
+  if (checks[cache] == CacheKind::none) return;
+  auto branches = static_cast<int64_t>(checks[unet].cache_branches());
   if (branches == 0) {
-    proposal.error(
-        {"config.cache", name_of(proposal.config.get(keys::cache)),
-         fmt::format("{} has no place where steps could share features", own.class_name()),
+    checks.error(
+        {"config.cache", name_of(checks[cache]),
+         fmt::format("{} has no place where steps could share features", checks[unet].class_name()),
          "remove it"});
-  } else if (branch >= branches) {
-    proposal.error({"config.cache_branch", std::to_string(branch),
-                    fmt::format("this model's UNet has {} skip connections", branches),
-                    fmt::format("give 0 to {}", branches - 1)});
+  } else if (checks[cache_branch] >= branches) {
+    checks.error({"config.cache_branch", std::to_string(checks[cache_branch]),
+                  fmt::format("this model's UNet has {} skip connections", branches),
+                  fmt::format("give 0 to {}", branches - 1)});
   }
 }
 

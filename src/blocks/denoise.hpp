@@ -50,10 +50,11 @@ class DenoiseLoop final : public WalkLoop {
   void accept(Frame& frame, Walk& walk, const std::vector<Tensor>& predictions) const override;
   void finish(Frame& frame, Walk& walk) const override;
   Denoiser denoiser(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 
  private:
+  void check_restored(Checks& checks) const;
   SharedStep step(Frame& frame, const Walk& walk) const;
   void make_constants(Frame& frame, Walk& walk) const;
   std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,

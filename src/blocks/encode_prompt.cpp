@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include "blocks/prompt_tokens.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::blocks {
-void EncodePrompt::check(Proposal& proposal) const {
-  check_text_count(proposal, "negative_prompt");
-  check_clip_skip(proposal, text_encoder.name());
+
+void EncodePrompt::check(Checks& checks) const {
+  check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  check_clip_skip(checks, clip_skip, checks[text_encoder]);
 }
 
-void EncodePrompt::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  if (!check_tokenizer(proposal, pipeline, tokenizer.name(), text_encoder.name())) return;
-  warn_of_cuts(proposal, pipeline.get<text::Tokenizer>(tokenizer.name()),
-               {"prompt", "negative_prompt"});
+void EncodePrompt::check_loaded(Checks& checks) const {
+  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt));
 }
 
 void EncodePrompt::run(Frame& frame) const {

@@ -19,9 +19,9 @@ class EncodePrompt final : public Block {
 
   EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
   // A prompt that does not fit the window is cut; the warning quotes what is lost.
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check_loaded(Checks& checks) const override;
 };
 
 }  // namespace omnirt::blocks

@@ -7,7 +7,7 @@
 
 #include "io/image_resize.hpp"
 #include "nn/blocks/attention_context.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -51,29 +51,28 @@ std::vector<ConstantInput> entity_inputs() {
           {"entity_weights", "entity_weights", "what each token of the UNet takes of them"}};
 }
 
-void PlaceEntities::check(Proposal& proposal) const {
-  const auto& prompts = proposal.texts_of(entity_prompts.name());
-  size_t masks = proposal.image_lists[entity_masks.name()].size();
+void PlaceEntities::check(Checks& checks) const {
+  const std::vector<std::string>& prompts = checks.texts(entity_prompts);
+  size_t masks = checks.images(entity_masks).size();
   if (prompts.size() != masks) {
-    proposal.error({"inputs.entity_masks", fmt::format("{} masks", masks),
-                    fmt::format("{} entity_prompts were given", prompts.size()),
-                    "give one mask for each"});
+    checks.error({"inputs.entity_masks", fmt::format("{} masks", masks),
+                  fmt::format("{} entity_prompts were given", prompts.size()),
+                  "give one mask for each"});
   }
   if (prompts.size() > most_entities) {
-    proposal.error({"inputs.entity_prompts", fmt::format("{} texts", prompts.size()),
-                    fmt::format("more than {}", most_entities), "give fewer"});
+    checks.error({"inputs.entity_prompts", fmt::format("{} texts", prompts.size()),
+                  fmt::format("more than {}", most_entities), "give fewer"});
   }
-  if (proposal.facts.config.contains(keys::window_size.name)) {
-    proposal.error({"config.window_size", "", "entities lie in the whole image, not in windows",
-                    "remove it, or entity_prompts"});
+  if (checks.holds(has_config(keys::window_size.name))) {
+    checks.error({"config.window_size", "", "entities lie in the whole image, not in windows",
+                  "remove it, or entity_prompts"});
   }
   for (size_t i = 0; i < prompts.size(); ++i) {
     std::string text = fmt::format("entity_prompts.{}", i);
-    proposal.extra_conditions.push_back({{.name = condition_of(i),
-                                          .renames = {{"prompt", text}, {"prompt_2", text}},
-                                          .as_prompt = true},
-                                         {{text, {prompts[i]}}},
-                                         name()});
+    checks.add_condition({.name = condition_of(i),
+                          .renames = {{"prompt", text}, {"prompt_2", text}},
+                          .as_prompt = true},
+                         {{text, {prompts[i]}}});
   }
 }
 

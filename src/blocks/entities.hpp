@@ -46,7 +46,7 @@ class PlaceEntities final : public Block {
       : Block("place_entities", Stage::prepare_conditions, Guidance::per_condition,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 // The request brings entities, or half of what they need.

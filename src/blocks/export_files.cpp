@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "io/image.hpp"
-#include "pipeline/run_keys.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -34,16 +33,15 @@ void make_folder(const fs::path& folder) {
         fmt::format("could not make the folder {}: {}", folder.string(), error.message()));
 }
 
-void check_record_size(Proposal& proposal, const Json& record) {
-  if (proposal.config.maybe(keys::metadata) == CarriedRequest::none) return;
+void check_record_size(Checks& checks, const Json& record) {
+  if (record.is_null()) return;
   constexpr size_t margin = 16384;  // for the key, the seed and the fingerprints
   size_t bytes = record.dump().size();
   if (bytes + margin <= io::max_metadata_bytes) return;
-  proposal.error({"inputs", fmt::format("{} bytes", bytes),
-                  fmt::format("each file carries the request that makes it, which may take {} "
-                              "bytes",
-                              io::max_metadata_bytes - margin),
-                  "shorten the texts"});
+  checks.error({"inputs", fmt::format("{} bytes", bytes),
+                fmt::format("each file carries the request that makes it, which may take {} bytes",
+                            io::max_metadata_bytes - margin),
+                "shorten the texts"});
 }
 
 }  // namespace omnirt::blocks

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::blocks {
 
@@ -39,8 +39,8 @@ Target target_of(const std::optional<std::string>& output, const std::string& ou
 // Throws RunFailed.
 void make_folder(const std::filesystem::path& folder);
 
-// An error where what a file carries of its request (`record`, without its seed) is more than a
-// file may carry: told before the run, not at its end.
-void check_record_size(Proposal& proposal, const Json& record);
+// An error where what a file carries of its request (`record`, without its seed; null: nothing) is
+// more than a file may carry: told before the run, not at its end.
+void check_record_size(Checks& checks, const Json& record);
 
 }  // namespace omnirt::blocks

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "blocks/export_files.hpp"
-#include "request/provenance.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -15,6 +14,19 @@ io::ImageFormat image_format_of(const std::optional<std::string>& format,
                                 const std::optional<std::string>& output) {
   if (format) return io::image_format_from_name(*format);
   return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
+}
+
+// The request of one of several prompts: with its own text, and its own of those given per prompt.
+Json of_one_prompt(Json record, size_t prompt, size_t prompts) {
+  if (record.is_null()) return record;
+  for (auto& [name, value] : record["inputs"].items()) {
+    bool a_prompt = name.starts_with("prompt") || name.starts_with("negative_prompt");
+    if (a_prompt && value.is_array() && value.size() == prompts) {
+      Json one = value[prompt];
+      value = std::move(one);
+    }
+  }
+  return record;
 }
 
 // The request that makes this one picture, of prompt `prompt` of `prompts`; empty where it carries
@@ -29,13 +41,12 @@ io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, 
 
 }  // namespace
 
-void ExportImages::check(Proposal& proposal) const {
-  auto texts = proposal.texts.find("prompt");
-  if (texts == proposal.texts.end() || texts->second.empty()) return;
-  const std::vector<std::string>& prompts = texts->second;
+void ExportImages::check(Checks& checks) const {
+  const std::vector<std::string>& prompts = checks.texts(prompt);
+  if (prompts.empty()) return;
   auto longest = std::ranges::max_element(prompts, {}, &std::string::size) - prompts.begin();
-  check_record_size(proposal,
-                    of_one_prompt(proposal.record(), static_cast<size_t>(longest), prompts.size()));
+  check_record_size(checks,
+                    of_one_prompt(checks.record(), static_cast<size_t>(longest), prompts.size()));
 }
 
 void ExportImages::run(Frame& frame) const {

@@ -20,7 +20,7 @@ class ExportImages final : public Block {
 
   explicit ExportImages(Trigger trigger = {})
       : Block("export_images", Stage::export_artifacts, Guidance::shared, std::move(trigger)) {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
   void run(Frame& frame) const override;
 };
 

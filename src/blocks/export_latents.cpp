@@ -12,8 +12,8 @@ Trigger writes_latents() {
   return chosen(keys::output_type.name, name_of(OutputType::latent));
 }
 
-void ExportLatents::check(Proposal& proposal) const {
-  check_record_size(proposal, proposal.record());
+void ExportLatents::check(Checks& checks) const {
+  check_record_size(checks, checks.record());
 }
 
 void ExportLatents::run(Frame& frame) const {

@@ -22,7 +22,7 @@ class ExportLatents final : public Block {
 
   ExportLatents()
       : Block("export_latents", Stage::export_artifacts, Guidance::shared, writes_latents()) {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
   void run(Frame& frame) const override;
 };
 

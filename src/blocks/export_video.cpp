@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "blocks/export_files.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -24,32 +23,31 @@ io::ImageMetadata metadata_of(const Json& record, uint64_t seed) {
   return {{io::request_metadata_key, one.dump()}};
 }
 
-void check_names(Proposal& proposal, const std::string& output,
+void check_names(Checks& checks, const std::string& output,
                  const std::optional<std::string>& format) {
   fs::path path = output;
   if (format && !path.has_extension()) return;
   io::VideoFormat by_name = io::video_format_from_path(path);
   if (!format || io::video_format_from_name(*format) == by_name) return;
-  proposal.error({"config.output_format", *format,
-                  fmt::format("disagrees with the output's name {}", path.filename().string()),
-                  "give one of them"});
+  checks.error({"config.output_format", *format,
+                fmt::format("disagrees with the output's name {}", path.filename().string()),
+                "give one of them"});
 }
 
 }  // namespace
 
-void ExportVideo::check(Proposal& proposal) const {
-  check_record_size(proposal, proposal.record());
-  auto output_of_request = proposal.config.maybe(keys::output);
-  auto format = proposal.config.maybe(keys::video_format);
-  if (output_of_request) check_names(proposal, *output_of_request, format);
-  io::VideoFormat chosen = video_format_of(format, output_of_request);
+void ExportVideo::check(Checks& checks) const {
+  check_record_size(checks, checks.record());
+  auto named = checks.maybe(output);
+  auto format = checks.maybe(output_format);
+  if (named) check_names(checks, *named, format);
+  io::VideoFormat chosen = video_format_of(format, named);
   if (auto missing = io::video_format_missing(chosen))
-    proposal.error({"config.output_format", io::to_string(chosen), *missing,
-                    "or give output_format gif, webp or frames"});
-  if (output_of_request && chosen == io::VideoFormat::frames &&
-      !io::may_hold_frames(*output_of_request))
-    proposal.error({"config.output", *output_of_request,
-                    "is there already, and not an empty folder", "name another folder"});
+    checks.error({"config.output_format", io::to_string(chosen), *missing,
+                  "or give output_format gif, webp or frames"});
+  if (named && chosen == io::VideoFormat::frames && !io::may_hold_frames(*named))
+    checks.error({"config.output", *named, "is there already, and not an empty folder",
+                  "name another folder"});
 }
 
 void ExportVideo::run(Frame& frame) const {

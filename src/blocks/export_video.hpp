@@ -38,7 +38,7 @@ class ExportVideo final : public Block {
 
   ExportVideo() : Block("export_video", Stage::export_artifacts) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 }  // namespace omnirt::blocks

@@ -10,20 +10,17 @@
 #include "base/nearest.hpp"
 #include "nn/sites.hpp"
 #include "pipeline/loop.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::blocks {
 namespace {
 
-void check_sites(Proposal& proposal, const Condition& condition,
-                 const nn::DenoiserNetwork& network) {
+void check_sites(Checks& checks, const Condition& condition, const nn::DenoiserNetwork& network) {
   std::vector<Site> sites = nn::sites_of(network);
   for (const SiteRule& rule : condition.sites) {
     if (!sites_of_rule(rule, sites).empty()) continue;
     std::vector<std::string> names = names_of_sites(sites, rule.kind);
-    proposal.error({rule.field, rule.name,
-                    fmt::format("{} has no such place", network.class_name()),
-                    names.empty() ? "use another guider" : suggest(rule.name, names)});
+    checks.error({rule.field, rule.name, fmt::format("{} has no such place", network.class_name()),
+                  names.empty() ? "use another guider" : suggest(rule.name, names)});
   }
 }
 
@@ -34,44 +31,36 @@ std::set<std::string> input_names(const nn::DenoiserNetwork& network) {
 }
 
 // The two are given the same tensors and their predictions are combined.
-void check_network(Proposal& proposal, const std::string& name, const nn::DenoiserNetwork& other,
+void check_network(Checks& checks, const std::string& name, const nn::DenoiserNetwork& other,
                    const nn::DenoiserNetwork& own) {
   auto differs = [&](const char* what, int64_t has, int64_t wanted) {
     if (has == wanted) return;
-    proposal.error({fmt::format("components.{}.{}", name, what), std::to_string(has),
-                    fmt::format("the model's own network has {}", wanted),
-                    "name a weaker network of the same model"});
+    checks.error({fmt::format("components.{}.{}", name, what), std::to_string(has),
+                  fmt::format("the model's own network has {}", wanted),
+                  "name a weaker network of the same model"});
   };
   differs("in_channels", other.in_channels(), own.in_channels());
   differs("out_channels", other.out_channels(), own.out_channels());
   differs("cross_attention_dim", other.context_dim(), own.context_dim());
   if (input_names(other) == input_names(own)) return;
-  proposal.error({"components." + name, other.class_name(),
-                  "it takes other inputs than the model's own network",
-                  "name a weaker network of the same model"});
-}
-
-// The component of a block that takes part in each step, which is the first that it declares; null
-// for other blocks.
-const PortInfo* component_of_step(const Block& block) {
-  if (!dynamic_cast<const StepBlock*>(&block)) return nullptr;
-  auto it = std::ranges::find(block.ports(), PortInfo::Kind::component, &PortInfo::kind);
-  return it == block.ports().end() ? nullptr : &*it;
+  checks.error({"components." + name, other.class_name(),
+                "it takes other inputs than the model's own network",
+                "name a weaker network of the same model"});
 }
 
 // Blocks that take part in each step (control networks, image prompts) add to inner layers of
-// whatever network is asked.
-void check_controls(Proposal& proposal, const std::string& name, const nn::DenoiserNetwork& other,
+// whatever network is asked: of the component that each declares first.
+void check_controls(Checks& checks, const std::string& name, const nn::DenoiserNetwork& other,
                     const nn::DenoiserNetwork& own) {
   auto shape = [](const Param* param) { return param->shape; };
   if (std::ranges::equal(other.params(), own.params(), {}, shape, shape)) return;
-  for (const auto& block : proposal.plan.blocks) {
-    const PortInfo* component = component_of_step(*block);
-    if (!component) continue;
-    proposal.error({"components." + name, other.class_name(),
-                    fmt::format("its layers are not shaped as those that components.{} acts on",
-                                component->name),
-                    "name a weaker network of the same layers, or remove the control"});
+  for (const StepBlock* block : checks.step_blocks()) {
+    auto acts = std::ranges::find(block->ports(), PortInfo::Kind::component, &PortInfo::kind);
+    if (acts == block->ports().end()) continue;
+    checks.error(
+        {"components." + name, other.class_name(),
+         fmt::format("its layers are not shaped as those that components.{} acts on", acts->name),
+         "name a weaker network of the same layers, or remove the control"});
     return;
   }
 }
@@ -87,17 +76,15 @@ SitePlan plan_sites(const Condition& condition, const nn::DenoiserNetwork& netwo
   return plan;
 }
 
-void check_guidance(Proposal& proposal, const LoadedPipeline& pipeline, const std::string& own) {
-  if (!proposal.guider) return;  // it was refused
-  const auto& network = pipeline.get<nn::DenoiserNetwork>(own);
-  for (const Condition& condition : proposal.guider->conditions()) {
-    const auto& asked =
-        condition.network.empty() ? network : pipeline.get<nn::DenoiserNetwork>(condition.network);
+void check_guidance(Checks& checks, const Component<nn::DenoiserNetwork>& own) {
+  const nn::DenoiserNetwork& network = checks[own];
+  for (const Condition& condition : checks.conditions()) {
+    const nn::DenoiserNetwork& asked = checks.stand_in(own, condition.network);
     if (&asked != &network) {
-      check_network(proposal, condition.network, asked, network);
-      check_controls(proposal, condition.network, asked, network);
+      check_network(checks, condition.network, asked, network);
+      check_controls(checks, condition.network, asked, network);
     }
-    check_sites(proposal, condition, asked);
+    check_sites(checks, condition, asked);
   }
 }
 

@@ -1,12 +1,8 @@
 #pragma once
 #include "guiders/guider.hpp"
 #include "nn/denoiser_network.hpp"
-#include "pipeline/loaded_pipeline.hpp"
+#include "pipeline/checks.hpp"
 #include "schedulers/scheduler.hpp"
-
-namespace omnirt {
-struct Proposal;
-}
 
 namespace omnirt::blocks {
 
@@ -17,7 +13,7 @@ SitePlan plan_sites(const Condition& condition, const nn::DenoiserNetwork& netwo
 // Finds what the guider's conditions ask of networks that those cannot do: a named place that the
 // network does not have, another network that takes or gives other tensors than `own`, the
 // component that a loop asks.
-void check_guidance(Proposal& proposal, const LoadedPipeline& pipeline, const std::string& own);
+void check_guidance(Checks& checks, const Component<nn::DenoiserNetwork>& own);
 
 // The noise in a sample at a call of the network over the signal in it: the sigma of arXiv
 // 2206.00364, whatever form the scheduler has its samples in. Infinite where there is no signal.

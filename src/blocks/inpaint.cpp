@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "io/image_resize.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -45,36 +45,34 @@ bool is_repainted(uint8_t grey) {
   return 2 * grey >= 255;
 }
 
-void warn_of_mask(Proposal& proposal, const std::string& path) {
+void warn_of_mask(Checks& checks, const std::string& path) {
   const io::Image mask = io::read_image(path);
   if (is_in_alpha(mask)) {
-    proposal.warn({"inputs.mask", path,
-                   "its colours are all the same: its alpha channel is read, and what is opaque is "
-                   "repainted",
-                   "give a mask of black and white"});
+    checks.warn({"inputs.mask", path,
+                 "its colours are all the same: its alpha channel is read, and what is opaque is "
+                 "repainted",
+                 "give a mask of black and white"});
   }
   if (std::ranges::none_of(io::to_grey(painted(mask)).pixels, is_repainted)) {
-    proposal.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",
-                   "paint what is to change in white"});
+    checks.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",
+                 "paint what is to change in white"});
   }
 }
 
 }  // namespace
 
-void PrepareMask::check(Proposal& proposal) const {
-  auto image_given = proposal.images.find("image"), mask_given = proposal.images.find("mask");
-  if (image_given == proposal.images.end() || mask_given == proposal.images.end()) return;
-  const io::ImageInfo &a = image_given->second.info, &b = mask_given->second.info;
+void PrepareMask::check(Checks& checks) const {
+  const ImageInput *of_image = checks.image(image), *of_mask = checks.image(mask);
+  if (!of_image || !of_mask) return;
+  const io::ImageInfo &a = of_image->info, &b = of_mask->info;
   if (a.width == b.width && a.height == b.height) {
     // The mask of a state was looked at when the state was made, and need not be here any more.
-    auto held = proposal.restored.find("");
-    bool of_state = held != proposal.restored.end() && held->second.contains("mask");
-    if (!of_state) warn_of_mask(proposal, mask_given->second.path);
+    if (checks.restored(mask).empty()) warn_of_mask(checks, of_mask->path);
     return;
   }
-  proposal.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
-                  fmt::format("another size than the image's {}x{}", a.width, a.height),
-                  "give a mask of the image's size"});
+  checks.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
+                fmt::format("another size than the image's {}x{}", a.width, a.height),
+                "give a mask of the image's size"});
 }
 
 void PrepareMask::run(Frame& frame) const {

@@ -20,7 +20,7 @@ class PrepareMask final : public Block {
   explicit PrepareMask(Trigger trigger)
       : Block("prepare_mask", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 // What a UNet with mask channels takes joined to the latents: the mask and the picture without what

@@ -15,7 +15,7 @@
 #include "blocks/ip_adapter_scale.hpp"
 #include "io/image_resize.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
-#include "request/numbered.hpp"
+#include "pipeline/numbered.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -175,74 +175,73 @@ void ImagePrompt::before_predict(Frame& frame, const LoopProgress&, RowBatch& ba
   }
 }
 
-void ImagePrompt::check(Proposal& proposal) const {
-  if (!is_of_class(proposal, ip_adapter.name(), "IPAdapter")) return;
-  size_t pictures = 0, given_masks = 0;
-  for (size_t i = 0; i < most_controls; ++i) {
-    pictures += proposal.images.contains(numbered(name("image"), i)) ? 1 : 0;
-    given_masks += proposal.images.contains(numbered(name("masks"), i)) ? 1 : 0;
-  }
-  if (given_masks != 0 && given_masks != pictures) {
-    proposal.error({"inputs." + name("masks"), fmt::format("{} masks", given_masks),
-                    fmt::format("there are {} images in inputs.{}", pictures, name("image")),
-                    "give one mask for each image, or none"});
-  }
-  settle_image_processor(proposal);
+void ImagePrompt::check(Checks& checks) const {
+  if (!is_of_class(checks, ip_adapter, "IPAdapter")) return;
+  check_masks(checks);
+  settle_image_processor(checks);
 }
 
-// The folder's own way to prepare pictures, where the request names none.
-void ImagePrompt::settle_image_processor(Proposal& proposal) const {
-  const char* key = keys::image_processor.name;
-  auto given = proposal.config.maybe(keys::image_processor);
-  const ComponentFolder* folder = proposal.folder.find("feature_extractor");
-  try {
-    if (given) {
-      read_clip_image_processor(*given, std::string("config.") + key);
-    } else if (folder) {
-      read_clip_image_processor(folder->config, folder->config_file.string());
-      proposal.config.set(key, folder->config, Origin::model);
-    } else {
-      int64_t side = proposal.network<CLIPVisionModel>(image_encoder.name()).image_size();
-      proposal.config.set(key, {{"size", side}, {"crop_size", side}}, Origin::derived);
-    }
-  } catch (const InvalidRequest& thrown) {
-    proposal.take(thrown);
+void ImagePrompt::check_masks(Checks& checks) const {
+  auto given = [&](const auto& port) { return checks.image(port) != nullptr; };
+  auto masks = std::ranges::count_if(mask_ports_, given);
+  auto images = std::ranges::count_if(further_images_, given) + (given(image) ? 1 : 0);
+  if (masks == 0 || masks == images) return;
+  checks.error({"inputs." + name("masks"), fmt::format("{} masks", masks),
+                fmt::format("there are {} images in inputs.{}", images, name("image")),
+                "give one mask for each image, or none"});
+}
+
+// The folder's own way to prepare images, where the request names none.
+void ImagePrompt::settle_image_processor(Checks& checks) const {
+  const ComponentFolder* folder = checks.folder(feature_extractor);
+  if (auto given = checks.maybe(image_processor)) {
+    read_clip_image_processor(*given, "config." + image_processor.name());
+  } else if (folder) {
+    read_clip_image_processor(folder->config, folder->config_file.string());
+    checks.settle(image_processor, folder->config, Origin::model);
+  } else {
+    int64_t side = checks[image_encoder].image_size();
+    checks.settle(image_processor, {{"size", side}, {"crop_size", side}}, Origin::derived);
   }
 }
 
-void ImagePrompt::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  const auto& network = pipeline.get<IPAdapter>(ip_adapter.name());
-  const auto& encoder = pipeline.get<CLIPVisionModel>(image_encoder.name());
-  auto sites = pipeline.get<UNet2DConditionModel>("unet").image_prompt_sites();
+void ImagePrompt::check_layers(Checks& checks, const std::vector<ImagePromptSite>& sites) const {
+  const IPAdapter& network = checks[ip_adapter];
   std::string field = "components." + ip_adapter.name();
-  std::string folder = proposal.folder.find(ip_adapter.name())->folder.string();
+  std::string folder = checks.folder(ip_adapter)->folder.string();
   int64_t wanted = sites.empty() ? 0 : sites.front().context_dim;
   if (network.cross_attention_dim() != wanted) {
-    proposal.error(
-        {field, folder,
-         fmt::format("this is {} IP-Adapter (tokens {} wide), and the model's UNet takes "
-                     "tokens {} wide",
-                     family_of_width(network.cross_attention_dim()), network.cross_attention_dim(),
-                     wanted),
-         "give one that was made for this model"});
+    checks.error({field, folder,
+                  fmt::format("this is {} IP-Adapter (tokens {} wide), and the model's UNet takes "
+                              "tokens {} wide",
+                              family_of_width(network.cross_attention_dim()),
+                              network.cross_attention_dim(), wanted),
+                  "give one that was made for this model"});
   } else if (!std::ranges::equal(network.layers(), sites, {}, {}, &ImagePromptSite::width)) {
-    proposal.error({field, folder,
-                    fmt::format("it is for {} attention layers, and the model's UNet has {}, or "
-                                "others: it was made for another model",
-                                network.layers().size(), sites.size()),
-                    "give one that was made for this model"});
+    checks.error({field, folder,
+                  fmt::format("it is for {} attention layers, and the model's UNet has {}, or "
+                              "others: it was made for another model",
+                              network.layers().size(), sites.size()),
+                  "give one that was made for this model"});
   }
+}
+
+void ImagePrompt::check_loaded(Checks& checks) const {
+  const IPAdapter& network = checks[ip_adapter];
+  const CLIPVisionModel& encoder = checks[image_encoder];
+  auto sites = checks[unet].image_prompt_sites();
+  check_layers(checks, sites);
   bool projects = encoder.visual_projection.has_value();
   int64_t told = network.reads_embeds() ? encoder.projection_dim() : encoder.hidden_size();
   if (told != network.image_embed_dim() || (network.reads_embeds() && !projects)) {
-    proposal.error(
-        {"components.image_encoder", proposal.folder.find("image_encoder")->folder.string(),
-         fmt::format("it tells {} values of an image{}, and {} reads {}", told,
-                     projects ? "" : " and has no projection", field, network.image_embed_dim()),
-         "give the image encoder that the IP-Adapter was made with"});
+    checks.error({"components.image_encoder", checks.folder(image_encoder)->folder.string(),
+                  fmt::format("it tells {} values of an image{}, and components.{} reads {}", told,
+                              projects ? "" : " and has no projection", ip_adapter.name(),
+                              network.image_embed_dim()),
+                  "give the image encoder that the IP-Adapter was made with"});
   }
-  size_t adapters = count_components(proposal, "ip_adapter");
-  if (place_ + 1 == adapters) check_ip_adapter_scale(proposal, adapters, sites);
+  size_t adapters = checks.count_alike(ip_adapter);
+  if (place_ + 1 == adapters) check_ip_adapter_scale(checks, scale, adapters, sites);
 }
 
 }  // namespace omnirt::blocks

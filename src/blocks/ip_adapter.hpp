@@ -44,6 +44,7 @@ class ImagePrompt final : public StepBlock {
   Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
   Component<UNet2DConditionModel> unet{this, "unet"};
   Component<nn::Autoencoder> vae{this, "vae"};
+  Described<ImageProcessor> feature_extractor{this, "feature_extractor"};
   Input<io::Image> image;
   Config<Json> scale{this, keys::ip_adapter_scale};
   Config<Json> image_processor{this, keys::image_processor};
@@ -54,8 +55,8 @@ class ImagePrompt final : public StepBlock {
   explicit ImagePrompt(size_t place);
   void run(Frame& frame) const override;
   void before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 
  private:
   std::vector<const io::Image*> images_of(Frame& frame) const;
@@ -65,7 +66,9 @@ class ImagePrompt final : public StepBlock {
                                       int64_t count) const;
   std::vector<Value> masks_of(Frame& frame, const io::Image* mask) const;
   std::string name(const std::string& what) const;
-  void settle_image_processor(Proposal& proposal) const;
+  void check_masks(Checks& checks) const;
+  void settle_image_processor(Checks& checks) const;
+  void check_layers(Checks& checks, const std::vector<ImagePromptSite>& sites) const;
 
   size_t place_;
   std::deque<OptionalInput<io::Image>> further_images_, mask_ports_;

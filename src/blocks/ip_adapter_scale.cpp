@@ -37,7 +37,7 @@ double of_block(const Json& value, size_t transformer) {
 
 class Checker {
  public:
-  Checker(Proposal& proposal, const std::vector<ImagePromptSite>& sites) : proposal_(proposal) {
+  Checker(Checks& checks, const std::vector<ImagePromptSite>& sites) : checks_(checks) {
     for (const ImagePromptSite& site : sites) {
       Place place = place_of(site.path);
       size_t& count = transformers_[place.way][place.block];
@@ -56,7 +56,7 @@ class Checker {
 
  private:
   void refuse(const Json& value, const std::string& what, const std::string& way_out) {
-    proposal_.error(
+    checks_.error(
         {fmt::format("config.{}", keys::ip_adapter_scale.name), shown(value), what, way_out});
   }
 
@@ -105,7 +105,7 @@ class Checker {
     for (const Json& each : scale) check_number(each);
   }
 
-  Proposal& proposal_;
+  Checks& checks_;
   std::map<std::string, std::map<std::string, size_t>> transformers_;
 };
 
@@ -121,10 +121,9 @@ double ImagePromptScale::at(const std::string& layer, size_t picture) const {
   return way.contains(place.block) ? of_block(way[place.block], place.transformer) : 0.0;
 }
 
-void check_ip_adapter_scale(Proposal& proposal, size_t adapters,
+void check_ip_adapter_scale(Checks& checks, const Config<Json>& scale, size_t adapters,
                             const std::vector<ImagePromptSite>& sites) {
-  const ConfigValue* given = proposal.config.find(keys::ip_adapter_scale.name);
-  if (given) Checker(proposal, sites).check(given->value, adapters);
+  Checker(checks, sites).check(checks[scale], adapters);
 }
 
 }  // namespace omnirt::blocks

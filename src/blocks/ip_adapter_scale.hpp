@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "networks/unet_2d_condition_model/model.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::blocks {
 
@@ -22,7 +22,7 @@ class ImagePromptScale {
 };
 
 // Finds lists of a wrong length, blocks that the UNet has not, and what is no number.
-void check_ip_adapter_scale(Proposal& proposal, size_t adapters,
+void check_ip_adapter_scale(Checks& checks, const Config<Json>& scale, size_t adapters,
                             const std::vector<ImagePromptSite>& sites);
 
 }  // namespace omnirt::blocks

@@ -1,14 +1,16 @@
 #pragma once
 #include "io/image.hpp"
-#include "pipeline/frame.hpp"
+#include "nn/autoencoder.hpp"
+#include "nn/denoiser_network.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/keys.hpp"
 
 namespace omnirt::blocks {
 
-// A side that the request does not give, from the network's sample_size; `denoiser` is its
-// component's name in what is found.
-void settle_from_model(Proposal& proposal, const Key<int64_t>& key, const std::string& denoiser,
-                       int64_t sample_size);
+// A side that the request does not give, from the sample_size of the component `denoiser`, latents
+// of `grid` pixels each.
+void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& denoiser,
+                       int64_t sample_size, int64_t grid);
 
 // Settles width and height before anything else takes them: the request's, which must be multiples
 // of the latents' grid; else those of the model's training, or of the given image.
@@ -17,22 +19,24 @@ class PictureSize final : public Block {
   enum class Unset { model, image };
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
+  Described<nn::DenoiserNetwork> unet{this, "unet"};
+  Described<nn::Autoencoder> vae{this, "vae"};
+  Described<io::Image> image;
 
   // `unset`: whose size is taken when the request gives none (reference: image2image the picture's,
   // else the model's).
-  // `image`: the input whose size is the picture's.
-  PictureSize(std::string name, Unset unset, Trigger trigger, std::string image = "image")
+  // `of`: the input whose size is the image's.
+  PictureSize(std::string name, Unset unset, Trigger trigger, const std::string& of = "image")
       : Block(std::move(name), Stage::prepare_conditions, Guidance::shared, std::move(trigger)),
-        unset_(unset),
-        image_(std::move(image)) {}
+        image(this, of),
+        unset_(unset) {}
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
-  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
+  void check(Checks& checks) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 
  private:
-  void settle_from_image(Proposal& proposal, const io::ImageInfo& info, int64_t grid) const;
+  void settle_from_image(Checks& checks, const io::ImageInfo& info, int64_t grid) const;
   Unset unset_;
-  std::string image_;
 };
 
 }  // namespace omnirt::blocks

@@ -5,10 +5,6 @@
 
 #include <algorithm>
 
-#include "networks/clip_text_model/model.hpp"
-#include "pipeline/keys.hpp"
-#include "request/proposal.hpp"
-
 namespace omnirt::blocks {
 
 Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts) {
@@ -19,53 +15,52 @@ Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string
   return ids;
 }
 
-void check_text_count(Proposal& proposal, const std::string& input) {
-  auto texts = proposal.texts.find(input);
-  size_t prompts = proposal.texts_of("prompt").size();
-  if (texts == proposal.texts.end() || texts->second.size() == 1 || texts->second.size() == prompts)
-    return;
-  proposal.error({"inputs." + input, fmt::format("{} texts", texts->second.size()),
+void check_text_count(Checks& checks, const Texts& texts, size_t prompts) {
+  for (const auto& [input, given] : texts) {
+    if (given.size() == 1 || given.size() == prompts) continue;
+    checks.error({"inputs." + input, fmt::format("{} texts", given.size()),
                   fmt::format("{} prompts were given", prompts),
                   "give one for all, or one per prompt"});
+  }
 }
 
-void check_clip_skip(Proposal& proposal, const std::string& text_encoder) {
-  int64_t layers = proposal.network<CLIPTextModel>(text_encoder).num_layers();
-  int64_t skip = proposal.config.get(keys::clip_skip);
-  if (skip < layers) return;
-  proposal.error({"config.clip_skip", std::to_string(skip),
-                  fmt::format("the text encoder has {} layers", layers),
-                  fmt::format("give 0 to {}", layers - 1)});
+void check_clip_skip(Checks& checks, const Config<int64_t>& clip_skip,
+                     const CLIPTextModel& text_encoder) {
+  int64_t layers = text_encoder.num_layers();
+  if (checks[clip_skip] < layers) return;
+  checks.error({"config.clip_skip", std::to_string(checks[clip_skip]),
+                fmt::format("the text encoder has {} layers", layers),
+                fmt::format("give 0 to {}", layers - 1)});
 }
 
-bool check_tokenizer(Proposal& proposal, const LoadedPipeline& pipeline,
-                     const std::string& tokenizer, const std::string& text_encoder) {
-  const auto& clip = pipeline.get<text::Tokenizer>(tokenizer);
-  const auto& encoder = pipeline.get<CLIPTextModel>(text_encoder);
-  if (clip.vocab_size() <= encoder.vocab_size() && clip.window() <= encoder.max_tokens())
-    return true;
-  proposal.error({"model." + tokenizer,
+namespace {
+
+void warn_of_cuts(Checks& checks, const text::Tokenizer& tokenizer, const std::string& input,
+                  const std::string& text) {
+  text::TokenizedPrompt tokenized = tokenizer.encode(text, "inputs." + input);
+  if (tokenized.cut.empty()) return;
+  checks.warn({"inputs." + input, tokenized.cut,
+               fmt::format("the prompt is longer than the text encoder's {} tokens; this end was "
+                           "cut off",
+                           tokenizer.window()),
+               "shorten the prompt"});
+}
+
+}  // namespace
+
+void check_tokens(Checks& checks, const Component<text::Tokenizer>& tokenizer,
+                  const CLIPTextModel& text_encoder, const Texts& texts) {
+  const text::Tokenizer& clip = checks[tokenizer];
+  if (clip.vocab_size() > text_encoder.vocab_size() || clip.window() > text_encoder.max_tokens()) {
+    checks.error({"model." + tokenizer.name(),
                   fmt::format("{} entries, window {}", clip.vocab_size(), clip.window()),
                   fmt::format("the text encoder has {} entries and a window of {}",
-                              encoder.vocab_size(), encoder.max_tokens()),
+                              text_encoder.vocab_size(), text_encoder.max_tokens()),
                   "use the tokenizer of the same model"});
-  return false;
-}
-
-void warn_of_cuts(Proposal& proposal, const text::Tokenizer& tokenizer,
-                  const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    auto texts = proposal.texts.find(input);
-    if (texts == proposal.texts.end()) continue;
-    for (const std::string& text : texts->second) {
-      text::TokenizedPrompt tokenized = tokenizer.encode(text, "inputs." + input);
-      if (tokenized.cut.empty()) continue;
-      proposal.warn({"inputs." + input, tokenized.cut,
-                     fmt::format("the prompt is longer than the text encoder's {} tokens; this end "
-                                 "was cut off",
-                                 tokenizer.window()),
-                     "shorten the prompt"});
-    }
+    return;
+  }
+  for (const auto& [input, given] : texts) {
+    for (const std::string& text : given) warn_of_cuts(checks, clip, input, text);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::blocks {
 
@@ -21,12 +21,11 @@ void SetTimesteps::run(Frame& frame) const {
   frame[schedule] = {planned(frame[scheduler], frame[num_inference_steps], frame[eta]), 0};
 }
 
-void SetPartialTimesteps::check(Proposal& proposal) const {
-  int64_t steps = proposal.config.get(keys::num_inference_steps);
-  double strength = proposal.config.get(keys::strength);
-  if (first_step(steps, strength) < steps) return;
-  proposal.error(
-      {"config.strength", fmt::format("{}", strength),
+void SetPartialTimesteps::check(Checks& checks) const {
+  int64_t steps = checks[num_inference_steps];
+  if (first_step(steps, checks[strength]) < steps) return;
+  checks.error(
+      {"config.strength", fmt::format("{}", checks[strength]),
        fmt::format("leaves none of the {} steps", steps),
        fmt::format("give at least {:.3g}, or more steps", 1.0 / static_cast<double>(steps))});
 }

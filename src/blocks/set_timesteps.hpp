@@ -42,7 +42,7 @@ class SetPartialTimesteps final : public Block {
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 }  // namespace omnirt::blocks

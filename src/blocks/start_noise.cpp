@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/checks.hpp"
 #include "pipeline/symbol_sizes.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::blocks {
 namespace {
@@ -12,18 +12,19 @@ constexpr int64_t max_pictures = 256;
 
 }  // namespace
 
-void StartNoise::check(Proposal& proposal) const {
-  auto prompts = static_cast<int64_t>(proposal.texts_of("prompt").size());
-  int64_t pictures = prompts * proposal.config.get(keys::num_images_per_prompt);
-  if (pictures <= max_pictures) return;
-  proposal.error({"config.num_images_per_prompt", fmt::format("{} images in all", pictures),
-                  fmt::format("more than {} in one request", max_pictures),
-                  "send several requests"});
+int64_t StartNoise::images_of(const Checks& checks) const {
+  return static_cast<int64_t>(checks.texts(prompt).size()) * checks[num_images];
 }
 
-void StartNoise::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
-  auto prompts = static_cast<int64_t>(proposal.texts_of("prompt").size());
-  sizes.set("B", prompts * proposal.config.get(keys::num_images_per_prompt));
+void StartNoise::check(Checks& checks) const {
+  int64_t images = images_of(checks);
+  if (images <= max_pictures) return;
+  checks.error({"config.num_images_per_prompt", fmt::format("{} images in all", images),
+                fmt::format("more than {} in one request", max_pictures), "send several requests"});
+}
+
+void StartNoise::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  sizes.set("B", images_of(checks));
 }
 
 void StartNoise::run(Frame& frame) const {

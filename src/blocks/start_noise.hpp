@@ -21,8 +21,11 @@ class StartNoise final : public Block {
 
   StartNoise() : Block("start_noise", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
+  void check(Checks& checks) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
+
+ private:
+  int64_t images_of(const Checks& checks) const;
 };
 
 }  // namespace omnirt::blocks

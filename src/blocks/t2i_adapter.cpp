@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include "blocks/control_values.hpp"
-#include "networks/unet_2d_condition_model/model.hpp"
-#include "request/latent_grid.hpp"
-#include "request/numbered.hpp"
+#include "pipeline/numbered.hpp"
 
 namespace omnirt::blocks {
 
@@ -45,47 +43,35 @@ void T2IControl::before_predict(Frame& frame, const LoopProgress& at, RowBatch& 
   add_to_input(batch, "down_intrablock_additional_residuals", made);
 }
 
-void T2IControl::check(Proposal& proposal) const {
-  if (!is_of_class(proposal, adapter.name(), "T2IAdapter")) return;
-  size_t parts = count_components(proposal, "t2i_adapter");
-  const auto& network = proposal.network<T2IAdapter>(adapter.name());
-  std::string field = "components." + adapter.name();
-  std::string folder = proposal.folder.find(adapter.name())->folder.string();
-  int64_t channels = network.in_channels();
-  if (channels != 3 && channels != 1) {
-    proposal.error({field, folder,
-                    fmt::format("it takes control images of {} channels (in_channels)", channels),
-                    "give one that takes images, of 3 channels or 1"});
-  }
+void T2IControl::check(Checks& checks) const {
+  if (!is_of_class(checks, adapter, "T2IAdapter")) return;
+  const T2IAdapter& network = checks[adapter];
+  check_channels(checks, adapter, network.in_channels(), "in_channels");
   int64_t grid = network.downscale_factor();
-  for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
-    int64_t side = proposal.config.get(*key);
-    if (side % grid == 0) continue;
-    proposal.error({fmt::format("config.{}", key->name), std::to_string(side),
-                    fmt::format("not a multiple of {}, which {} wants", grid, field),
-                    "give one that is"});
+  for (const Config<int64_t>* port : {&width, &height}) {
+    if (checks[*port] % grid == 0) continue;
+    checks.error(
+        {"config." + port->name(), std::to_string(checks[*port]),
+         fmt::format("not a multiple of {}, which components.{} wants", grid, adapter.name()),
+         "give one that is"});
   }
-  if (place_ + 1 == parts)
-    check_parts(proposal, keys::adapter_conditioning_scale.name, parts, -100, 100);
+  size_t parts = checks.count_alike(adapter);
+  if (place_ + 1 == parts) check_parts(checks, scale, parts, -100, 100);
 }
 
-void T2IControl::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  const auto& network = pipeline.get<T2IAdapter>(adapter.name());
-  const auto& unet = pipeline.get<UNet2DConditionModel>("unet");
-  int64_t rows = proposal.config.get(keys::height), columns = proposal.config.get(keys::width);
-  int64_t grid = pixels_per_latent(proposal);
-  auto made = network.feature_shapes(rows, columns);
-  auto taken = unet.adapter_shapes(rows / grid, columns / grid);
+void T2IControl::check_loaded(Checks& checks) const {
+  int64_t rows = checks[height], columns = checks[width], grid = checks[vae].scale_factor();
+  auto made = checks[adapter].feature_shapes(rows, columns);
+  auto taken = checks[unet].adapter_shapes(rows / grid, columns / grid);
   // The mid block takes what is left where it fits, as the reference has it; further features have
   // no place.
   bool fits = made.size() + 1 >= taken.size() && made.size() <= taken.size();
   for (size_t i = 0; fits && i < made.size(); ++i) fits = made[i] == taken[i];
   if (fits) return;
-  proposal.error({"components." + adapter.name(),
-                  proposal.folder.find(adapter.name())->folder.string(),
-                  "its features are not of the shapes that the model's UNet takes: it was made for "
-                  "another model",
-                  "give one that was made for this model"});
+  checks.error({"components." + adapter.name(), checks.folder(adapter)->folder.string(),
+                "its features are not of the shapes that the model's UNet takes: it was made for "
+                "another model",
+                "give one that was made for this model"});
 }
 
 }  // namespace omnirt::blocks

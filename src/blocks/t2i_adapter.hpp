@@ -2,6 +2,8 @@
 #include "blocks/control_keys.hpp"
 #include "io/image.hpp"
 #include "networks/t2i_adapter/model.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "nn/autoencoder.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/loop.hpp"
@@ -14,6 +16,8 @@ namespace omnirt::blocks {
 class T2IControl final : public StepBlock {
  public:
   Component<T2IAdapter> adapter;
+  Described<UNet2DConditionModel> unet{this, "unet"};
+  Described<nn::Autoencoder> vae{this, "vae"};
   Input<io::Image> adapter_image;
   Config<Json> scale{this, keys::adapter_conditioning_scale};
   Config<double> factor{this, keys::adapter_conditioning_factor};
@@ -24,8 +28,8 @@ class T2IControl final : public StepBlock {
   explicit T2IControl(size_t place);
   void run(Frame& frame) const override;
   void before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 
  private:
   size_t place_;

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "blocks/latents.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -169,41 +169,43 @@ Denoiser DenoiseWindows::denoiser(Frame& frame) const {
   return frame.within(*inner_, [&] { return inner_->denoiser(frame); });
 }
 
-void DenoiseWindows::check(Proposal& proposal) const {
-  inner_->check(proposal);
-  int64_t size = proposal.config.get(keys::window_size),
-          stride = stride_of(proposal.config.maybe(keys::window_stride), size);
-  for (auto [name, value] : {std::pair{"window_size", size}, std::pair{"window_stride", stride}}) {
-    if (value % 8 != 0)
-      proposal.error({fmt::format("config.{}", name), std::to_string(value),
-                      "windows lie on the grid of the latents", "give a multiple of 8"});
+void DenoiseWindows::check(Checks& checks) const {
+  Checks of_inner = checks.within(*inner_);
+  inner_->check(of_inner);
+  int64_t size = checks[window_size], stride = stride_of(checks.maybe(window_stride), size);
+  int64_t grid = checks[vae].scale_factor();
+  for (auto [port, value] : {std::pair{&window_size, size}, {&window_stride, stride}}) {
+    if (value % grid == 0) continue;
+    checks.error({"config." + port->name(), std::to_string(value),
+                  "windows lie on the grid of the latents",
+                  fmt::format("give a multiple of {}", grid)});
   }
   if (stride > size) {
-    proposal.error({"config.window_stride", std::to_string(stride),
-                    fmt::format("leaves gaps between windows of {}", size),
-                    fmt::format("give at most {}", size)});
+    checks.error({"config.window_stride", std::to_string(stride),
+                  fmt::format("leaves gaps between windows of {}", size),
+                  fmt::format("give at most {}", size)});
     return;
   }
-  auto width = proposal.config.maybe(keys::width), height = proposal.config.maybe(keys::height);
-  size_t count = windows_over(height.value_or(size), width.value_or(size), size, stride,
-                              proposal.config.get(keys::circular_padding))
-                     .size();
+  size_t count =
+      windows_over(checks.maybe(height).value_or(size), checks.maybe(width).value_or(size), size,
+                   stride, checks[circular_padding])
+          .size();
   if (count > most_windows) {
-    proposal.error({"config.window_stride", std::to_string(stride),
-                    fmt::format("makes {} windows, more than {}", count, most_windows),
-                    "give a larger stride"});
+    checks.error({"config.window_stride", std::to_string(stride),
+                  fmt::format("makes {} windows, more than {}", count, most_windows),
+                  "give a larger stride"});
   }
-  for (const auto& block : proposal.plan.blocks) {
-    if (!as_step(*block)) continue;
-    proposal.error(
+  for (const StepBlock* block : checks.step_blocks()) {
+    checks.error(
         {"config.window_size", std::to_string(size),
          fmt::format("block {} acts on the whole image, and not in windows", block->name()),
          "remove its inputs, or window_size"});
   }
 }
 
-void DenoiseWindows::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  inner_->check_loaded(proposal, pipeline);
+void DenoiseWindows::check_loaded(Checks& checks) const {
+  Checks of_inner = checks.within(*inner_);
+  inner_->check_loaded(of_inner);
 }
 
 void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows) {

@@ -36,6 +36,8 @@ class DenoiseWindows final : public LoopBlock {
   Config<int64_t> window_size{this, keys::window_size};
   Config<int64_t> window_stride{this, keys::window_stride};
   Config<bool> circular_padding{this, keys::circular_padding};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
   Input<Schedule> schedule{this, slots::schedule};
   InOut<Tensor> latents{this, slots::latents};
 
@@ -47,8 +49,8 @@ class DenoiseWindows final : public LoopBlock {
               const std::vector<Tensor>& predictions) const override;
   void finish(Frame& frame, LoopState& state) const override;
   Denoiser denoiser(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
   BlockList inner() const override { return {inner_}; }
   std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 

@@ -41,13 +41,13 @@ Facts facts_of_task(Facts facts, const Family& family, const std::string& task) 
 }
 
 Json port_json(const PortInfo& port) {
-  static const char* kinds[] = {"component",      "config", "input",
-                                "optional_input", "output", "inout"};
+  static const char* kinds[] = {"component", "config", "input",    "optional_input",
+                                "output",    "inout",  "described"};
   Json json = {{"kind", kinds[static_cast<int>(port.kind)]}, {"name", port.name}};
   if (port.kind == PortInfo::Kind::config) {
     json["default"] = port.key->fallback_json();
     json["flag"] = "--" + port.key->flag_name();
-  } else if (port.kind != PortInfo::Kind::component) {
+  } else if (port.kind != PortInfo::Kind::component && port.kind != PortInfo::Kind::described) {
     json["type"] = port.codec ? Json(port.codec->type) : Json();
     json["shape"] = port.shape;
   }
@@ -86,6 +86,7 @@ Json describe_blocks(const Catalogue& catalogue, const std::string& id, const st
     if (!task.empty() && !block->trigger()(of_task)) continue;
     Json ports = Json::array();
     for (const PortInfo& port : block->ports()) ports.push_back(port_json(port));
+    for (const PortInfo& port : block->described()) ports.push_back(port_json(port));
     blocks.push_back({{"name", block->name()},
                       {"stage", to_string(block->stage())},
                       {"guidance", name_of(block->guidance())},

@@ -71,7 +71,8 @@ void check_block(const Block& block, Proposal& proposal, const LoadedPipeline& p
   for (const PortInfo& port : block.ports()) {
     if (port.require) port.require(pipeline, port.name);
   }
-  block.check_loaded(proposal, pipeline);
+  Checks checks = proposal.checks_of(block, &pipeline);
+  block.check_loaded(checks);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "nn/autoencoder.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
-#include "request/latent_grid.hpp"
 #include "request/validate.hpp"
 #include "tensor/image_tensor.hpp"
 
@@ -70,7 +69,7 @@ io::Image Previews::draw(const Tensor& latents) const {
   if (pipeline_.find(preview_component)) return tensor_to_image(decoded(latents), 0);
   const PreviewMeans& means = *proposal_.family->preview_means(proposal_.spec->id);
   io::Image small = tensor_to_image(linear_preview(means, latents), 0);
-  int64_t grid = pixels_per_latent(proposal_);
+  int64_t grid = proposal_.autoencoder()->scale_factor();
   return io::resize_lanczos(small, small.width * grid, small.height * grid);
 }
 

@@ -94,6 +94,8 @@ const char* kind_name(PortInfo::Kind kind) {
       return "output";
     case PortInfo::Kind::inout:
       return "changed";
+    case PortInfo::Kind::described:
+      return "described";
   }
   return "";
 }
@@ -109,12 +111,14 @@ void add_block(std::string& page, const Block& block) {
   if (!block.trigger().text().empty())
     page += fmt::format("; takes part when `{}`", block.trigger().text());
   page += "\n";
-  if (block.ports().empty()) return;
+  if (block.ports().empty() && block.described().empty()) return;
   page += "\n| port | kind | shape | |\n|---|---|---|---|\n";
-  for (const PortInfo& port : block.ports()) {
-    std::string shape = port.shape.empty() ? "" : fmt::format("{{{}}}", list(port.shape));
-    page += fmt::format("| {} | {} | {} | {} |\n", code(port.name), kind_name(port.kind), shape,
-                        cell(port.help));
+  for (const auto* ports : {&block.ports(), &block.described()}) {
+    for (const PortInfo& port : *ports) {
+      std::string shape = port.shape.empty() ? "" : fmt::format("{{{}}}", list(port.shape));
+      page += fmt::format("| {} | {} | {} | {} |\n", code(port.name), kind_name(port.kind), shape,
+                          cell(port.help));
+    }
   }
 }
 

@@ -39,8 +39,9 @@ bool declared(const std::vector<PortInfo>& ports, const PortInfo& info) {
 }  // namespace
 
 Port::Port(Block* block, PortInfo info) : name_(info.name), block_(block) {
-  ensure(!declared(block->ports_, info), "block '{}' declares '{}' twice", block->name_, info.name);
-  block->ports_.push_back(std::move(info));
+  auto& ports = info.kind == PortInfo::Kind::described ? block->described_ : block->ports_;
+  ensure(!declared(ports, info), "block '{}' declares '{}' twice", block->name_, info.name);
+  ports.push_back(std::move(info));
 }
 
 std::shared_ptr<const Block> Block::with_inner(const BlockList&) const {

@@ -13,10 +13,10 @@ namespace omnirt {
 
 class Frame;
 class Block;
+class Checks;  // pipeline/checks.hpp: what a block's check sees of a request
 class LoadedPipeline;
 class SymbolSizes;  // pipeline/symbol_sizes.hpp
 using BlockList = std::vector<std::shared_ptr<const Block>>;
-struct Proposal;  // request/proposal.hpp: a request on its way through validation
 
 enum class Stage { prepare_conditions, prepare_latents, denoise_loop, decode, export_artifacts };
 const char* to_string(Stage stage);
@@ -27,7 +27,7 @@ enum class Guidance { shared, per_condition, takes_over };
 
 // What a block declares of one thing that it touches.
 struct PortInfo {
-  enum class Kind { component, config, input, optional_input, output, inout };
+  enum class Kind { component, config, input, optional_input, output, inout, described };
   Kind kind;
   std::string name;
   std::type_index type;
@@ -137,6 +137,15 @@ struct Config : Port {
   const Key<T>& key;
 };
 
+// What a block's checks look at and its run does not touch: a component as its config describes it
+// (a network without weights, a scheduler as it was settled), or an input of the request. It makes
+// no plan need anything: nothing is loaded for it, and it may be absent.
+template <class T>
+struct Described : Port {
+  Described(Block* block, const std::string& name)
+      : Port(block, {PortInfo::Kind::described, name, typeid(T), {}, "looked at in checks"}) {}
+};
+
 // One step of a pipeline: its ports, its stage, its guidance mode, when it takes part, and what it
 // does. Const while it runs and shared by all requests; what a run makes lives in the Frame.
 class Block {
@@ -156,16 +165,18 @@ class Block {
   Guidance guidance() const { return guidance_; }
   const Trigger& trigger() const { return trigger_; }
   const std::vector<PortInfo>& ports() const { return ports_; }
+  // What only its checks look at.
+  const std::vector<PortInfo>& described() const { return described_; }
 
   virtual void run(Frame& frame) const = 0;
   // Looks at a request before any weight loads: adds findings, and derives values that depend on
   // the pipeline at hand.
-  virtual void check(Proposal&) const {}
+  virtual void check(Checks&) const {}
   // The same with the components' topologies and tokenizers at hand; still no weight has been read.
-  virtual void check_loaded(Proposal&, const LoadedPipeline&) const {}
+  virtual void check_loaded(Checks&) const {}
   // What symbols of the ports' shapes stand for in this request, where the block knows it without
   // running: values that come from a saved run are held against them.
-  virtual void tell_sizes(const Proposal&, SymbolSizes&) const {}
+  virtual void tell_sizes(const Checks&, SymbolSizes&) const {}
 
   // Other blocks of its list that this one runs as well, in the list's order: a loop over windows
   // runs the denoise loop in each. Edits of the list reach them (pipeline/block_list.hpp).
@@ -189,7 +200,7 @@ class Block {
   Stage stage_;
   Guidance guidance_;
   Trigger trigger_;
-  std::vector<PortInfo> ports_;
+  std::vector<PortInfo> ports_, described_;
 };
 
 }  // namespace omnirt

@@ -4,12 +4,13 @@
 #include <omnirt_abi.hpp>
 
 #include "pipeline/block_list.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/model_spec.hpp"
 
-// What a plug-in includes, beside the shared blocks that it takes (blocks/) and, for blocks that
-// check requests, request/proposal.hpp. A plug-in is a shared library that exports one function:
+// What a plug-in includes, beside the shared blocks that it takes (blocks/). A plug-in is a shared
+// library that exports one function:
 //
 //   extern "C" omnirt::Plugin omnirt_plugin() {
 //     return {.name = "match_colours", .add = [](omnirt::Catalogue& catalogue) { ... }};

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "io/image.hpp"
+#include "pipeline/numbered.hpp"
 #include "request/proposal.hpp"
 
 namespace omnirt {
@@ -108,10 +109,6 @@ void nest_lists(const Json& components, const std::set<std::string>& owners, Jso
 }
 
 }  // namespace
-
-std::string numbered(const std::string& name, size_t place) {
-  return place == 0 ? name : fmt::format("{}_{}", name, place);
-}
 
 void expand_lists(Proposal& proposal) {
   const Family& family = *proposal.family;

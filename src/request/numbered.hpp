@@ -1,13 +1,8 @@
 #pragma once
-#include <string>
 
 namespace omnirt {
 
 struct Proposal;
-
-// The name of one of several parts of the same kind: "controlnet", "controlnet_1", ... as diffusers
-// names the folders of several.
-std::string numbered(const std::string& name, size_t place);
 
 // Components and images that a request gives as lists, {"controlnet": [a, b]}, become those that
 // are numbered: controlnet and controlnet_1. Of inputs that are named after a component

@@ -11,17 +11,6 @@
 
 namespace omnirt {
 
-void Proposal::take(const InvalidRequest& thrown) {
-  errors.insert(errors.end(), thrown.findings().begin(), thrown.findings().end());
-}
-
-void Proposal::unused(const KeyInfo& key, const std::string& why, const std::string& way_out) {
-  unused_keys.insert(key.name);
-  const ConfigValue* given = config.find(key.name);
-  if (!given || given->value.is_null() || given->origin != Origin::user) return;
-  warn({fmt::format("config.{}", key.name), shown(given->value), why, way_out});
-}
-
 std::string Proposal::path_of(const std::string& field, const std::string& given) const {
   namespace fs = std::filesystem;
   std::string path = request.path_of(field, given);
@@ -38,29 +27,19 @@ std::string Proposal::path_of(const std::string& field, const std::string& given
                         "name a path in that folder"});
 }
 
-const std::vector<std::string>& Proposal::texts_of(const std::string& input) const {
-  static const std::vector<std::string> none;
-  auto it = texts.find(input);
-  return it == texts.end() ? none : it->second;
+const nn::Autoencoder* Proposal::autoencoder() const {
+  for (const auto& block : plan.blocks) {
+    for (const PortInfo& port : block->ports()) {
+      if (port.kind != PortInfo::Kind::component) continue;
+      if (const auto* found = facts.network<nn::Autoencoder>(port.name)) return found;
+    }
+  }
+  return nullptr;
 }
 
 LevelPolicy Proposal::levels() const {
   return {parse_level(config.get(keys::level)),
           parse_level(config.maybe(keys::require_level).value_or(""))};
-}
-
-void Proposal::refuse_component(const std::string& name) const {
-  auto refused = refused_components.find(name);
-  if (refused != refused_components.end()) throw InvalidRequest(refused->second);
-  const ComponentFolder* component = folder.find(name);
-  if (!component) {
-    throw InvalidRequest({"model." + name, folder.path.string(),
-                          "the model's folder has no such component, and this task needs it",
-                          fmt::format("give components.{} a folder", name)});
-  }
-  throw Unsupported({"components." + name, component->class_name,
-                     "a component of this class cannot stand here",
-                     "use one of the class that the model was made with"});
 }
 
 Json Proposal::inputs_json() const {

@@ -145,15 +145,4 @@ void check_fingerprints(Proposal& proposal) {
   }
 }
 
-Json of_one_prompt(Json record, size_t prompt, size_t prompts) {
-  for (auto& [name, value] : record["inputs"].items()) {
-    bool a_prompt = name.starts_with("prompt") || name.starts_with("negative_prompt");
-    if (a_prompt && value.is_array() && value.size() == prompts) {
-      Json one = value[prompt];
-      value = std::move(one);
-    }
-  }
-  return record;
-}
-
 }  // namespace omnirt

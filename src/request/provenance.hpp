@@ -15,7 +15,4 @@ void check_fingerprints(Proposal& proposal);
 // The files among the inputs, by name ("control_image[1]"), as far as they are here.
 std::map<std::string, std::string> input_files(const Proposal& proposal);
 
-// The same for one of several prompts: its own text, and its own of those given per prompt.
-Json of_one_prompt(Json record, size_t prompt, size_t prompts);
-
 }  // namespace omnirt

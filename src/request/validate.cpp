@@ -44,7 +44,9 @@ void check_guider_components(Proposal& proposal) {
 void check_blocks(Proposal& proposal) {
   for (size_t i = proposal.part.first; i < proposal.plan.blocks.size(); ++i) {
     try {
-      proposal.plan.blocks[i]->check(proposal);
+      const Block& block = *proposal.plan.blocks[i];
+      Checks checks = proposal.checks_of(block);
+      block.check(checks);
     } catch (const InvalidRequest& thrown) {
       proposal.take(thrown);
     }

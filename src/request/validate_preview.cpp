@@ -3,7 +3,6 @@
 #include "nn/autoencoder.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
-#include "request/latent_grid.hpp"
 #include "request/model_search.hpp"
 #include "request/validate.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 
 void check_linear(Proposal& proposal) {
   const PreviewMeans* means = proposal.family->preview_means(proposal.spec->id);
-  int64_t channels = latent_channels(proposal);
+  int64_t channels = proposal.autoencoder()->latent_channels();
   if (means && static_cast<int64_t>(means->colours.size()) == channels) return;
   proposal.error(
       {"config.preview_decoder", "linear",
@@ -52,10 +51,10 @@ void take_decoder(Proposal& proposal, const fs::path& folder) {
   }
   describe(proposal, component);
   int64_t channels = proposal.network<nn::Autoencoder>(preview_component).latent_channels();
-  if (channels != latent_channels(proposal)) {
+  int64_t own = proposal.autoencoder()->latent_channels();
+  if (channels != own) {
     proposal.error({"config.preview_decoder", folder.string(),
-                    fmt::format("decodes {} latent channels, and this model has {}", channels,
-                                latent_channels(proposal)),
+                    fmt::format("decodes {} latent channels, and this model has {}", channels, own),
                     "give one of this model's latents"});
     return;
   }
@@ -106,6 +105,7 @@ void settle_preview(Proposal& proposal) {
   }
   check_name(proposal);
   check_output_dir(proposal, "config.preview_dir", proposal.config.get(keys::preview_dir));
+  if (!proposal.autoencoder()) return;
   std::string decoder = proposal.config.get(keys::preview_decoder);
   if (decoder == "linear") return check_linear(proposal);
   try {

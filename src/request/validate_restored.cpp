@@ -166,7 +166,8 @@ void check_restored(Proposal& proposal) {
   if (!proposal.resumed || !proposal.ok()) return;
   SymbolSizes symbols;
   try {
-    for (const auto& block : proposal.plan.blocks) block->tell_sizes(proposal, symbols);
+    for (const auto& block : proposal.plan.blocks)
+      block->tell_sizes(proposal.checks_of(*block), symbols);
   } catch (const InvalidRequest& thrown) {
     return proposal.take(thrown);
   }

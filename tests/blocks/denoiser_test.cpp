@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "blocks/denoise.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt {
 namespace {
@@ -139,45 +139,46 @@ class PlainNetwork final : public nn::DenoiserNetwork {
 };
 
 // What the denoise loop finds in a request with these keys for a network of so many branches.
-Proposal checked(const Json& config, size_t branches) {
-  Proposal proposal;
+Settled checked(const Json& config, size_t branches) {
+  Settled settled;
   for (const KeyInfo* key : {static_cast<const KeyInfo*>(&keys::cache),
                              static_cast<const KeyInfo*>(&keys::cache_interval),
                              static_cast<const KeyInfo*>(&keys::cache_branch),
                              static_cast<const KeyInfo*>(&keys::cache_order)}) {
-    proposal.config.set(key->name, key->fallback_json(), Origin::fallback);
+    settled.config.set(key->name, key->fallback_json(), Origin::fallback);
   }
-  for (const auto& [name, value] : config.items()) proposal.config.set(name, value, Origin::user);
+  for (const auto& [name, value] : config.items()) settled.config.set(name, value, Origin::user);
   auto component = std::make_shared<LoadedComponent>();
   component->network = std::make_unique<PlainNetwork>(branches);
   LoadedPipeline pipeline;
   pipeline.add("unet", component);
   blocks::DenoiseLoop loop;
-  loop.check(proposal);
-  loop.check_loaded(proposal, pipeline);
-  return proposal;
+  Checks before(settled, loop), loaded(settled, loop, &pipeline);
+  loop.check(before);
+  loop.check_loaded(loaded);
+  return settled;
 }
 
 TEST(DenoiseLoop, RefusesACacheWhereTheNetworkHasNoPlaceForIt) {
-  Proposal proposal = checked({{"cache", "deep"}}, 0);
-  ASSERT_EQ(proposal.errors.size(), 1u);
-  EXPECT_EQ(proposal.errors.front().field, "config.cache");
-  EXPECT_THAT(proposal.errors.front().message, HasSubstr("PlainNetwork"));
+  Settled settled = checked({{"cache", "deep"}}, 0);
+  ASSERT_EQ(settled.errors.size(), 1u);
+  EXPECT_EQ(settled.errors.front().field, "config.cache");
+  EXPECT_THAT(settled.errors.front().message, HasSubstr("PlainNetwork"));
 }
 
 TEST(DenoiseLoop, RefusesABranchThatTheNetworkDoesNotHave) {
   EXPECT_TRUE(checked({{"cache", "deep"}, {"cache_branch", 5}}, 6).ok());
-  Proposal proposal = checked({{"cache", "deep"}, {"cache_branch", 6}}, 6);
-  ASSERT_EQ(proposal.errors.size(), 1u);
-  EXPECT_EQ(proposal.errors.front().field, "config.cache_branch");
-  EXPECT_THAT(proposal.errors.front().way_out, HasSubstr("0 to 5"));
+  Settled settled = checked({{"cache", "deep"}, {"cache_branch", 6}}, 6);
+  ASSERT_EQ(settled.errors.size(), 1u);
+  EXPECT_EQ(settled.errors.front().field, "config.cache_branch");
+  EXPECT_THAT(settled.errors.front().way_out, HasSubstr("0 to 5"));
 }
 
 TEST(DenoiseLoop, WarnsOfCacheSettingsWithoutACache) {
-  Proposal proposal = checked({{"cache_interval", 2}}, 6);
-  EXPECT_TRUE(proposal.ok());
-  ASSERT_EQ(proposal.warnings.size(), 1u);
-  EXPECT_EQ(proposal.warnings.front().field, "config.cache_interval");
+  Settled settled = checked({{"cache_interval", 2}}, 6);
+  EXPECT_TRUE(settled.ok());
+  ASSERT_EQ(settled.warnings.size(), 1u);
+  EXPECT_EQ(settled.warnings.front().field, "config.cache_interval");
 }
 
 }  // namespace

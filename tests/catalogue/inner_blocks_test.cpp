@@ -41,7 +41,10 @@ class CountedLoop final : public WalkLoop {
   Denoiser denoiser(Frame& frame) const override {
     return frame.within(*loop_, [&] { return loop_->denoiser(frame); });
   }
-  void check(Proposal& proposal) const override { loop_->check(proposal); }
+  void check(Checks& checks) const override {
+    Checks of_loop = checks.within(*loop_);
+    loop_->check(of_loop);
+  }
 
  private:
   std::shared_ptr<const WalkLoop> loop_;

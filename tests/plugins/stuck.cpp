@@ -36,7 +36,7 @@ class StuckInCheck final : public Block {
   StuckInCheck()
       : Block("stuck_in_check", Stage::decode, Guidance::shared, has("stuck_in_check")) {}
 
-  void check(Proposal&) const override {
+  void check(Checks&) const override {
     fmt::print(stderr, "checking\n");
     while (true) pause();
   }

@@ -1,5 +1,8 @@
 #pragma once
-#include "pipeline/frame.hpp"
+#include "networks/flux2_transformer_2d_model/model.hpp"
+#include "nn/autoencoder.hpp"
+#include "pipeline/checks.hpp"
+#include "pipeline/keys.hpp"
 
 namespace omnirt::flux2 {
 
@@ -7,9 +10,17 @@ namespace omnirt::flux2 {
 // run.
 class CheckParts final : public Block {
  public:
+  Config<double> guidance_scale{this, keys::guidance_scale};
+  Described<Flux2Transformer2DModel> transformer{this, "transformer"};
+  Described<nn::Autoencoder> vae{this, "vae"};
+
   CheckParts() : Block("check_parts", Stage::prepare_conditions) {}
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
+
+ private:
+  void check_channels(Checks& checks) const;
+  void check_guidance(Checks& checks) const;
 };
 
 }  // namespace omnirt::flux2

@@ -9,8 +9,7 @@
 #include <algorithm>
 
 #include "blocks/prompt_tokens.hpp"
-#include "nn/denoiser_network.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::flux2 {
 namespace {
@@ -45,8 +44,8 @@ Tokens tokens_of(const text::Qwen2Tokenizer& tokenizer, const std::vector<std::s
 }
 
 // Whether the layers exist and give as many values as the transformer reads.
-void check_layers(Proposal& proposal, const std::vector<int64_t>& layers,
-                  const Qwen3ForCausalLM& encoder) {
+void check_layers(Checks& checks, const std::vector<int64_t>& layers,
+                  const Qwen3ForCausalLM& encoder, int64_t read) {
   const int64_t most = encoder.num_hidden_layers();
   std::string shown = fmt::format("[{}]", fmt::join(layers, ", "));
   auto exists = [&](int64_t layer) {
@@ -54,65 +53,63 @@ void check_layers(Proposal& proposal, const std::vector<int64_t>& layers,
     return state >= 0 && state <= most;
   };
   if (layers.empty() || layers.size() > most_layers || !std::ranges::all_of(layers, exists)) {
-    proposal.error({"config.text_encoder_out_layers", shown,
-                    fmt::format("the text encoder has {} layers", most),
-                    fmt::format("give 1 to {} of {} to {}", most_layers, -most - 1, most)});
+    checks.error({"config.text_encoder_out_layers", shown,
+                  fmt::format("the text encoder has {} layers", most),
+                  fmt::format("give 1 to {} of {} to {}", most_layers, -most - 1, most)});
     return;
   }
   const int64_t made = encoder.hidden_size() * static_cast<int64_t>(layers.size());
-  const int64_t read = proposal.network<nn::DenoiserNetwork>("transformer").context_dim();
   if (made != read) {
-    proposal.error(
-        {"config.text_encoder_out_layers", shown,
-         fmt::format("these states of the text encoder are {} values side by side; the "
-                     "transformer reads {}",
-                     made, read),
-         "use the text encoder of the same model, and as many layers as it was made for"});
+    checks.error({"config.text_encoder_out_layers", shown,
+                  fmt::format("these states of the text encoder are {} values side by side; the "
+                              "transformer reads {}",
+                              made, read),
+                  "use the text encoder of the same model, and as many layers as it was made for"});
   }
 }
 
-void warn_of_template(Proposal& proposal, const text::ChatTemplate& chat) {
+void warn_of_template(Checks& checks, const text::ChatTemplate& chat) {
   if (chat.kind != text::ChatTemplate::Kind::unknown) return;
-  proposal.warn(
-      {"model.tokenizer", chat.where,
-       "its chat_template is not one of Qwen3's; prompts are written out as Qwen3's does, "
-       "so that the image may differ from the reference's",
-       "take the template of the model's own tokenizer"});
+  checks.warn({"model.tokenizer", chat.where,
+               "its chat_template is not one of Qwen3's; prompts are written out as Qwen3's does, "
+               "so that the image may differ from the reference's",
+               "take the template of the model's own tokenizer"});
 }
 
-void warn_of_cuts(Proposal& proposal, const text::Qwen2Tokenizer& tokenizer, int64_t length) {
-  for (const auto& [name, prompts] : proposal.texts) {
+void warn_of_cuts(Checks& checks, const text::Qwen2Tokenizer& tokenizer, const blocks::Texts& texts,
+                  int64_t length) {
+  for (const auto& [name, prompts] : texts) {
     for (const std::string& given : prompts) {
       text::TokenizedPrompt tokenized = tokenizer.encode_chat(given, "inputs." + name, length);
       if (tokenized.cut.empty()) continue;
-      proposal.warn({"inputs." + name, tokenized.cut,
-                     fmt::format("the prompt is longer than max_sequence_length, {} tokens with "
-                                 "those of the conversation around it; this end was cut off",
-                                 length),
-                     "shorten the prompt, or raise max_sequence_length"});
+      checks.warn({"inputs." + name, tokenized.cut,
+                   fmt::format("the prompt is longer than max_sequence_length, {} tokens with "
+                               "those of the conversation around it; this end was cut off",
+                               length),
+                   "shorten the prompt, or raise max_sequence_length"});
     }
   }
 }
 
 }  // namespace
 
-void EncodePrompt::check(Proposal& proposal) const {
-  blocks::check_text_count(proposal, "negative_prompt");
-  check_layers(proposal, chosen_layers(proposal.config.maybe(text_encoder_out_layers)),
-               proposal.network<Qwen3ForCausalLM>(text_encoder.name()));
+void EncodePrompt::check(Checks& checks) const {
+  blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  check_layers(checks, chosen_layers(checks.maybe(out_layers)), checks[text_encoder],
+               checks[transformer].context_dim());
 }
 
-void EncodePrompt::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  const auto& qwen = pipeline.get<text::Qwen2Tokenizer>(tokenizer.name());
-  const auto& encoder = pipeline.get<Qwen3ForCausalLM>(text_encoder.name());
+void EncodePrompt::check_loaded(Checks& checks) const {
+  const text::Qwen2Tokenizer& qwen = checks[tokenizer];
+  const Qwen3ForCausalLM& encoder = checks[text_encoder];
   if (qwen.vocab_size() > encoder.vocab_size()) {
-    proposal.error({"model.tokenizer", fmt::format("{} entries", qwen.vocab_size()),
-                    fmt::format("the text encoder has {} entries", encoder.vocab_size()),
-                    "use the tokenizer of the same model"});
+    checks.error({"model.tokenizer", fmt::format("{} entries", qwen.vocab_size()),
+                  fmt::format("the text encoder has {} entries", encoder.vocab_size()),
+                  "use the tokenizer of the same model"});
     return;
   }
-  warn_of_template(proposal, qwen.chat_template());
-  warn_of_cuts(proposal, qwen, proposal.config.get(keys::max_sequence_length));
+  warn_of_template(checks, qwen.chat_template());
+  warn_of_cuts(checks, qwen, checks.all_texts(prompt), checks[length]);
 }
 
 void EncodePrompt::run(Frame& frame) const {

@@ -4,6 +4,8 @@
 
 #include "blocks/slots.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
+#include "nn/denoiser_network.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "text/qwen2_tokenizer.hpp"
@@ -25,6 +27,7 @@ class EncodePrompt final : public Block {
  public:
   Component<text::Qwen2Tokenizer> tokenizer{this, "tokenizer"};
   Component<Qwen3ForCausalLM> text_encoder{this, "text_encoder"};
+  Described<nn::DenoiserNetwork> transformer{this, "transformer"};
   Config<int64_t> length{this, keys::max_sequence_length};
   Config<std::vector<int64_t>> out_layers{this, text_encoder_out_layers};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
@@ -33,9 +36,9 @@ class EncodePrompt final : public Block {
 
   EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
   // A prompt that does not fit is cut; the warning quotes what is lost.
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check_loaded(Checks& checks) const override;
 };
 
 }  // namespace omnirt::flux2

@@ -6,9 +6,8 @@
 #include <cmath>
 
 #include "blocks/picture_size.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/symbol_sizes.hpp"
-#include "request/latent_grid.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::flux2 {
 namespace {
@@ -22,61 +21,51 @@ Size size_of(const io::ImageInfo& info) {
   return {info.height, info.width};
 }
 
-void refuse_image(Proposal& proposal, const std::string& field, Size size, const std::string& why) {
-  proposal.error({field, fmt::format("{}x{}", size.width, size.height), why, "give another image"});
+void refuse_image(Checks& checks, const std::string& field, Size size, const std::string& why) {
+  checks.error({field, fmt::format("{}x{}", size.width, size.height), why, "give another image"});
 }
 
-// What the reference's edits refuse; its inpainting does not ask.
-void check_proportions(Proposal& proposal, const std::string& field, Size size) {
+// What the reference's edits refuse; its inpainting does not ask. False where it was refused.
+bool check_proportions(Checks& checks, const std::string& field, Size size) {
   auto [shorter, longer] = std::minmax(size.height, size.width);
   if (shorter < least_side) {
-    refuse_image(proposal, field, size,
+    refuse_image(checks, field, size,
                  fmt::format("images of less than {} pixels a side are not taken", least_side));
-  } else if (static_cast<double>(longer) > most_aspect_ratio * static_cast<double>(shorter)) {
-    refuse_image(proposal, field, size,
-                 fmt::format("one side is more than {} times the other", most_aspect_ratio));
+    return false;
   }
+  if (static_cast<double>(longer) <= most_aspect_ratio * static_cast<double>(shorter)) return true;
+  refuse_image(checks, field, size,
+               fmt::format("one side is more than {} times the other", most_aspect_ratio));
+  return false;
 }
 
-void check_image(Proposal& proposal, const std::string& field, Size size, int64_t grid) {
-  size_t before = proposal.errors.size();
-  if (proposal.task == "edit") check_proportions(proposal, field, size);
+void check_image(Checks& checks, const std::string& field, Size size, int64_t grid) {
+  if (checks.task() == "edit" && !check_proportions(checks, field, size)) return;
   Size whole = in_whole_latents(size, grid);
-  if (proposal.errors.size() == before && std::min(whole.height, whole.width) == 0)
-    refuse_image(proposal, field, size, fmt::format("a latent takes {} pixels a side", grid));
+  if (std::min(whole.height, whole.width) == 0)
+    refuse_image(checks, field, size, fmt::format("a latent takes {} pixels a side", grid));
 }
 
-void check_images(Proposal& proposal, int64_t grid) {
-  if (auto image = proposal.images.find("image"); image != proposal.images.end())
-    check_image(proposal, "inputs.image", size_of(image->second.info), grid);
-  auto list = proposal.image_lists.find("image_reference");
-  if (list == proposal.image_lists.end()) return;
-  for (size_t i = 0; i < list->second.size(); ++i) {
-    check_image(proposal, fmt::format("inputs.image_reference[{}]", i),
-                size_of(list->second[i].info), grid);
-  }
-}
-
-void check_grid(Proposal& proposal, const Key<int64_t>& key, int64_t given, int64_t grid) {
+void check_grid(Checks& checks, const Config<int64_t>& port, int64_t given, int64_t grid) {
   if (given % grid == 0) return;
   int64_t below = given / grid * grid;
   std::string way =
       below == 0 ? fmt::format("give {}", grid) : fmt::format("give {} or {}", below, below + grid);
-  proposal.error({fmt::format("config.{}", key.name), std::to_string(given),
-                  fmt::format("not a multiple of {}, the pixels of one latent", grid), way});
+  checks.error({"config." + port.name(), std::to_string(given),
+                fmt::format("not a multiple of {}, the pixels of one latent", grid), way});
 }
 
 // A side whose value follows from the image's.
-void settle_from_image(Proposal& proposal, const Key<int64_t>& key, int64_t side, int64_t grid) {
-  std::optional<int64_t> given = proposal.config.maybe(key);
+void settle_from_image(Checks& checks, const Config<int64_t>& port, int64_t side, int64_t grid) {
+  std::optional<int64_t> given = checks.maybe(port);
   if (!given) {
-    proposal.config.set(key.name, side, Origin::derived);
-  } else if (proposal.task == "edit") {
-    check_grid(proposal, key, *given, grid);
+    checks.settle(port, side, Origin::derived);
+  } else if (checks.task() == "edit") {
+    check_grid(checks, port, *given, grid);
   } else if (*given != side) {
-    proposal.error({fmt::format("config.{}", key.name), std::to_string(*given),
-                    fmt::format("an image that is repainted keeps its size, here {}", side),
-                    "remove it, or give an image of another size"});
+    checks.error({"config." + port.name(), std::to_string(*given),
+                  fmt::format("an image that is repainted keeps its size, here {}", side),
+                  "remove it, or give an image of another size"});
   }
 }
 
@@ -95,31 +84,38 @@ Size in_whole_latents(Size size, int64_t grid) {
   return {within.height / grid * grid, within.width / grid * grid};
 }
 
-void ImageSize::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
-  int64_t grid = pixels_per_latent(proposal);
-  int64_t high = proposal.config.get(keys::height), wide = proposal.config.get(keys::width);
+void ImageSize::check_images(Checks& checks, int64_t grid) const {
+  if (const ImageInput* given = checks.image(image))
+    check_image(checks, "inputs.image", size_of(given->info), grid);
+  const std::vector<ImageInput>& list = checks.images(references);
+  for (size_t i = 0; i < list.size(); ++i)
+    check_image(checks, fmt::format("inputs.image_reference[{}]", i), size_of(list[i].info), grid);
+}
+
+void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  int64_t grid = checks[vae].scale_factor(), high = checks[height], wide = checks[width];
   sizes.set("H", high);
   sizes.set("W", wide);
   sizes.set("H/8", high / grid);
   sizes.set("W/8", wide / grid);
-  sizes.set("C", latent_channels(proposal));
+  sizes.set("C", checks[vae].latent_channels());
 }
 
-void ImageSize::check(Proposal& proposal) const {
-  int64_t grid = pixels_per_latent(proposal);
-  check_images(proposal, grid);
-  if (auto image = proposal.images.find("image"); image != proposal.images.end()) {
-    Size size = in_whole_latents(size_of(image->second.info), grid);
+void ImageSize::check(Checks& checks) const {
+  int64_t grid = checks[vae].scale_factor();
+  check_images(checks, grid);
+  if (const ImageInput* given = checks.image(image)) {
+    Size size = in_whole_latents(size_of(given->info), grid);
     if (std::min(size.height, size.width) == 0) return;  // it was refused
-    settle_from_image(proposal, keys::width, size.width, grid);
-    settle_from_image(proposal, keys::height, size.height, grid);
+    settle_from_image(checks, width, size.width, grid);
+    settle_from_image(checks, height, size.height, grid);
     return;
   }
-  for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
-    if (auto given = proposal.config.maybe(*key))
-      check_grid(proposal, *key, *given, grid);
+  for (const Config<int64_t>* port : {&width, &height}) {
+    if (auto given = checks.maybe(*port))
+      check_grid(checks, *port, *given, grid);
     else
-      blocks::settle_from_model(proposal, *key, "transformer", 0);
+      blocks::settle_from_model(checks, *port, transformer, 0, grid);
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::flux2 {
 namespace {
@@ -23,14 +23,13 @@ int64_t tokens_of(const nn::Autoencoder& vae, int64_t height, int64_t width) {
 }
 
 // The reference gives levels to a scheduler, which must take them, unless it spreads flow's own.
-void check_scheduler(Proposal& proposal) {
-  const SchedulerChoice& choice = proposal.scheduler;
+void check_scheduler(Checks& checks, const SchedulerChoice& choice) {
   if (!choice.info) return;  // it was refused
   bool flow = choice.config.value("use_flow_sigmas", Json(false)) == Json(true);
   if (flow || choice.make()->takes_even_levels()) return;
-  proposal.error({"config.scheduler", choice.info->class_name,
-                  "this model's levels of noise cannot be given to it",
-                  "use FlowMatchEulerDiscreteScheduler, or set use_flow_sigmas where it has that"});
+  checks.error({"config.scheduler", choice.info->class_name,
+                "this model's levels of noise cannot be given to it",
+                "use FlowMatchEulerDiscreteScheduler, or set use_flow_sigmas where it has that"});
 }
 
 // Where a walk with `strength` starts (reference: Flux2KleinInpaintPipeline.get_timesteps).
@@ -54,8 +53,8 @@ double empirical_mu(int64_t image_tokens, int64_t steps) {
   return slope * static_cast<double>(steps) + (at_200_steps - 200.0 * slope);
 }
 
-void SetTimesteps::check(Proposal& proposal) const {
-  check_scheduler(proposal);
+void SetTimesteps::check(Checks& checks) const {
+  check_scheduler(checks, checks[scheduler]);
 }
 
 void SetTimesteps::run(Frame& frame) const {
@@ -63,13 +62,12 @@ void SetTimesteps::run(Frame& frame) const {
   frame[schedule] = {planned(frame[scheduler], frame[num_inference_steps], tokens), 0};
 }
 
-void SetPartialTimesteps::check(Proposal& proposal) const {
-  check_scheduler(proposal);
-  int64_t steps = proposal.config.get(keys::num_inference_steps);
-  double strength = proposal.config.get(keys::strength);
-  if (first_step(steps, strength) < steps) return;
-  proposal.error({"config.strength", fmt::format("{}", strength),
-                  fmt::format("leaves none of the {} steps", steps), "give more than 0"});
+void SetPartialTimesteps::check(Checks& checks) const {
+  check_scheduler(checks, checks[scheduler]);
+  int64_t steps = checks[num_inference_steps];
+  if (first_step(steps, checks[strength]) < steps) return;
+  checks.error({"config.strength", fmt::format("{}", checks[strength]),
+                fmt::format("leaves none of the {} steps", steps), "give more than 0"});
 }
 
 void SetPartialTimesteps::run(Frame& frame) const {

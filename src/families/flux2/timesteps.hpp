@@ -22,7 +22,7 @@ class SetTimesteps final : public Block {
   explicit SetTimesteps(Trigger trigger)
       : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 // Plans its last part, as long as strength says.
@@ -40,7 +40,7 @@ class SetPartialTimesteps final : public Block {
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 }  // namespace omnirt::flux2

@@ -8,9 +8,6 @@
 
 #include "families/pixart/keys.hpp"
 #include "families/pixart/sizes.hpp"
-#include "networks/pixart_transformer_2d_model/model.hpp"
-#include "networks/t5_encoder_model/model.hpp"
-#include "request/proposal.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::pixart {
@@ -23,32 +20,30 @@ Size made_at(Size wanted, bool binning, const nn::DenoiserNetwork& transformer) 
 
 }  // namespace
 
-void CheckParts::check(Proposal& proposal) const {
-  const auto& network = proposal.network<PixArtTransformer2DModel>("transformer");
-  int64_t latents = proposal.network<nn::Autoencoder>("vae").latent_channels();
+void CheckParts::check(Checks& checks) const {
+  const PixArtTransformer2DModel& network = checks[transformer];
+  int64_t latents = checks[vae].latent_channels();
   int64_t in = network.in_channels(), out = network.predicted_channels();
   if (in != latents) {
-    proposal.error({"transformer.in_channels", std::to_string(in),
-                    fmt::format("the autoencoder has {} latent channels", latents),
-                    "use the autoencoder of the same model"});
+    checks.error({"transformer.in_channels", std::to_string(in),
+                  fmt::format("the autoencoder has {} latent channels", latents),
+                  "use the autoencoder of the same model"});
   } else if (out != in && out != 2 * in) {
-    proposal.error(
-        {"transformer.out_channels", std::to_string(out),
-         fmt::format("{} latent channels want {}, or {} with a variance", in, in, 2 * in), ""});
+    checks.error({"transformer.out_channels", std::to_string(out),
+                  fmt::format("{} latent channels want {}, or {} with a variance", in, in, 2 * in),
+                  ""});
   }
-  int64_t wanted = network.context_dim();
-  int64_t hidden = proposal.network<T5EncoderModel>("text_encoder").hidden_size();
+  int64_t wanted = network.context_dim(), hidden = checks[text_encoder].hidden_size();
   if (wanted != hidden) {
-    proposal.error({"text_encoder.d_model", std::to_string(hidden),
-                    fmt::format("the transformer takes embeddings {} wide", wanted),
-                    "use the text encoder of the same model"});
+    checks.error({"text_encoder.d_model", std::to_string(hidden),
+                  fmt::format("the transformer takes embeddings {} wide", wanted),
+                  "use the text encoder of the same model"});
   }
-  if (proposal.folder.class_name == "PixArtAlphaPipeline" &&
-      proposal.config.maybe(keys::num_inference_steps) == 1) {
-    proposal.warn({"config.num_inference_steps", "1",
-                   "in one step the reference's pipeline takes the predicted image itself, here "
-                   "the scheduler takes its step; with LCMScheduler they are the same",
-                   "use more steps, or that scheduler"});
+  if (checks.pipeline_class() == "PixArtAlphaPipeline" && checks[num_inference_steps] == 1) {
+    checks.warn({"config.num_inference_steps", "1",
+                 "in one step the reference's pipeline takes the predicted image itself, here the "
+                 "scheduler takes its step; with LCMScheduler they are the same",
+                 "use more steps, or that scheduler"});
   }
 }
 

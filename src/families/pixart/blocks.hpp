@@ -4,8 +4,10 @@
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
 #include "io/image.hpp"
+#include "networks/pixart_transformer_2d_model/model.hpp"
+#include "networks/t5_encoder_model/model.hpp"
 #include "nn/autoencoder.hpp"
-#include "nn/denoiser_network.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/generator.hpp"
@@ -15,9 +17,14 @@ namespace omnirt::pixart {
 // Looks at whether the folder's parts fit each other; does nothing in a run.
 class CheckParts final : public Block {
  public:
+  Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
+  Described<PixArtTransformer2DModel> transformer{this, "transformer"};
+  Described<T5EncoderModel> text_encoder{this, "text_encoder"};
+  Described<nn::Autoencoder> vae{this, "vae"};
+
   CheckParts() : Block("check_parts", Stage::prepare_conditions) {}
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 // The size that the picture is made at as conditions of the network (Chen et al. 2023, arXiv

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "blocks/prompt_tokens.hpp"
 #include "families/pixart/keys.hpp"
 #include "io/utf8.hpp"
-#include "request/proposal.hpp"
 #include "text/unicode.hpp"
 
 namespace omnirt::pixart {
@@ -56,40 +56,33 @@ EncodeCaption::EncodeCaption()
       length(this, keys::max_sequence_length),
       clean(this, clean_caption) {}
 
-void EncodeCaption::check(Proposal& proposal) const {
-  auto negative = proposal.texts.find("negative_prompt");
-  size_t prompts = proposal.texts_of("prompt").size();
-  if (negative != proposal.texts.end() && negative->second.size() != 1 &&
-      negative->second.size() != prompts) {
-    proposal.error({"inputs.negative_prompt", fmt::format("{} texts", negative->second.size()),
-                    fmt::format("{} prompts were given", prompts),
-                    "give one for all, or one per prompt"});
-  }
-  if (proposal.config.get(clean_caption)) {
-    proposal.error({"config.clean_caption", "true", "cleaning captions is not implemented",
-                    "set it to false: prompts are lower-cased and stripped"});
+void EncodeCaption::check(Checks& checks) const {
+  blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  if (checks[clean]) {
+    checks.error({"config.clean_caption", "true", "cleaning captions is not implemented",
+                  "set it to false: prompts are lower-cased and stripped"});
   }
 }
 
-void EncodeCaption::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  const auto& t5 = pipeline.get<text::Tokenizer>(tokenizer.name());
-  const auto& encoder = pipeline.get<T5EncoderModel>(text_encoder.name());
+void EncodeCaption::check_loaded(Checks& checks) const {
+  const text::Tokenizer& t5 = checks[tokenizer];
+  const T5EncoderModel& encoder = checks[text_encoder];
   if (t5.vocab_size() > encoder.vocab_size()) {
-    proposal.error({"model.tokenizer", fmt::format("{} entries", t5.vocab_size()),
-                    fmt::format("the text encoder has {} entries", encoder.vocab_size()),
-                    "use the tokenizer of the same model"});
+    checks.error({"model.tokenizer", fmt::format("{} entries", t5.vocab_size()),
+                  fmt::format("the text encoder has {} entries", encoder.vocab_size()),
+                  "use the tokenizer of the same model"});
     return;
   }
-  int64_t most = proposal.config.get(keys::max_sequence_length);
-  for (const auto& [name, prompts] : proposal.texts) {
+  for (const auto& [input, prompts] : checks.all_texts(prompt)) {
     for (const std::string& given : prompts) {
-      text::TokenizedPrompt tokenized = t5.encode(as_caption(given), "inputs." + name, most);
+      text::TokenizedPrompt tokenized =
+          t5.encode(as_caption(given), "inputs." + input, checks[length]);
       if (tokenized.cut.empty()) continue;
-      proposal.warn({"inputs." + name, tokenized.cut,
-                     fmt::format("the prompt is longer than max_sequence_length, {} tokens; this "
-                                 "end was cut off",
-                                 most),
-                     "shorten the prompt, or raise max_sequence_length"});
+      checks.warn({"inputs." + input, tokenized.cut,
+                   fmt::format("the prompt is longer than max_sequence_length, {} tokens; this "
+                               "end was cut off",
+                               checks[length]),
+                   "shorten the prompt, or raise max_sequence_length"});
     }
   }
 }

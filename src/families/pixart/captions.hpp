@@ -29,9 +29,9 @@ class EncodeCaption final : public Block {
 
   EncodeCaption();
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
   // A prompt that does not fit is cut; the warning quotes what is lost.
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check_loaded(Checks& checks) const override;
 };
 
 }  // namespace omnirt::pixart

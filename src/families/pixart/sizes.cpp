@@ -8,10 +8,7 @@
 
 #include "blocks/picture_size.hpp"
 #include "families/pixart/keys.hpp"
-#include "networks/pixart_transformer_2d_model/model.hpp"
 #include "pipeline/symbol_sizes.hpp"
-#include "request/latent_grid.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::pixart {
 namespace {
@@ -69,53 +66,43 @@ Size binned(Size wanted, std::span<const Bin> bins) {
 PictureSize::PictureSize()
     : Block("picture_size", Stage::prepare_conditions), binning(this, use_resolution_binning) {}
 
-namespace {
-
-const PixArtTransformer2DModel& network_of(const Proposal& proposal) {
-  return proposal.network<PixArtTransformer2DModel>("transformer");
-}
-
-}  // namespace
-
-// The pictures' own sides are bound by no symbol: they are made at another size, and fitted.
-void PictureSize::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
-  Size made{proposal.config.get(keys::height), proposal.config.get(keys::width)};
-  auto bins = bins_of(network_of(proposal).sample_size()[0]);
-  if (proposal.config.get(use_resolution_binning) && !bins.empty()) made = binned(made, bins);
-  int64_t grid = pixels_per_latent(proposal);
+// The images' own sides are bound by no symbol: they are made at another size, and fitted.
+void PictureSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  Size made{checks[height], checks[width]};
+  auto bins = bins_of(checks[transformer].sample_size()[0]);
+  if (checks[binning] && !bins.empty()) made = binned(made, bins);
+  int64_t grid = checks[vae].scale_factor();
   sizes.set("H/8", made.height / grid);
   sizes.set("W/8", made.width / grid);
-  sizes.set("C", latent_channels(proposal));
+  sizes.set("C", checks[vae].latent_channels());
 }
 
-void PictureSize::check(Proposal& proposal) const {
-  int64_t sample_size = network_of(proposal).sample_size()[0];
-  int64_t pixels = pixels_per_latent(proposal);
-  for (const Key<int64_t>* key : {&keys::width, &keys::height}) {
-    if (!proposal.config.maybe(*key))
-      blocks::settle_from_model(proposal, *key, "transformer", sample_size);
-    if (!proposal.config.maybe(*key)) return;
+void PictureSize::check(Checks& checks) const {
+  int64_t sample_size = checks[transformer].sample_size()[0], pixels = checks[vae].scale_factor();
+  for (const Config<int64_t>* side : {&width, &height}) {
+    if (!checks.maybe(*side))
+      blocks::settle_from_model(checks, *side, transformer, sample_size, pixels);
+    if (!checks.maybe(*side)) return;
   }
-  Size wanted{proposal.config.get(keys::height), proposal.config.get(keys::width)};
-  Size made = wanted;
-  bool bins = proposal.config.get(use_resolution_binning);
+  Size made{checks[height], checks[width]};
+  bool bins = checks[binning];
   if (bins && bins_of(sample_size).empty()) {
-    proposal.error({"config.use_resolution_binning", "true",
-                    fmt::format("there are no sizes to choose from for a transformer of "
-                                "sample_size {}",
-                                sample_size),
-                    "set it to false"});
+    checks.error({"config.use_resolution_binning", "true",
+                  fmt::format("there are no sizes to choose from for a transformer of "
+                              "sample_size {}",
+                              sample_size),
+                  "set it to false"});
     return;
   }
-  if (bins) made = binned(wanted, bins_of(sample_size));
-  int64_t grid = pixels * network_of(proposal).patch_size();
+  if (bins) made = binned(made, bins_of(sample_size));
+  int64_t grid = pixels * checks[transformer].patch_size();
   for (auto [name, side] : {std::pair{"width", made.width}, {"height", made.height}}) {
     if (side % grid == 0) continue;
     std::string way = bins ? "set use_resolution_binning to false, and a size that fits"
                            : fmt::format("give {} or {}", std::max(side / grid, int64_t{1}) * grid,
                                          (side / grid + 1) * grid);
-    proposal.error({fmt::format("config.{}", name), std::to_string(side),
-                    fmt::format("not a multiple of {}, the pixels of one patch", grid), way});
+    checks.error({fmt::format("config.{}", name), std::to_string(side),
+                  fmt::format("not a multiple of {}, the pixels of one patch", grid), way});
   }
 }
 

@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <span>
 
-#include "pipeline/frame.hpp"
+#include "networks/pixart_transformer_2d_model/model.hpp"
+#include "nn/autoencoder.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/keys.hpp"
 
 namespace omnirt::pixart {
@@ -31,11 +33,13 @@ class PictureSize final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> binning;
+  Described<PixArtTransformer2DModel> transformer{this, "transformer"};
+  Described<nn::Autoencoder> vae{this, "vae"};
 
   PictureSize();
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
-  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
+  void check(Checks& checks) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
 }  // namespace omnirt::pixart

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "blocks/prompt_tokens.hpp"
-#include "request/proposal.hpp"
 
 namespace omnirt::families {
 
@@ -67,22 +66,15 @@ Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
   return {host(one(both, "states")), host(one(both, "pooled"))};
 }
 
-template <class T>
-void check_encoder(const T& block, Proposal& proposal, const LoadedPipeline& pipeline,
-                   const std::vector<std::string>& inputs) {
-  if (check_tokenizer(proposal, pipeline, block.tokenizer.name(), block.text_encoder.name()))
-    warn_of_cuts(proposal, pipeline.get<text::Tokenizer>(block.tokenizer.name()), inputs);
-}
-
 }  // namespace
 
-void EncodePromptFirst::check(Proposal& proposal) const {
-  check_text_count(proposal, "negative_prompt");
-  check_clip_skip(proposal, text_encoder.name());
+void EncodePromptFirst::check(Checks& checks) const {
+  check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  check_clip_skip(checks, clip_skip, checks[text_encoder]);
 }
 
-void EncodePromptFirst::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  check_encoder(*this, proposal, pipeline, {"prompt", "negative_prompt"});
+void EncodePromptFirst::check_loaded(Checks& checks) const {
+  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt));
 }
 
 void EncodePromptFirst::run(Frame& frame) const {
@@ -104,14 +96,13 @@ void EncodePromptFirst::run(Frame& frame) const {
   frame[first_embeds] = by_picture(states, pictures);
 }
 
-void EncodePromptSecond::check(Proposal& proposal) const {
-  check_text_count(proposal, "prompt_2");
-  check_text_count(proposal, "negative_prompt_2");
-  check_clip_skip(proposal, text_encoder.name());
+void EncodePromptSecond::check(Checks& checks) const {
+  check_text_count(checks, checks.all_texts(prompt_2), checks.texts(prompt).size());
+  check_clip_skip(checks, clip_skip, checks[text_encoder]);
 }
 
-void EncodePromptSecond::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  check_encoder(*this, proposal, pipeline, {"prompt_2", "negative_prompt_2"});
+void EncodePromptSecond::check_loaded(Checks& checks) const {
+  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt_2));
 }
 
 void EncodePromptSecond::run(Frame& frame) const {
@@ -121,13 +112,13 @@ void EncodePromptSecond::run(Frame& frame) const {
   frame[pooled_prompt_embeds] = by_picture(second.pooled, pictures);
 }
 
-void EncodePromptAlone::check(Proposal& proposal) const {
-  check_text_count(proposal, "negative_prompt");
-  check_clip_skip(proposal, text_encoder.name());
+void EncodePromptAlone::check(Checks& checks) const {
+  check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  check_clip_skip(checks, clip_skip, checks[text_encoder]);
 }
 
-void EncodePromptAlone::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  check_encoder(*this, proposal, pipeline, {"prompt", "negative_prompt"});
+void EncodePromptAlone::check_loaded(Checks& checks) const {
+  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt));
 }
 
 void EncodePromptAlone::run(Frame& frame) const {

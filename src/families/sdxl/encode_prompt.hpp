@@ -28,8 +28,8 @@ class EncodePromptFirst final : public Block {
       : Block("encode_prompt_first", Stage::prepare_conditions, Guidance::per_condition,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 };
 
 // The second text encoder's part, beside the first's, and the prompt as a whole.
@@ -51,8 +51,8 @@ class EncodePromptSecond final : public Block {
       : Block("encode_prompt_second", Stage::prepare_conditions, Guidance::per_condition,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 };
 
 // The refiner's: it has the second text encoder only.
@@ -71,8 +71,8 @@ class EncodePromptAlone final : public Block {
       : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 };
 
 }  // namespace omnirt::families

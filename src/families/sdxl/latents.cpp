@@ -1,7 +1,7 @@
 #include "families/sdxl/latents.hpp"
 
 #include "blocks/check_unet.hpp"
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt {
 
@@ -26,13 +26,13 @@ void TakeLatents::run(Frame& frame) const {
   frame[image_latents] = values.repeat({pictures / values.size(0), 1, 1, 1});
 }
 
-void NoiseImageLatentsXL::check(Proposal& proposal) const {
-  // A UNet with mask channels has no latents of the picture at full strength.
-  if (!inpaints_ || !proposal.config.maybe(denoising_start.key) ||
-      proposal.config.get(strength.key) < 1.0 || !blocks::has_mask_channels()(proposal.facts))
+void NoiseImageLatentsXL::check(Checks& checks) const {
+  // A UNet with mask channels has no latents of the image at full strength.
+  if (!inpaints_ || !checks.maybe(denoising_start) || checks[strength] < 1.0 ||
+      !checks.holds(blocks::has_mask_channels()))
     return;
-  proposal.error({"config.strength", "1", "denoising_start goes on from the image given",
-                  "give a strength below 1"});
+  checks.error({"config.strength", "1", "denoising_start goes on from the image given",
+                "give a strength below 1"});
 }
 
 void NoiseImageLatentsXL::run(Frame& frame) const {

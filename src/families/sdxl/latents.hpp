@@ -47,7 +47,7 @@ class NoiseImageLatentsXL final : public Block {
       : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)),
         inpaints_(inpaints) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 
  private:
   bool inpaints_;

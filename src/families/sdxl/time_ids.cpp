@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -20,60 +20,48 @@ Tensor row_of(std::initializer_list<Pair> pairs, std::optional<double> last = {}
 }
 
 // Each list that is given names two numbers.
-void check_pairs(Proposal& proposal, const Block& block) {
-  for (const PortInfo& port : block.ports()) {
-    if (!port.key || port.key->type != KeyInfo::Type::list) continue;
-    const ConfigValue* given = proposal.config.find(port.name);
-    if (!given || given->value.is_null() || given->value.size() == 2) continue;
-    bool corner = port.name.find("crop") != std::string::npos;
-    proposal.error({"config." + port.name, shown(given->value),
-                    fmt::format("{} numbers, where two are expected", given->value.size()),
-                    corner ? "give [top, left]" : "give [height, width]"});
-  }
+void check_pair(Checks& checks, const Config<Pair>& port, const char* names) {
+  auto given = checks.maybe(port);
+  if (!given || given->size() == 2) return;
+  checks.error({"config." + port.name(), shown(Json(*given)),
+                fmt::format("{} numbers, where two are expected", given->size()),
+                fmt::format("give {}", names)});
 }
 
-bool has_negative(const Proposal& proposal) {
-  return std::ranges::any_of(proposal.guider->conditions(), &Condition::negative);
-}
-
-const std::vector<const KeyInfo*>& negative_keys() {
-  static const std::vector<const KeyInfo*> all{
-      &keys::negative_original_size, &keys::negative_crops_coords_top_left,
-      &keys::negative_target_size, &keys::negative_aesthetic_score};
-  return all;
-}
+constexpr const char* corner_names = "[top, left]";
+constexpr const char* size_names = "[height, width]";
 
 // Without guidance there is nothing that negative sizes could belong to.
-bool warn_without_guidance(Proposal& proposal) {
-  if (has_negative(proposal)) return false;
-  for (const KeyInfo* key : negative_keys()) {
-    proposal.unused(*key, "has no effect without guidance",
-                    "raise guidance_scale above 1, or remove it");
-  }
-  return true;
+bool has_negative(const Checks& checks) {
+  return std::ranges::any_of(checks.conditions(), &Condition::negative);
 }
+
+constexpr const char* no_guidance = "has no effect without guidance";
+constexpr const char* more_guidance = "raise guidance_scale above 1, or remove it";
 
 }  // namespace
 
-void TimeIds::check(Proposal& proposal) const {
-  check_pairs(proposal, *this);
-  if (warn_without_guidance(proposal)) return;
+void TimeIds::check(Checks& checks) const {
+  for (const auto* size :
+       {&original_size, &target_size, &negative_original_size, &negative_target_size})
+    check_pair(checks, *size, size_names);
+  for (const auto* corner : {&crop, &negative_crop}) check_pair(checks, *corner, corner_names);
+  auto unused = [&](const std::string& why, const std::string& way_out) {
+    for (const auto* port : {&negative_original_size, &negative_crop, &negative_target_size})
+      checks.unused(*port, why, way_out);
+  };
+  if (!has_negative(checks)) return unused(no_guidance, more_guidance);
   if (!from_noise_) {
-    proposal.unused(negative_crop.key,
-                    fmt::format("has no effect on task {}: the prompt's corner serves both, as "
-                                "in the reference",
-                                proposal.task),
-                    "remove it");
-    return;
-  }
-  if (proposal.config.maybe(negative_original_size.key) &&
-      proposal.config.maybe(negative_target_size.key))
-    return;
-  for (const KeyInfo* key : negative_keys()) {
-    proposal.unused(*key,
-                    "has no effect unless negative_original_size and negative_target_size are "
-                    "both given, as in the reference",
-                    "give both, or remove it");
+    checks.unused(negative_crop,
+                  fmt::format("has no effect on task {}: the prompt's corner serves both, as in "
+                              "the reference",
+                              checks.task()),
+                  "remove it");
+  } else if (!checks.maybe(negative_original_size) || !checks.maybe(negative_target_size)) {
+    unused(
+        "has no effect unless negative_original_size and negative_target_size are both given, "
+        "as in the reference",
+        "give both, or remove it");
   }
 }
 
@@ -95,9 +83,14 @@ void TimeIds::run(Frame& frame) const {
   frame[add_time_ids] = row_of({original, corner, target});
 }
 
-void AestheticTimeIds::check(Proposal& proposal) const {
-  check_pairs(proposal, *this);
-  warn_without_guidance(proposal);
+void AestheticTimeIds::check(Checks& checks) const {
+  for (const auto* size : {&original_size, &negative_original_size})
+    check_pair(checks, *size, size_names);
+  for (const auto* corner : {&crop, &negative_crop}) check_pair(checks, *corner, corner_names);
+  if (has_negative(checks)) return;
+  checks.unused(negative_original_size, no_guidance, more_guidance);
+  checks.unused(negative_crop, no_guidance, more_guidance);
+  checks.unused(negative_score, no_guidance, more_guidance);
 }
 
 void AestheticTimeIds::run(Frame& frame) const {

@@ -28,7 +28,7 @@ class TimeIds final : public Block {
               std::move(trigger)),
         from_noise_(from_noise) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 
  private:
   bool from_noise_;
@@ -53,7 +53,7 @@ class AestheticTimeIds final : public Block {
       : Block("aesthetic_time_ids", Stage::prepare_conditions, Guidance::per_condition,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 }  // namespace omnirt::families

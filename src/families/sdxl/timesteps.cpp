@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "request/proposal.hpp"
+#include "pipeline/checks.hpp"
 
 namespace omnirt::families {
 
@@ -54,48 +54,49 @@ Schedule walk_of(const SchedulerChoice& choice, const WalkOptions& options) {
 }
 
 // Shares lie between the ends of the schedule, which would say nothing.
-bool check_share(Proposal& proposal, const Key<double>& key) {
-  auto share = proposal.config.maybe(key);
+bool check_share(Checks& checks, const Config<double>& port) {
+  auto share = checks.maybe(port);
   if (!share || (*share > 0 && *share < 1)) return true;
-  proposal.error({fmt::format("config.{}", key.name), fmt::format("{}", *share),
-                  "a share of the schedule between 0 and 1 is expected, without the two",
-                  "remove it to walk the whole schedule"});
+  checks.error({"config." + port.name(), fmt::format("{}", *share),
+                "a share of the schedule between 0 and 1 is expected, without the two",
+                "remove it to walk the whole schedule"});
   return false;
 }
 
 // A walk makes at least one call of the network.
-void check_walk(Proposal& proposal, const WalkOptions& options) {
-  Schedule walk = walk_of(proposal.scheduler, options);
+void check_walk(Checks& checks, const SchedulerChoice& choice, const WalkOptions& options) {
+  Schedule walk = walk_of(choice, options);
   if (walk.begin < walk.end) return;
   if (options.end || options.start) {
     const char* name = options.end ? keys::denoising_end.name : keys::denoising_start.name;
-    proposal.error({fmt::format("config.{}", name),
-                    fmt::format("{}", options.end ? *options.end : *options.start),
-                    fmt::format("leaves none of the {} steps", options.steps),
-                    "give another share, or more steps"});
+    checks.error({fmt::format("config.{}", name),
+                  fmt::format("{}", options.end ? *options.end : *options.start),
+                  fmt::format("leaves none of the {} steps", options.steps),
+                  "give another share, or more steps"});
     return;
   }
-  proposal.error({"config.strength", fmt::format("{}", options.strength.value_or(0)),
-                  fmt::format("leaves none of the {} steps", options.steps),
-                  fmt::format("give at least {:.3g}, or more steps",
-                              1.0 / static_cast<double>(options.steps))});
+  checks.error({"config.strength", fmt::format("{}", options.strength.value_or(0)),
+                fmt::format("leaves none of the {} steps", options.steps),
+                fmt::format("give at least {:.3g}, or more steps",
+                            1.0 / static_cast<double>(options.steps))});
 }
 
-template <class Values>
-WalkOptions partial(const Values& value, const SetPartialTimestepsXL& block) {
-  return {.steps = *value(block.num_inference_steps),
-          .eta = *value(block.eta),
-          .strength = *value(block.strength),
-          .start = value(block.denoising_start),
-          .end = value(block.denoising_end)};
+// As the run's frame has them, or the request's checks.
+template <class View>
+WalkOptions partial(const View& view, const SetPartialTimestepsXL& block) {
+  return {.steps = view[block.num_inference_steps],
+          .eta = view[block.eta],
+          .strength = view[block.strength],
+          .start = view.maybe(block.denoising_start),
+          .end = view.maybe(block.denoising_end)};
 }
 
 }  // namespace
 
-void SetTimestepsXL::check(Proposal& proposal) const {
-  if (!check_share(proposal, denoising_end.key)) return;
-  check_walk(proposal, {.steps = proposal.config.get(num_inference_steps.key),
-                        .end = proposal.config.maybe(denoising_end.key)});
+void SetTimestepsXL::check(Checks& checks) const {
+  if (!check_share(checks, denoising_end)) return;
+  check_walk(checks, checks[scheduler],
+             {.steps = checks[num_inference_steps], .end = checks.maybe(denoising_end)});
 }
 
 void SetTimestepsXL::run(Frame& frame) const {
@@ -104,25 +105,21 @@ void SetTimestepsXL::run(Frame& frame) const {
       {.steps = frame[num_inference_steps], .eta = frame[eta], .end = frame.maybe(denoising_end)});
 }
 
-void SetPartialTimestepsXL::check(Proposal& proposal) const {
-  bool start_ok = check_share(proposal, denoising_start.key);
-  if (!check_share(proposal, denoising_end.key) || !start_ok) return;
-  auto start = proposal.config.maybe(denoising_start.key);
-  auto end = proposal.config.maybe(denoising_end.key);
+void SetPartialTimestepsXL::check(Checks& checks) const {
+  bool start_ok = check_share(checks, denoising_start);
+  if (!check_share(checks, denoising_end) || !start_ok) return;
+  auto start = checks.maybe(denoising_start), end = checks.maybe(denoising_end);
   if (start && end && *start >= *end) {
-    proposal.error({"config.denoising_start", fmt::format("{}", *start),
-                    fmt::format("not before denoising_end {}", *end), "give a smaller one"});
+    checks.error({"config.denoising_start", fmt::format("{}", *start),
+                  fmt::format("not before denoising_end {}", *end), "give a smaller one"});
     return;
   }
-  if (start)
-    proposal.unused(strength.key, "has no effect beside denoising_start", "give one of them");
-  check_walk(proposal,
-             partial([&](const auto& port) { return proposal.config.maybe(port.key); }, *this));
+  if (start) checks.unused(strength, "has no effect beside denoising_start", "give one of them");
+  check_walk(checks, checks[scheduler], partial(checks, *this));
 }
 
 void SetPartialTimestepsXL::run(Frame& frame) const {
-  Schedule walk = walk_of(frame[scheduler],
-                          partial([&](const auto& port) { return frame.maybe(port); }, *this));
+  Schedule walk = walk_of(frame[scheduler], partial(frame, *this));
   ensure(walk.begin < walk.end, "the walk begins at call {} of {}", walk.begin, walk.end);
   walk.scheduler->set_begin(walk.begin);
   frame[schedule] = std::move(walk);

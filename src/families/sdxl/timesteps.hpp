@@ -18,7 +18,7 @@ class SetTimestepsXL final : public Block {
   explicit SetTimestepsXL(Trigger trigger)
       : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 // Plans a walk from a picture or latents: the last part of the schedule, as long as strength says,
@@ -37,7 +37,7 @@ class SetPartialTimestepsXL final : public Block {
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,
               std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 }  // namespace omnirt::families

@@ -8,7 +8,6 @@
 
 #include "blocks/latents.hpp"
 #include "pipeline/symbol_sizes.hpp"
-#include "request/proposal.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::families {
@@ -40,8 +39,8 @@ void StartVideos::run(Frame& frame) const {
   frame[seeds] = std::move(all);
 }
 
-void StartVideos::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
-  sizes.set("n", proposal.config.get(num_videos.key));
+void StartVideos::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  sizes.set("n", checks[num_videos]);
 }
 
 void EncodeFirstPictures::run(Frame& frame) const {
@@ -105,8 +104,8 @@ void PrepareVideoConditions::run(Frame& frame) const {
           .unsqueeze(0);
 }
 
-void PrepareVideoLatents::tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const {
-  sizes.set("F", proposal.config.get(num_frames.key));
+void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  sizes.set("F", checks[num_frames]);
 }
 
 void PrepareVideoLatents::run(Frame& frame) const {

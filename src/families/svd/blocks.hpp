@@ -9,7 +9,9 @@
 #include "guiders/frame_guidance.hpp"
 #include "io/image.hpp"
 #include "networks/clip_vision_model/model.hpp"
+#include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "nn/autoencoder.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "tensor/generator.hpp"
@@ -28,10 +30,16 @@ class CheckVideo final : public Block {
   Config<double> output_fps{this, keys::output_fps};
   Config<double> min_guidance_scale{this, guider_keys::min_guidance_scale};
   Config<double> max_guidance_scale{this, guider_keys::max_guidance_scale};
+  Described<UNetSpatioTemporalConditionModel> unet{this, "unet"};
+  Described<CLIPVisionModel> image_encoder{this, "image_encoder"};
+  Described<nn::Autoencoder> vae{this, "vae"};
 
   CheckVideo() : Block("check_video", Stage::prepare_conditions) {}
   void run(Frame&) const override {}
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
+
+ private:
+  void check_parts(Checks& checks) const;
 };
 
 // The run's videos and their generators: video i with seed + i.
@@ -46,7 +54,7 @@ class StartVideos final : public Block {
 
   StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
-  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
 // What the image encoder makes of each first picture; zeros without the picture.
@@ -60,7 +68,7 @@ class EncodeFirstPictures final : public Block {
   EncodeFirstPictures()
       : Block("encode_first_pictures", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
+  void check(Checks& checks) const override;
 };
 
 // The latents of each first picture under a little noise, the mode of their distribution, not
@@ -114,7 +122,7 @@ class PrepareVideoLatents final : public Block {
 
   PrepareVideoLatents() : Block("prepare_video_latents", Stage::prepare_latents) {}
   void run(Frame& frame) const override;
-  void tell_sizes(const Proposal& proposal, SymbolSizes& sizes) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
 // Latents -> frames, decode_chunk_size of a video at once.

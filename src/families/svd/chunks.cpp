@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "request/proposal.hpp"
-
 namespace omnirt::families {
 namespace {
 
@@ -127,21 +125,22 @@ Denoiser DenoiseChunks::denoiser(Frame& frame) const {
   return frame.within(*inner_, [&] { return inner_->denoiser(frame); });
 }
 
-void DenoiseChunks::check(Proposal& proposal) const {
-  inner_->check(proposal);
+void DenoiseChunks::check(Checks& checks) const {
+  Checks of_inner = checks.within(*inner_);
+  inner_->check(of_inner);
   for (const auto& block : all_) {
-    if (block->trigger().text().empty() || block == inner_) continue;
-    if (std::ranges::find(proposal.plan.blocks, block) == proposal.plan.blocks.end()) continue;
-    proposal.error({"config.num_chunks", std::to_string(proposal.config.get(keys::num_chunks)),
-                    fmt::format("block {} takes part on a condition ({}), and is not run again "
-                                "between chunks",
-                                block->name(), block->trigger().text()),
-                    "remove num_chunks, or what switches the block on"});
+    if (block->trigger().text().empty() || block == inner_ || !checks.takes_part(*block)) continue;
+    checks.error({"config.num_chunks", std::to_string(checks[num_chunks]),
+                  fmt::format("block {} takes part on a condition ({}), and is not run again "
+                              "between chunks",
+                              block->name(), block->trigger().text()),
+                  "remove num_chunks, or what switches the block on"});
   }
 }
 
-void DenoiseChunks::check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const {
-  inner_->check_loaded(proposal, pipeline);
+void DenoiseChunks::check_loaded(Checks& checks) const {
+  Checks of_inner = checks.within(*inner_);
+  inner_->check_loaded(of_inner);
 }
 
 }  // namespace omnirt::families

@@ -27,8 +27,8 @@ class DenoiseChunks final : public LoopBlock {
               const std::vector<Tensor>& predictions) const override;
   void finish(Frame& frame, LoopState& state) const override;
   Denoiser denoiser(Frame& frame) const override;
-  void check(Proposal& proposal) const override;
-  void check_loaded(Proposal& proposal, const LoadedPipeline& pipeline) const override;
+  void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
   BlockList inner() const override { return all_; }
   std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 

@@ -1,0 +1,32 @@
+#include "pipeline/settled.hpp"
+
+#include <fmt/format.h>
+
+namespace omnirt {
+
+void Settled::take(const InvalidRequest& thrown) {
+  errors.insert(errors.end(), thrown.findings().begin(), thrown.findings().end());
+}
+
+void Settled::unused(const KeyInfo& key, const std::string& why, const std::string& way_out) {
+  unused_keys.insert(key.name);
+  const ConfigValue* given = config.find(key.name);
+  if (!given || given->value.is_null() || given->origin != Origin::user) return;
+  warn({fmt::format("config.{}", key.name), shown(given->value), why, way_out});
+}
+
+void Settled::refuse_component(const std::string& name) const {
+  auto refused = refused_components.find(name);
+  if (refused != refused_components.end()) throw InvalidRequest(refused->second);
+  const ComponentFolder* component = folder.find(name);
+  if (!component) {
+    throw InvalidRequest({"model." + name, folder.path.string(),
+                          "the model's folder has no such component, and this task needs it",
+                          fmt::format("give components.{} a folder", name)});
+  }
+  throw Unsupported({"components." + name, component->class_name,
+                     "a component of this class cannot stand here",
+                     "use one of the class that the model was made with"});
+}
+
+}  // namespace omnirt
