@@ -3,33 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/block_list.hpp"
+#include "plain_blocks.hpp"
 
 namespace omnirt {
 namespace {
 
 using ::testing::HasSubstr;
-using Texts = std::vector<std::string>;
-
-class Maker final : public Block {
- public:
-  Input<Texts> prompt{this, "prompt", "words"};
-  Output<double> number{this, "number", "a number"};
-  explicit Maker(std::string name, Trigger trigger = {})
-      : Block(std::move(name), Stage::prepare_conditions, Guidance::shared, std::move(trigger)) {}
-  void run(Frame&) const override {}
-};
-
-class Taker final : public Block {
- public:
-  Input<double> number{this, "number", "a number"};
-  explicit Taker(std::string name) : Block(std::move(name), Stage::decode) {}
-  void run(Frame&) const override {}
-};
-
-BlockList two() {
-  return {std::make_shared<Maker>("maker"), std::make_shared<Taker>("taker")};
-}
+using testing::Maker;
+using testing::Taker;
+using testing::two;
 
 TEST(Graph, HasAnEdgeFromEachBlockThatCanMakeAValueToTheOneThatTakesIt) {
   BlockList list = two();

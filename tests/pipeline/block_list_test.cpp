@@ -6,33 +6,16 @@
 #include "pipeline/frame.hpp"
 #include "pipeline/model_spec.hpp"
 #include "pipeline/plan.hpp"
+#include "plain_blocks.hpp"
 
 namespace omnirt {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Texts = std::vector<std::string>;
-
-class Maker final : public Block {
- public:
-  Input<Texts> prompt{this, "prompt", "words"};
-  Output<double> number{this, "number", "a number"};
-  explicit Maker(std::string name, Trigger trigger = {})
-      : Block(std::move(name), Stage::prepare_conditions, Guidance::shared, std::move(trigger)) {}
-  void run(Frame&) const override {}
-};
-
-class Taker final : public Block {
- public:
-  Input<double> number{this, "number", "a number"};
-  explicit Taker(std::string name) : Block(std::move(name), Stage::decode) {}
-  void run(Frame&) const override {}
-};
-
-BlockList two() {
-  return {std::make_shared<Maker>("maker"), std::make_shared<Taker>("taker")};
-}
+using testing::Maker;
+using testing::Taker;
+using testing::two;
 
 std::string refusal(auto&& edit) {
   try {
