@@ -7,11 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "backends/ascend/ascend_backend.hpp"
 #include "backends/cpu/cpu_backend.hpp"
-#include "backends/cuda/cuda_backend.hpp"
 #include "backends/example_backend.hpp"
-#include "backends/stub/stub_backend.hpp"
+#include "catalogue/catalogue.hpp"
 
 namespace omnirt {
 
@@ -29,11 +27,9 @@ void use_fake_ascend() {
 
 std::vector<BackendInfo> backends_under_test() {
   use_fake_ascend();
-  return {{"cpu", [] { return std::make_unique<CpuBackend>(); }, {}},
-          stub_backend_info(),
-          cuda_backend_info(),
-          ascend_backend_info(),
-          example_backend_info()};
+  std::vector<BackendInfo> all = builtin_catalogue().backends;
+  all.push_back(example_backend_info());
+  return all;
 }
 
 std::string name_of_backend(const ::testing::TestParamInfo<BackendInfo>& info) {
