@@ -66,6 +66,7 @@ class AdaptiveProjectedGuidance final : public TwoPredictionGuider {
 
 }  // namespace
 
+// Adaptive projected guidance (Sadat et al. 2024, arXiv 2410.02416).
 GuiderInfo adaptive_projected_guidance_info() {
   auto keys = with_guidance_keys({&momentum, &norm_threshold, &eta});
   return {"apg", "adaptive projected guidance: strong guidance without oversaturation", keys,

@@ -1,21 +1,25 @@
 #include <algorithm>
 
-#include "guiders/frame_guidance.hpp"
-#include "guiders/perturbed_guidance.hpp"
-#include "guiders/two_predictions.hpp"
+#include "guiders/guider.hpp"
 
 namespace omnirt {
 
-// One line a guider.
+// A guider is one file that defines a function of its name, and one line here.
+#define OMNIRT_GUIDERS(entry)                                                                \
+  entry(no_guidance_info) entry(classifier_free_guidance_info) entry(rescaled_guidance_info) \
+      entry(guidance_interval_info) entry(cfg_zero_star_info)                                \
+          entry(adaptive_projected_guidance_info) entry(tangential_guidance_info)            \
+              entry(perturbed_attention_guidance_info) entry(skip_layer_guidance_info)       \
+                  entry(smoothed_energy_guidance_info) entry(auto_guidance_info)             \
+                      entry(frame_guidance_info)
+
+// The one macro of this folder: a function cannot declare the functions that it then calls.
+#define OMNIRT_DECLARE(name) GuiderInfo name();
+#define OMNIRT_CALL(name) name(),
+OMNIRT_GUIDERS(OMNIRT_DECLARE)
+
 const std::vector<GuiderInfo>& all_guiders() {
-  static const std::vector<GuiderInfo> all{
-      no_guidance_info(),         classifier_free_guidance_info(),
-      rescaled_guidance_info(),   guidance_interval_info(),
-      cfg_zero_star_info(),       adaptive_projected_guidance_info(),
-      tangential_guidance_info(), perturbed_attention_guidance_info(),
-      skip_layer_guidance_info(), smoothed_energy_guidance_info(),
-      auto_guidance_info(),       frame_guidance_info(),
-  };
+  static const std::vector<GuiderInfo> all{OMNIRT_GUIDERS(OMNIRT_CALL)};
   return all;
 }
 

@@ -19,6 +19,7 @@ class AutoGuidance final : public TwoPredictionGuider {
 
 }  // namespace
 
+// Guidance away from a weaker network under the same prompt (Karras et al. 2024, arXiv 2406.02507).
 GuiderInfo auto_guidance_info() {
   return {"autoguidance",
           "guidance away from a weaker network of the same model (components.guide_network)",

@@ -59,6 +59,7 @@ Tensor ClassifierFreeGuidance::combine(const Predictions& predictions, GuidanceS
                   config_.guidance_rescale);
 }
 
+// One condition, whatever the scale.
 GuiderInfo no_guidance_info() {
   return {"none", "one forward a step, no guidance", {}, [](const Json& json) {
             read_guider_settings(json, {});
@@ -74,6 +75,7 @@ GuiderInfo classifier_free_guidance_info() {
           }};
 }
 
+// The same with a rescale of 0.7, as arXiv 2305.08891 recommends, unless told otherwise.
 GuiderInfo rescaled_guidance_info() {
   std::vector<const KeyInfo*> keys{&guider_keys::guidance_scale, &strong_rescale,
                                    &guider_keys::start, &guider_keys::stop};
@@ -85,6 +87,7 @@ GuiderInfo rescaled_guidance_info() {
           }};
 }
 
+// The same within an interval of the run, by fraction or by noise level.
 GuiderInfo guidance_interval_info() {
   std::vector<const KeyInfo*> keys = with_guidance_keys({&sigma_min, &sigma_max});
   return {"interval", "classifier-free guidance in a part of the run", keys,

@@ -40,12 +40,4 @@ class ClassifierFreeGuidance final : public Guider {
   std::string name_;
 };
 
-// One condition, whatever the scale.
-GuiderInfo no_guidance_info();
-GuiderInfo classifier_free_guidance_info();
-// The same with a rescale of 0.7, as arXiv 2305.08891 recommends, unless told otherwise.
-GuiderInfo rescaled_guidance_info();
-// The same within an interval of the run, by fraction or by noise level.
-GuiderInfo guidance_interval_info();
-
 }  // namespace omnirt

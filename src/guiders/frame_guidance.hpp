@@ -36,6 +36,4 @@ class FrameGuidance final : public Guider {
   FrameGuidanceConfig config_;
 };
 
-GuiderInfo frame_guidance_info();
-
 }  // namespace omnirt

@@ -23,6 +23,8 @@ constexpr Key<double> pag_stop{"pag_stop", 1.0, {0, 1}, "", "fraction of the run
 
 }  // namespace
 
+// Perturbed-attention guidance (arXiv 2403.17377): self-attention whose tokens see themselves
+// alone.
 GuiderInfo perturbed_attention_guidance_info() {
   auto keys = with_guidance_keys(
       {&pag_scale, &pag_adaptive_scale, &pag_applied_layers, &pag_start, &pag_stop});

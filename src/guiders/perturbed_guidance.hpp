@@ -39,12 +39,4 @@ class PerturbedGuidance final : public Guider {
   std::string name_;
 };
 
-// Perturbed-attention guidance (arXiv 2403.17377): self-attention whose tokens see themselves
-// alone.
-GuiderInfo perturbed_attention_guidance_info();
-// Skip-layer guidance (github Stability-AI/sd3.5): layers are left out.
-GuiderInfo skip_layer_guidance_info();
-// Smoothed energy guidance (Hong 2024, arXiv 2408.00760): queries of self-attention are blurred.
-GuiderInfo smoothed_energy_guidance_info();
-
 }  // namespace omnirt

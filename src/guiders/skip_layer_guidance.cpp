@@ -30,6 +30,7 @@ SiteKind kind_of(const std::string& skip) {
 
 }  // namespace
 
+// Skip-layer guidance (github Stability-AI/sd3.5): layers are left out.
 GuiderInfo skip_layer_guidance_info() {
   auto keys = with_guidance_keys({&slg_scale, &slg_layers, &slg_skip, &slg_start, &slg_stop});
   return {"slg", "skip-layer guidance, beside classifier-free guidance", keys,

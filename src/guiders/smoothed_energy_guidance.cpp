@@ -23,6 +23,7 @@ constexpr Key<double> seg_stop{"seg_stop", 1.0, {0, 1}, "", "fraction of the run
 
 }  // namespace
 
+// Smoothed energy guidance (Hong 2024, arXiv 2408.00760): queries of self-attention are blurred.
 GuiderInfo smoothed_energy_guidance_info() {
   auto keys =
       with_guidance_keys({&seg_scale, &seg_blur_sigma, &seg_applied_layers, &seg_start, &seg_stop});

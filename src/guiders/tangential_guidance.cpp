@@ -35,6 +35,7 @@ class TangentialGuidance final : public TwoPredictionGuider {
 
 }  // namespace
 
+// Tangential damping (Kwon et al. 2025, arXiv 2503.18137).
 GuiderInfo tangential_guidance_info() {
   return {"tcfg", "classifier-free guidance, uncond's tangential part dropped", guidance_keys(),
           [](const Json& json) {

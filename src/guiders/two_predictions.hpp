@@ -29,14 +29,4 @@ class TwoPredictionGuider : public Guider {
   std::string name_;
 };
 
-// CFG-Zero* (Fan et al. 2025, arXiv 2503.18886): uncond is scaled to lie as near to cond as it can,
-// and the first zero_init_steps calls give zero.
-GuiderInfo cfg_zero_star_info();
-// Adaptive projected guidance (Sadat et al. 2024, arXiv 2410.02416).
-GuiderInfo adaptive_projected_guidance_info();
-// Tangential damping (Kwon et al. 2025, arXiv 2503.18137).
-GuiderInfo tangential_guidance_info();
-// Guidance away from a weaker network under the same prompt (Karras et al. 2024, arXiv 2406.02507).
-GuiderInfo auto_guidance_info();
-
 }  // namespace omnirt
