@@ -146,6 +146,7 @@ bool DenoiseLoop::want(Frame& frame, Walk& walk, std::vector<Row>& rows) const {
   Value timestep(at::full({1}, scheduler.timesteps()[walk.index], at::kFloat));
   std::vector<std::string> active = frame.guider().active(guidance_step(walk));
   std::vector<Condition> all = frame.guider().conditions();
+  const SharedStep shared = step(frame, walk);
   walk.asked.clear();
   for (size_t c = 0; c < all.size(); ++c) {
     const Condition& condition = all[c];
@@ -161,7 +162,7 @@ bool DenoiseLoop::want(Frame& frame, Walk& walk, std::vector<Row>& rows) const {
            .inputs = std::move(inputs),
            .network = condition.network,
            .sites = sites == walk.sites.end() ? nullptr : sites->second,
-           .step = step(frame, walk)});
+           .step = shared});
     }
   }
   return true;

@@ -45,10 +45,7 @@ void EncodeImage::run(Frame& frame) const {
 
 void EncodeImageBelowFullStrength::run(Frame& frame) const {
   frame[image_latents] = Tensor();
-  if (frame[strength] == 1.0) return;
-  Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
-  frame[image_latents] = sampled_latents(
-      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+  if (frame[strength] != 1.0) EncodeImage::run(frame);
 }
 
 std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
@@ -85,16 +82,20 @@ Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, cons
   return picture.to(at::kFloat);
 }
 
+Tensor DecodeLatents::decoded(Frame& frame, const Tensor& latents_of_one) const {
+  return decoded_picture(frame, vae, latents_of_one);
+}
+
 void DecodeLatents::run(Frame& frame) const {
   const Tensor& sample = frame[latents];
-  std::vector<Tensor> decoded;
+  std::vector<Tensor> all;
   std::vector<io::Image> made;
-  // One at a time: decoding needs far more memory a picture than anything before it.
+  // One at a time: decoding needs far more memory per image than anything before it.
   for (int64_t i = 0; i < sample.size(0); ++i) {
-    decoded.push_back(decoded_picture(frame, vae, sample.narrow(0, i, 1)));
-    made.push_back(tensor_to_image(decoded.back(), 0));
+    all.push_back(decoded(frame, sample.narrow(0, i, 1)));
+    made.push_back(tensor_to_image(all.back(), 0));
   }
-  frame[pictures] = at::cat(decoded);
+  frame[pictures] = at::cat(all);
   frame[images] = std::move(made);
 }
 

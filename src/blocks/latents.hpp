@@ -11,8 +11,8 @@
 
 namespace omnirt::blocks {
 
-// A given picture -> latents, a sample of the encoder's distribution for each picture of the run.
-class EncodeImage final : public Block {
+// A given image -> latents, a sample of the encoder's distribution for each image of the run.
+class EncodeImage : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
@@ -22,28 +22,19 @@ class EncodeImage final : public Block {
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
   Output<Tensor> image_latents{this, slots::image_latents};
 
-  explicit EncodeImage(Trigger trigger)
-      : Block("encode_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  explicit EncodeImage(Trigger trigger, std::string name = "encode_image")
+      : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
 };
 
 // The same for a UNet with mask channels, which needs the latents only where it does not start from
-// noise alone; the reference then draws nothing.
-class EncodeImageBelowFullStrength final : public Block {
+// noise alone; the reference then draws nothing, and they are undefined.
+class EncodeImageBelowFullStrength final : public EncodeImage {
  public:
-  Component<nn::Autoencoder> vae{this, "vae"};
-  Config<int64_t> width{this, keys::width};
-  Config<int64_t> height{this, keys::height};
   Config<double> strength{this, keys::strength};
-  Input<io::Image> image{this, slots::image};
-  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
-  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
-  // Undefined at full strength.
-  Output<Tensor> image_latents{this, slots::image_latents};
 
   explicit EncodeImageBelowFullStrength(Trigger trigger)
-      : Block("encode_image_below_full_strength", Stage::prepare_latents, Guidance::shared,
-              std::move(trigger)) {}
+      : EncodeImage(std::move(trigger), "encode_image_below_full_strength") {}
   void run(Frame& frame) const override;
 };
 
@@ -66,7 +57,7 @@ class PrepareLatents final : public Block {
 
 // The given picture under as much noise as the walk begins with; with strength 1 an inpainting
 // starts from noise alone.
-class NoiseImageLatents final : public Block {
+class NoiseImageLatents : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
@@ -85,21 +76,25 @@ class NoiseImageLatents final : public Block {
         noise_alone_at_full_strength_(noise_alone_at_full_strength) {}
   void run(Frame& frame) const override;
 
- private:
-  bool noise_alone_at_full_strength_;
+ protected:
+  const bool noise_alone_at_full_strength_;
 };
 
-// Latents -> pictures.
-class DecodeLatents final : public Block {
+// Latents -> images.
+class DecodeLatents : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
   Input<Tensor> latents{this, slots::latents};
   Output<std::vector<io::Image>> images{this, slots::images};
   Output<Tensor> pictures{this, slots::pictures};
 
-  explicit DecodeLatents(Trigger trigger = {})
-      : Block("decode_latents", Stage::decode, Guidance::shared, std::move(trigger)) {}
+  explicit DecodeLatents(Trigger trigger = {}, std::string name = "decode_latents")
+      : Block(std::move(name), Stage::decode, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
+
+ protected:
+  // One of them, {1, C, h, w}.
+  virtual Tensor decoded(Frame& frame, const Tensor& latents_of_one) const;
 };
 
 // `image` at {width, height} as an autoencoder takes it, {1, 3, H, W} in -1..1 (reference:

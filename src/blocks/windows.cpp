@@ -4,9 +4,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
 
-#include "blocks/latents.hpp"
 #include "pipeline/checks.hpp"
-#include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
 namespace {
@@ -215,23 +213,14 @@ void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& w
   list.push_back(std::make_shared<DenoiseWindows>(denoise, windows));
 }
 
-void DecodeCircular::run(Frame& frame) const {
-  const nn::Autoencoder& autoencoder = frame[vae];
-  const Tensor& sample = frame[latents];
-  int64_t beyond = std::min(margin, sample.size(3));
-  std::vector<Tensor> decoded;
-  std::vector<io::Image> made;
-  for (int64_t i = 0; i < sample.size(0); ++i) {
-    Tensor one = sample.narrow(0, i, 1);
-    Tensor padded =
-        at::cat({one.narrow(3, one.size(3) - beyond, beyond), one, one.narrow(3, 0, beyond)}, 3);
-    Tensor picture = decoded_picture(frame, vae, padded);
-    int64_t cut = beyond * autoencoder.scale_factor();
-    decoded.push_back(picture.narrow(3, cut, picture.size(3) - 2 * cut).contiguous());
-    made.push_back(tensor_to_image(decoded.back(), 0));
-  }
-  frame[pictures] = at::cat(decoded);
-  frame[images] = std::move(made);
+Tensor DecodeCircular::decoded(Frame& frame, const Tensor& latents_of_one) const {
+  int64_t width = latents_of_one.size(3), beyond = std::min(margin, width);
+  Tensor padded = at::cat({latents_of_one.narrow(3, width - beyond, beyond), latents_of_one,
+                           latents_of_one.narrow(3, 0, beyond)},
+                          3);
+  Tensor picture = decoded_picture(frame, vae, padded);
+  int64_t cut = beyond * frame[vae].scale_factor();
+  return picture.narrow(3, cut, picture.size(3) - 2 * cut).contiguous();
 }
 
 }  // namespace omnirt::blocks

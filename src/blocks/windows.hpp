@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "blocks/denoise.hpp"
+#include "blocks/latents.hpp"
 #include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
@@ -63,16 +64,12 @@ void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& w
 
 // Latents -> pictures whose left and right edges fit each other: decoded with a margin of what lies
 // beyond each (reference: StableDiffusionPanoramaPipeline.decode_latents_with_padding).
-class DecodeCircular final : public Block {
+class DecodeCircular final : public DecodeLatents {
  public:
-  Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> latents{this, slots::latents};
-  Output<std::vector<io::Image>> images{this, slots::images};
-  Output<Tensor> pictures{this, slots::pictures};
+  explicit DecodeCircular(Trigger trigger) : DecodeLatents(std::move(trigger), "decode_circular") {}
 
-  explicit DecodeCircular(Trigger trigger)
-      : Block("decode_circular", Stage::decode, Guidance::shared, std::move(trigger)) {}
-  void run(Frame& frame) const override;
+ protected:
+  Tensor decoded(Frame& frame, const Tensor& latents_of_one) const override;
 };
 
 }  // namespace omnirt::blocks

@@ -28,7 +28,7 @@ void TakeLatents::run(Frame& frame) const {
 
 void NoiseImageLatentsXL::check(Checks& checks) const {
   // A UNet with mask channels has no latents of the image at full strength.
-  if (!inpaints_ || !checks.maybe(denoising_start) || checks[strength] < 1.0 ||
+  if (!inpaints() || !checks.maybe(denoising_start) || checks[strength] < 1.0 ||
       !checks.holds(blocks::has_mask_channels()))
     return;
   checks.error({"config.strength", "1", "denoising_start goes on from the image given",
@@ -36,19 +36,9 @@ void NoiseImageLatentsXL::check(Checks& checks) const {
 }
 
 void NoiseImageLatentsXL::run(Frame& frame) const {
-  const Schedule& walk = frame[schedule];
-  if (frame.maybe(denoising_start) && !inpaints_) {
-    frame[latents] = frame[image_latents];
-    return;
-  }
-  frame[noise] = frame[noise_source]->randn(
-      blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]));
-  if (frame.maybe(denoising_start))
-    frame[latents] = frame[image_latents];
-  else if (inpaints_ && frame[strength] == 1.0)
-    frame[latents] = frame[noise] * walk.scheduler->init_noise_sigma();
-  else
-    frame[latents] = walk.scheduler->add_noise(frame[image_latents], frame[noise], walk.begin);
+  bool goes_on = frame.maybe(denoising_start).has_value();
+  if (!goes_on || inpaints()) NoiseImageLatents::run(frame);
+  if (goes_on) frame[latents] = frame[image_latents];
 }
 
 }  // namespace omnirt::families

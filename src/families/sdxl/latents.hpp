@@ -28,29 +28,18 @@ class TakeLatents final : public Block {
 // The given picture under as much noise as the walk begins with; with denoising_start it is as
 // noisy as it should be already (reference: prepare_latents of StableDiffusionXLImg2ImgPipeline
 // and StableDiffusionXLInpaintPipeline).
-class NoiseImageLatentsXL final : public Block {
+class NoiseImageLatentsXL final : public blocks::NoiseImageLatents {
  public:
-  Component<nn::Autoencoder> vae{this, "vae"};
-  Config<int64_t> width{this, keys::width};
-  Config<int64_t> height{this, keys::height};
-  Config<double> strength{this, keys::strength};
   Config<double> denoising_start{this, keys::denoising_start};
-  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
-  Input<Schedule> schedule{this, slots::schedule};
-  Input<Tensor> image_latents{this, slots::image_latents};
-  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
-  Output<Tensor> noise{this, slots::noise};
-  Output<Tensor> latents{this, slots::latents};
 
   // An inpainting starts from noise alone at full strength, and needs its noise at every step.
   NoiseImageLatentsXL(std::string name, bool inpaints, Trigger trigger)
-      : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)),
-        inpaints_(inpaints) {}
+      : NoiseImageLatents(std::move(name), inpaints, std::move(trigger)) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
 
  private:
-  bool inpaints_;
+  bool inpaints() const { return noise_alone_at_full_strength_; }
 };
 
 }  // namespace omnirt::families
