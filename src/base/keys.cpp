@@ -71,7 +71,6 @@ bool in_range(const KeyInfo& key, const Json& value) {
   return number >= key.min && number <= key.max;
 }
 
-// A key whose values are JSON of several kinds names them as its choices: "number|list|object".
 bool right_kind(const KeyInfo& key, const Json& value) {
   for (const std::string& kind : key.choice_list()) {
     if (kind == "number" && value.is_number() && std::isfinite(value.get<double>())) return true;
@@ -82,7 +81,7 @@ bool right_kind(const KeyInfo& key, const Json& value) {
 }
 
 std::string expected(const KeyInfo& key) {
-  if (key.type != KeyInfo::Type::object || !*key.choices) return type_name(key.type);
+  if (key.type != KeyInfo::Type::object || !*key.kinds) return type_name(key.type);
   return fmt::format("one of {}", fmt::join(key.choice_list(), ", "));
 }
 
@@ -109,7 +108,7 @@ std::vector<std::string> KeyInfo::choice_list() const {
   if (names) return {names, names + name_count};
   std::vector<std::string> list;
   std::string item;
-  for (const char* c = choices; *c; ++c) {
+  for (const char* c = kinds; *c; ++c) {
     if (*c != '|') {
       item += *c;
       continue;
@@ -154,7 +153,7 @@ Json ConfigValues::to_json() const {
 
 bool check_value(const KeyInfo& key, const std::string& field, Json& value,
                  std::vector<Finding>& findings) {
-  bool of_kinds = key.type == KeyInfo::Type::object && *key.choices;
+  bool of_kinds = key.type == KeyInfo::Type::object && *key.kinds;
   if (of_kinds ? !right_kind(key, value) : !right_type(key.type, value)) {
     std::string range = range_text(key);
     findings.push_back(

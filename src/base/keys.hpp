@@ -27,13 +27,13 @@ struct KeyInfo {
   const char* flag = "";   // the long flag without dashes; "": the name with dashes
   const char* brief = "";  // one letter, without the dash
   const char* help = "";
-  const char* choices = "";  // "fp32|bf16"; "": free
-  // Of a choice, in place of `choices`.
-  const char* const* names = nullptr;
+  const char* kinds = "";  // of JSON that may be of several: "number|list|object"; "": an object
+  const char* const* names = nullptr;  // of a choice; null: free
   size_t name_count = 0;
 
   std::string flag_name() const;
   Json fallback_json() const;
+  // A choice's names, or the kinds of JSON; empty where any value of the type will do.
   std::vector<std::string> choice_list() const;
 };
 
@@ -55,8 +55,8 @@ constexpr KeyInfo::Type key_type() {
 template <class T>
 struct Key : KeyInfo {
   constexpr Key(const char* name, Fallback fallback, Range range, const char* flag,
-                const char* help, const char* brief = "", const char* choices = "")
-      : KeyInfo{name, key_type<T>(), fallback, range.min, range.max, flag, brief, help, choices} {}
+                const char* help, const char* brief = "", const char* kinds = "")
+      : KeyInfo{name, key_type<T>(), fallback, range.min, range.max, flag, brief, help, kinds} {}
 };
 
 // A key whose values are the enumerators of a choice; requests give their names.

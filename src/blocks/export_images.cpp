@@ -10,9 +10,9 @@ namespace omnirt::blocks {
 namespace fs = std::filesystem;
 namespace {
 
-io::ImageFormat image_format_of(const std::optional<std::string>& format,
+io::ImageFormat image_format_of(std::optional<io::ImageFormat> format,
                                 const std::optional<std::string>& output) {
-  if (format) return io::image_format_from_name(*format);
+  if (format) return *format;
   return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
 }
 

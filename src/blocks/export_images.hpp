@@ -15,7 +15,7 @@ class ExportImages final : public Block {
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};
-  Config<std::string> output_format{this, keys::output_format};
+  Config<io::ImageFormat> output_format{this, keys::output_format};
   Output<std::vector<ArtifactReport>> artifacts{this, slots::artifacts};
 
   explicit ExportImages(Trigger trigger = {})

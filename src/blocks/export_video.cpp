@@ -8,9 +8,9 @@ namespace omnirt::blocks {
 namespace fs = std::filesystem;
 namespace {
 
-io::VideoFormat video_format_of(const std::optional<std::string>& format,
+io::VideoFormat video_format_of(std::optional<io::VideoFormat> format,
                                 const std::optional<std::string>& output) {
-  if (format) return io::video_format_from_name(*format);
+  if (format) return *format;
   return output ? io::video_format_from_path(*output) : io::VideoFormat::mp4;
 }
 
@@ -23,13 +23,12 @@ io::ImageMetadata metadata_of(const Json& record, uint64_t seed) {
   return {{io::request_metadata_key, one.dump()}};
 }
 
-void check_names(Checks& checks, const std::string& output,
-                 const std::optional<std::string>& format) {
+void check_names(Checks& checks, const std::string& output, std::optional<io::VideoFormat> format) {
   fs::path path = output;
   if (format && !path.has_extension()) return;
   io::VideoFormat by_name = io::video_format_from_path(path);
-  if (!format || io::video_format_from_name(*format) == by_name) return;
-  checks.error({"config.output_format", *format,
+  if (!format || *format == by_name) return;
+  checks.error({"config.output_format", name_of(*format),
                 fmt::format("disagrees with the output's name {}", path.filename().string()),
                 "give one of them"});
 }
@@ -43,7 +42,7 @@ void ExportVideo::check(Checks& checks) const {
   if (named) check_names(checks, *named, format);
   io::VideoFormat chosen = video_format_of(format, named);
   if (auto missing = io::video_format_missing(chosen))
-    checks.error({"config.output_format", io::to_string(chosen), *missing,
+    checks.error({"config.output_format", name_of(chosen), *missing,
                   "or give output_format gif, webp or frames"});
   if (named && chosen == io::VideoFormat::frames && !io::may_hold_frames(*named))
     checks.error({"config.output", *named, "is there already, and not an empty folder",

@@ -6,14 +6,9 @@
 
 namespace omnirt::keys {
 
-inline constexpr Key<std::string> video_format{
-    "output_format",
-    std::monostate{},
-    {},
-    "output-format",
-    "video format; unset: told from the output's name, else mp4",
-    "",
-    "mp4|gif|webp|frames"};
+inline constexpr Key<io::VideoFormat> video_format{
+    "output_format", std::monostate{}, "output-format",
+    "video format; unset: told from the output's name, else mp4"};
 inline constexpr Key<double> output_fps{"output_fps",
                                         std::monostate{},
                                         {0.1, 240},
@@ -32,7 +27,7 @@ class ExportVideo final : public Block {
   Input<std::vector<uint64_t>> seeds{this, "seeds", "one per video"};
   Config<std::string> output{this, keys::output};
   Config<std::string> output_dir{this, keys::output_dir};
-  Config<std::string> output_format{this, keys::video_format};
+  Config<io::VideoFormat> output_format{this, keys::video_format};
   Config<double> output_fps{this, keys::output_fps};
   Output<std::vector<ArtifactReport>> artifacts{this, slots::artifacts};
 

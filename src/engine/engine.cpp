@@ -11,6 +11,7 @@
 #include "engine/attach_adapters.hpp"
 #include "engine/load_component.hpp"
 #include "io/lost_pages.hpp"
+#include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "tensor/memory.hpp"
@@ -30,7 +31,7 @@ uint64_t peak_rss_bytes() {
 }
 
 PlanFacts plan_facts(const Proposal& proposal) {
-  return {.dtype = compute_dtype(proposal.config.get(keys::dtype)),
+  return {.dtype = scalar_type(proposal.config.get(keys::dtype)),
           .pack = proposal.config.get(keys::pack),
           .quantization = proposal.config.get(keys::quantize),
           .precision = proposal.config.get(keys::matmul_precision)};

@@ -71,13 +71,6 @@ void load_network(const Catalogue& catalogue, Backend& backend, const ComponentK
 
 }  // namespace
 
-at::ScalarType compute_dtype(const std::string& name) {
-  if (name == "fp32") return at::kFloat;
-  if (name == "bf16") return at::kBFloat16;
-  if (name == "fp16") return at::kHalf;
-  throw Unsupported({"config.dtype", name, "not a type to compute in", "give fp32, fp16 or bf16"});
-}
-
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Backend& backend,
                                                 const ComponentKey& key) {
   const ComponentFolder& folder = key.folder;

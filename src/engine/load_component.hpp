@@ -22,7 +22,4 @@ struct ComponentKey {
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Backend& backend,
                                                 const ComponentKey& key);
 
-// "fp32" and the like; throws Unsupported for others.
-at::ScalarType compute_dtype(const std::string& name);
-
 }  // namespace omnirt

@@ -101,7 +101,7 @@ std::optional<CarriedText> read_carried_text(const fs::path& path) {
   std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()),
                          mapped->bytes().size());
   if (auto format = sniff_image_format(bytes))
-    return CarriedText{image_format_name(*format), under_our_key(read_image_metadata(path))};
+    return CarriedText{name_of(*format), under_our_key(read_image_metadata(path))};
   if (bytes.starts_with("GIF8")) return CarriedText{"gif", gif_comment(bytes)};
   if (bytes.size() > 8 && bytes.substr(4, 4) == "ftyp")
     return CarriedText{"mp4", mp4_comment(bytes)};

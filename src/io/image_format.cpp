@@ -30,11 +30,6 @@ std::optional<ImageFormat> find_format(std::string_view name) {
   return std::nullopt;
 }
 
-const std::vector<std::string>& format_names() {
-  static const std::vector<std::string> names{"png", "jpg", "jpeg", "webp"};
-  return names;
-}
-
 struct Signature {
   size_t offset;
   std::string_view bytes;
@@ -77,18 +72,6 @@ bool is_svg(std::string_view head) {
 
 }  // namespace
 
-std::string image_format_name(ImageFormat format) {
-  switch (format) {
-    case ImageFormat::png:
-      return "png";
-    case ImageFormat::jpeg:
-      return "jpeg";
-    case ImageFormat::webp:
-      return "webp";
-  }
-  throw InternalError("an image format outside its enumeration");
-}
-
 std::string image_extension(ImageFormat format) {
   switch (format) {
     case ImageFormat::png:
@@ -102,13 +85,7 @@ std::string image_extension(ImageFormat format) {
 }
 
 std::string image_media_type(ImageFormat format) {
-  return "image/" + image_format_name(format);
-}
-
-ImageFormat image_format_from_name(std::string_view name, const std::string& field) {
-  if (auto format = find_format(name)) return *format;
-  throw InvalidRequest(Finding{field, std::string(name), "is not an image format that is written",
-                               suggest(name, format_names())});
+  return std::string("image/") + name_of(format);
 }
 
 ImageFormat image_format_from_path(const std::filesystem::path& path) {

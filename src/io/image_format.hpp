@@ -1,24 +1,22 @@
 #pragma once
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/choice.hpp"
 #include "io/sniff.hpp"
 
 namespace omnirt::io {
 
 enum class ImageFormat { png, jpeg, webp };
 
-// "png", "jpeg", "webp".
-std::string image_format_name(ImageFormat format);
 // ".png", ".jpg", ".webp".
 std::string image_extension(ImageFormat format);
 // "image/png", ...
 std::string image_media_type(ImageFormat format);
 
-// From "png", "jpg", "jpeg" or "webp", in any case. Throws InvalidRequest naming `field`.
-ImageFormat image_format_from_name(std::string_view name, const std::string& field = "format");
 // From the extension of a path that will be written. Throws InvalidRequest naming the path.
 ImageFormat image_format_from_path(const std::filesystem::path& path);
 
@@ -28,3 +26,8 @@ std::optional<ImageFormat> sniff_image_format(std::string_view bytes);
 Sniffed describe_content(std::string_view bytes);
 
 }  // namespace omnirt::io
+
+template <>
+struct omnirt::ChoiceNames<omnirt::io::ImageFormat> {
+  static constexpr std::array names{"png", "jpeg", "webp"};
+};

@@ -19,27 +19,20 @@ namespace {
 
 struct FormatRow {
   VideoFormat format;
-  const char* name;
   const char* media_type;
   const char* extension;
   int64_t max_side;
 };
 
 constexpr std::array formats{
-    FormatRow{VideoFormat::mp4, "mp4", "video/mp4", ".mp4", 16384},
-    FormatRow{VideoFormat::gif, "gif", "image/gif", ".gif", 65535},
-    FormatRow{VideoFormat::webp, "webp", "image/webp", ".webp", 16383},
-    FormatRow{VideoFormat::frames, "frames", "image/png", "", 16384},
+    FormatRow{VideoFormat::mp4, "video/mp4", ".mp4", 16384},
+    FormatRow{VideoFormat::gif, "image/gif", ".gif", 65535},
+    FormatRow{VideoFormat::webp, "image/webp", ".webp", 16383},
+    FormatRow{VideoFormat::frames, "image/png", "", 16384},
 };
 
 const FormatRow& row_of(VideoFormat format) {
   return *std::ranges::find(formats, format, &FormatRow::format);
-}
-
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const FormatRow& row : formats) all.emplace_back(row.name);
-  return all;
 }
 
 void check_frames(std::span<const Image> frames, VideoFormat format, const VideoOptions& options) {
@@ -57,7 +50,7 @@ void check_frames(std::span<const Image> frames, VideoFormat format, const Video
   const FormatRow& row = row_of(format);
   if (std::max(first.width, first.height) > row.max_side)
     refuse("frames", fmt::format("{}x{}", first.width, first.height),
-           fmt::format("a side of {} is at most {} pixels", row.name, row.max_side),
+           fmt::format("a side of {} is at most {} pixels", name_of(format), row.max_side),
            "write another format, or a smaller video");
   constexpr int64_t most_pixels = std::numeric_limits<int32_t>::max();
   if (first.width * first.height > most_pixels / static_cast<int64_t>(frames.size()))
@@ -81,14 +74,6 @@ void write_frames(const fs::path& path, std::span<const Image> frames,
 
 }  // namespace
 
-VideoFormat video_format_from_name(const std::string& name) {
-  for (const FormatRow& row : formats) {
-    if (name == row.name) return row.format;
-  }
-  throw InvalidRequest(
-      Finding{"output_format", name, "no video format of this build", suggest(name, names())});
-}
-
 VideoFormat video_format_from_path(const fs::path& path) {
   std::string extension = path.extension().string();
   std::ranges::transform(extension, extension.begin(),
@@ -99,10 +84,6 @@ VideoFormat video_format_from_path(const fs::path& path) {
   throw InvalidRequest(Finding{"output", path.filename().string(),
                                fmt::format("'{}' is no video's extension", extension),
                                "name a .mp4, .gif or .webp file, or a folder for frames"});
-}
-
-const char* to_string(VideoFormat format) {
-  return row_of(format).name;
 }
 
 const char* video_media_type(VideoFormat format) {

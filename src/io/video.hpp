@@ -1,9 +1,11 @@
 #pragma once
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "base/choice.hpp"
 #include "io/image.hpp"
 
 namespace omnirt::io {
@@ -11,11 +13,8 @@ namespace omnirt::io {
 // frames: a folder of numbered PNG files.
 enum class VideoFormat { mp4, gif, webp, frames };
 
-// "mp4", "gif", "webp", "frames". Throws InvalidRequest for another name.
-VideoFormat video_format_from_name(const std::string& name);
 // By the extension; a path without one is a folder of frames. Throws InvalidRequest for another.
 VideoFormat video_format_from_path(const std::filesystem::path& path);
-const char* to_string(VideoFormat format);
 const char* video_media_type(VideoFormat format);
 // ".mp4"; "" for frames.
 const char* video_extension(VideoFormat format);
@@ -50,3 +49,8 @@ bool may_hold_frames(const std::filesystem::path& folder);
 std::array<int64_t, 2> video_size(const Image& frame, VideoFormat format);  // {width, height}
 
 }  // namespace omnirt::io
+
+template <>
+struct omnirt::ChoiceNames<omnirt::io::VideoFormat> {
+  static constexpr std::array names{"mp4", "gif", "webp", "frames"};
+};

@@ -1,8 +1,25 @@
 #pragma once
 #include "base/compute_options.hpp"
+#include "base/compute_type.hpp"
 #include "base/keys.hpp"
+#include "io/image_format.hpp"
+#include "runtime/level.hpp"
 
 namespace omnirt {
+
+// Sets of values over a model's own.
+enum class Preset { fast, balanced, quality, low_vram };
+template <>
+struct ChoiceNames<Preset> {
+  static constexpr std::array names{"fast", "balanced", "quality", "low-vram"};
+};
+
+// A Level, or the fastest that works.
+enum class LevelChoice { automatic, compile, kernel_override, eager };
+template <>
+struct ChoiceNames<LevelChoice> {
+  static constexpr std::array names{"auto", "compile", "kernel_override", "eager"};
+};
 
 enum class OutputType { image, latent };
 template <>
@@ -83,15 +100,10 @@ inline constexpr Key<int64_t> clip_skip{
     {0, 64},
     "clip-skip",
     "last layers of the text encoder to skip (0: none; A1111 counts from 1)"};
-inline constexpr Key<std::string> dtype{
-    "dtype", "fp32", {}, "dtype", "the type to compute in", "", "fp32|bf16|fp16"};
-inline constexpr Key<std::string> preset{"preset",
-                                         std::monostate{},
-                                         {},
-                                         "preset",
-                                         "a set of values over the model's; your own keys win",
-                                         "",
-                                         "fast|balanced|quality|low-vram"};
+inline constexpr Key<ComputeType> dtype{"dtype", ComputeType::fp32, "dtype",
+                                        "the type to compute in"};
+inline constexpr Key<Preset> preset{"preset", std::monostate{}, "preset",
+                                    "a set of values over the model's; your own keys win"};
 inline constexpr Key<std::string> model_path{
     "model_path", std::monostate{}, {}, "model-path", "folder to read the model id's weights from"};
 inline constexpr Key<std::string> single_file_config{
@@ -109,14 +121,9 @@ inline constexpr Key<std::string> output_dir{
     {},
     "output-dir",
     "folder to write to when no output is named; made when missing"};
-inline constexpr Key<std::string> output_format{
-    "output_format",
-    std::monostate{},
-    {},
-    "output-format",
-    "image format (of videos: mp4, gif, webp, frames); default: from the output's extension",
-    "",
-    "png|jpeg|webp"};
+inline constexpr Key<io::ImageFormat> output_format{
+    "output_format", std::monostate{}, "output-format",
+    "image format (of videos: mp4, gif, webp, frames); default: from the output's extension"};
 inline constexpr Key<OutputType> output_type{
     "output_type", OutputType::image, "output-type",
     "what is written: images, or their latents, as safetensors"};
@@ -125,22 +132,12 @@ inline constexpr Key<int64_t> max_batch_rows{"max_batch_rows",
                                              {1, 256},
                                              "max-batch-rows",
                                              "rows (images x conditions) per call of the denoiser"};
-inline constexpr Key<std::string> level{
-    "level",
-    "auto",
-    {},
-    "level",
-    "run networks at this level only; auto: the fastest that works",
-    "",
-    "auto|compile|kernel_override|eager"};
-inline constexpr Key<std::string> require_level{
-    "require_level",
-    std::monostate{},
-    {},
-    "require",
-    "the slowest level that the run may use: falling below it is an error",
-    "",
-    "compile|kernel_override|eager"};
+inline constexpr Key<LevelChoice> level{
+    "level", LevelChoice::automatic, "level",
+    "run networks at this level only; auto: the fastest that works"};
+inline constexpr Key<Level> require_level{
+    "require_level", std::monostate{}, "require",
+    "the slowest level that the run may use: falling below it is an error"};
 inline constexpr Key<PackPolicy> pack{"pack", PackPolicy::automatic, "pack",
                                       "keep repacked copies of weights: auto, where it pays, "
                                       "within a memory limit; never; or always, "

@@ -11,6 +11,7 @@
 #include "nn/network.hpp"
 #include "pipeline/block.hpp"
 #include "pipeline/image_processor.hpp"
+#include "pipeline/keys.hpp"
 #include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
 #include "text/tokenizer.hpp"
@@ -46,8 +47,8 @@ struct ModelSpec {
   // What holds in place of these where the pipeline has a component: the reference's pipelines with
   // a ControlNet have defaults of their own.
   std::map<std::string, Json> default_config_with{};
-  // What the presets of these names set for this model, over what they set for all.
-  std::map<std::string, Json> presets{};
+  // What presets set for this model, over what they set for all.
+  std::map<Preset, Json> presets{};
   // Class names of the schedulers that suit what the model predicts; another is a warning. Empty:
   // it is not said.
   std::vector<std::string> supported_schedulers;

@@ -66,19 +66,6 @@ std::vector<int64_t> ValueCodec<Tensor>::sizes(const Tensor& value) {
   return value.defined() ? value.sizes().vec() : std::vector<int64_t>{};
 }
 
-SavedValue ValueCodec<std::vector<Tensor>>::save(const std::vector<Tensor>& value) {
-  SavedValue saved{Json{{"count", value.size()}}};
-  for (size_t i = 0; i < value.size(); ++i) saved.tensors[std::to_string(i)] = value[i];
-  return saved;
-}
-
-std::vector<Tensor> ValueCodec<std::vector<Tensor>>::load(const SavedValue& saved,
-                                                          const Catalogue&) {
-  std::vector<Tensor> all;
-  for (const Tensor* item : numbered(saved)) all.push_back(*item);
-  return all;
-}
-
 SavedValue ValueCodec<Value>::save(const Value& value) {
   return ValueCodec<Tensor>::save(value.defined() ? host(value) : Tensor());
 }

@@ -95,13 +95,6 @@ struct ValueCodec<Tensor> {
   static std::vector<int64_t> sizes(const Tensor& value);  // none of one that was never made
 };
 
-template <>
-struct ValueCodec<std::vector<Tensor>> {
-  static constexpr const char* type = "tensors";
-  static SavedValue save(const std::vector<Tensor>& value);
-  static std::vector<Tensor> load(const SavedValue& saved, const Catalogue& catalogue);
-};
-
 // Values that live as long as the run.
 template <>
 struct ValueCodec<Value> {

@@ -7,6 +7,6 @@ namespace omnirt {
 
 // The config values of a preset for a task and a model: those of all, then the task's, then the
 // model's.
-Json preset_values(const std::string& preset, const std::string& task, const ModelSpec& model);
+Json preset_values(Preset preset, const std::string& task, const ModelSpec& model);
 
 }  // namespace omnirt

@@ -38,8 +38,7 @@ const nn::Autoencoder* Proposal::autoencoder() const {
 }
 
 LevelPolicy Proposal::levels() const {
-  return {parse_level(config.get(keys::level)),
-          parse_level(config.maybe(keys::require_level).value_or(""))};
+  return {choice_of<Level>(name_of(config.get(keys::level))), config.maybe(keys::require_level)};
 }
 
 Json Proposal::inputs_json() const {

@@ -151,7 +151,8 @@ Json values_of_preset(const Proposal& proposal) {
   const Json& user = proposal.request.config;
   auto preset = user.find(keys::preset.name);
   if (preset == user.end() || !preset->is_string()) return Json::object();
-  return preset_values(preset->get<std::string>(), proposal.task, *proposal.spec);
+  auto chosen = choice_of<Preset>(preset->get<std::string>());
+  return chosen ? preset_values(*chosen, proposal.task, *proposal.spec) : Json::object();
 }
 
 // Whether the network predicts guided results by itself, told the scale (latent consistency

@@ -134,9 +134,9 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
   if (output.extension().empty() && format) return;
   try {
     auto by_name = io::image_format_from_path(output);
-    if (format && io::image_format_from_name(*format) != by_name) {
+    if (format && *format != by_name) {
       proposal.error(
-          {"config.output_format", *format,
+          {"config.output_format", name_of(*format),
            fmt::format("disagrees with the output's name {}", output.filename().string()),
            "give one of them"});
     }

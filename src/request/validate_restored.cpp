@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/schedule.hpp"
 #include "pipeline/symbol_sizes.hpp"
@@ -22,10 +23,7 @@ void refuse_value(Proposal& proposal, const std::string& name, const InvalidRequ
 // Pictures and generators are bytes; all else is finite numbers, in fp32 or in the type that the
 // run computes in.
 void check_numbers(const Proposal& proposal, const SavedValue& saved) {
-  std::string dtype = proposal.config.get(keys::dtype);
-  at::ScalarType computed = dtype == "bf16"   ? at::kBFloat16
-                            : dtype == "fp16" ? at::kHalf
-                                              : at::kFloat;
+  at::ScalarType computed = scalar_type(proposal.config.get(keys::dtype));
   for (const auto& [name, tensor] : saved.tensors) {
     at::ScalarType type = tensor.scalar_type();
     if (type == at::kByte) continue;

@@ -6,18 +6,6 @@
 
 namespace omnirt {
 
-const char* to_string(Level level) {
-  static constexpr std::array<const char*, 3> names{"compile", "kernel_override", "eager"};
-  return names[static_cast<size_t>(level)];
-}
-
-std::optional<Level> parse_level(const std::string& text) {
-  for (Level level : all_levels) {
-    if (text == to_string(level)) return level;
-  }
-  return std::nullopt;
-}
-
 std::string reason_of(const std::exception& error) {
   const auto* c10 = dynamic_cast<const c10::Error*>(&error);
   return c10 ? c10->what_without_backtrace() : error.what();

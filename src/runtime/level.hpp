@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/choice.hpp"
 #include "base/error.hpp"
 
 namespace omnirt {
@@ -12,9 +13,13 @@ namespace omnirt {
 enum class Level { compile, kernel_override, eager };
 inline constexpr std::array<Level, 3> all_levels{Level::compile, Level::kernel_override,
                                                  Level::eager};
-const char* to_string(Level level);
-// Nothing for a text that names no level.
-std::optional<Level> parse_level(const std::string& text);
+template <>
+struct ChoiceNames<Level> {
+  static constexpr std::array names{"compile", "kernel_override", "eager"};
+};
+constexpr const char* to_string(Level level) {
+  return name_of(level);
+}
 // Whether `level` is `floor` or a faster one.
 inline bool at_least(Level level, Level floor) {
   return level <= floor;

@@ -30,11 +30,11 @@ TEST(CarriedText, ComesBackFromEveryFormatThatIsWritten) {
   for (VideoFormat format :
        {VideoFormat::gif, VideoFormat::webp, VideoFormat::frames, VideoFormat::mp4}) {
     if (video_format_missing(format)) continue;
-    auto path = folder / ("video" + std::string(to_string(format)) + video_extension(format));
+    auto path = folder / ("video" + std::string(name_of(format)) + video_extension(format));
     write_video(path, frames(), format, carried, {});
     auto read = read_carried_text(path);
-    ASSERT_TRUE(read) << to_string(format);
-    EXPECT_EQ(read->text, carried.at(request_metadata_key)) << to_string(format);
+    ASSERT_TRUE(read) << name_of(format);
+    EXPECT_EQ(read->text, carried.at(request_metadata_key)) << name_of(format);
   }
 }
 

@@ -32,7 +32,7 @@ struct Memory {
 };
 
 Level level_of(const std::string& name) {
-  if (auto level = parse_level(name)) return *level;
+  if (auto level = choice_of<Level>(name)) return *level;
   throw InvalidRequest({where, name, "no such level", "compile, kernel_override or eager"});
 }
 

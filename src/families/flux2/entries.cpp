@@ -47,10 +47,10 @@ const std::vector<Model>& models() {
 }
 
 // The reference's scheduler at each preset: levels are given to it, which others do not take.
-std::map<std::string, Json> presets(bool distilled) {
+std::map<Preset, Json> presets(bool distilled) {
   Json fast = {{"scheduler", "FlowMatchEulerDiscreteScheduler"}};
   fast["num_inference_steps"] = distilled ? 4 : 20;
-  return {{"fast", fast}, {"quality", {{"num_inference_steps", distilled ? 8 : 60}}}};
+  return {{Preset::fast, fast}, {Preset::quality, {{"num_inference_steps", distilled ? 8 : 60}}}};
 }
 
 std::string example(const std::string& id, const std::string& task) {

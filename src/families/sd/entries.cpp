@@ -14,7 +14,7 @@ struct Stock {
   Json config;
   std::string maturity;
   std::vector<std::string> hub_ids;
-  std::map<std::string, Json> presets{};
+  std::map<Preset, Json> presets{};
 };
 
 std::string example_of(const std::string& id, const std::string& task) {
@@ -62,7 +62,8 @@ std::vector<ModelSpec> sd_entries() {
        "stable",
        {},
        // Around its own 20 steps.
-       {{"fast", {{"num_inference_steps", 8}}}, {"quality", {{"num_inference_steps", 40}}}}},
+       {{Preset::fast, {{"num_inference_steps", 8}}},
+        {Preset::quality, {{"num_inference_steps", 40}}}}},
       {"sd15",
        "Stable Diffusion 1.x (512x512)",
        {6, 3.5},
