@@ -148,11 +148,9 @@ void warn_of_memory(Proposal& proposal) {
 
 // What the request's preset sets for its task and model; nothing without a preset.
 Json values_of_preset(const Proposal& proposal) {
-  const Json& user = proposal.request.config;
-  auto preset = user.find(keys::preset.name);
-  if (preset == user.end() || !preset->is_string()) return Json::object();
-  auto chosen = choice_of<Preset>(preset->get<std::string>());
-  return chosen ? preset_values(*chosen, proposal.task, *proposal.spec) : Json::object();
+  const Json given = proposal.request.config.value(keys::preset.name, Json());
+  auto preset = choice_of<Preset>(given.is_string() ? given.get<std::string>() : "");
+  return preset ? preset_values(*preset, proposal.task, *proposal.spec) : Json::object();
 }
 
 // Whether the network predicts guided results by itself, told the scale (latent consistency
