@@ -89,7 +89,8 @@ TEST(Control, RefusesAPartOfAnotherKind) {
 TEST(Control, RefusesAFileThatIsNoIPAdapter) {
   GenerateRequest request = control("ip_base");
   request.components["ip_adapter"] = part("t2i_full/diffusion_pytorch_model.safetensors");
-  EXPECT_THAT(errors_of(request), finding("components.ip_adapter", "not of an IP-Adapter"));
+  EXPECT_THAT(errors_of(request),
+              finding("components.ip_adapter", "an IP-Adapter (whose tensors are named"));
 }
 
 TEST(Control, WantsTheImageEncoderThatTheIPAdapterWasMadeWith) {
