@@ -91,7 +91,7 @@ Samples<Attention> Attention::samples() {
   for (auto [heads, kv_heads, dim] :
        {std::array<int64_t, 3>{6, 3, 8}, {4, 1, 20}, {2, 2, 16}, {8, 2, 64}}) {
     all.push_back({fmt::format("{} heads over {} of {}", heads, kv_heads, dim),
-                   [heads, kv_heads, dim](Sampler& make, const auto& use) {
+                   [heads = heads, kv_heads = kv_heads, dim = dim](Sampler& make, const auto& use) {
                      use_shared_heads(make, heads, kv_heads, dim, use);
                    }});
   }
@@ -163,7 +163,7 @@ Samples<Rotary> Rotary::samples() {
   for (auto [tokens, heads, dim] :
        {std::array<int64_t, 3>{1, 1, 2}, {9, 3, 6}, {33, 2, 64}, {70, 4, 40}}) {
     all.push_back({fmt::format("{} tokens, {} heads of {}", tokens, heads, dim),
-                   [tokens, heads, dim](Sampler& make, const auto& use) {
+                   [tokens = tokens, heads = heads, dim = dim](Sampler& make, const auto& use) {
                      Tensor all_parts = make.numbers({2, tokens, 3 * heads, dim});
                      Tensor angle = make.numbers({tokens, dim / 2}, 3).to(at::kFloat);
                      Tensor table = at::stack({angle.cos(), angle.sin()});
