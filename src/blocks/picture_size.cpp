@@ -10,6 +10,8 @@ namespace {
 // Latents of a side where the network's config does not say (reference: the pipelines' __init__).
 constexpr int64_t usual_sample_size = 64;
 
+}  // namespace
+
 void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int64_t grid) {
   if (given % grid == 0) return;
   int64_t below = given / grid * grid;
@@ -18,8 +20,6 @@ void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int6
   checks.error({"config." + side.name(), std::to_string(given),
                 fmt::format("not a multiple of {}, the pixels of one latent", grid), way});
 }
-
-}  // namespace
 
 void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& denoiser,
                        int64_t sample_size, int64_t grid) {
@@ -57,13 +57,18 @@ void PictureSize::settle_from_image(Checks& checks, const io::ImageInfo& info, i
   }
 }
 
+void tell_image_sizes(int64_t width, int64_t height, const nn::Autoencoder& vae,
+                      SymbolSizes& sizes) {
+  int64_t grid = vae.scale_factor();
+  sizes.set("H", height);
+  sizes.set("W", width);
+  sizes.set("H/8", height / grid);
+  sizes.set("W/8", width / grid);
+  sizes.set("C", vae.latent_channels());
+}
+
 void PictureSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
-  int64_t grid = checks[vae].scale_factor(), high = checks[height], wide = checks[width];
-  sizes.set("H", high);
-  sizes.set("W", wide);
-  sizes.set("H/8", high / grid);
-  sizes.set("W/8", wide / grid);
-  sizes.set("C", checks[vae].latent_channels());
+  tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
 }
 
 void PictureSize::check(Checks& checks) const {

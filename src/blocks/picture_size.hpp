@@ -11,6 +11,11 @@ namespace omnirt::blocks {
 // of `grid` pixels each.
 void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& denoiser,
                        int64_t sample_size, int64_t grid);
+// A finding where a side that was given is not whole latents of `grid` pixels.
+void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int64_t grid);
+// What an image of this size and its latents mean in the ports' shapes: H, W, H/8, W/8 and C.
+void tell_image_sizes(int64_t width, int64_t height, const nn::Autoencoder& vae,
+                      SymbolSizes& sizes);
 
 // Settles width and height before anything else takes them: the request's, which must be multiples
 // of the latents' grid; else those of the model's training, or of the given image.

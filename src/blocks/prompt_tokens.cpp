@@ -1,6 +1,7 @@
 #include "blocks/prompt_tokens.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,18 @@ Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string
   for (const std::string& prompt : prompts)
     out = std::ranges::copy(tokenizer.encode(prompt).ids, out).out;
   return ids;
+}
+
+MaskedTokens masked_tokens(const std::vector<std::string>& prompts, int64_t length,
+                           const Encode& encode) {
+  auto count = static_cast<int64_t>(prompts.size());
+  MaskedTokens made{at::empty({count, length}, at::kLong), at::zeros({count, length})};
+  for (int64_t i = 0; i < count; ++i) {
+    text::TokenizedPrompt tokenized = encode(prompts[static_cast<size_t>(i)], "prompt");
+    std::ranges::copy(tokenized.ids, made.ids.mutable_data_ptr<int64_t>() + i * length);
+    made.mask[i].narrow(0, tokenized.first, tokenized.used).fill_(1);
+  }
+  return made;
 }
 
 void check_text_count(Checks& checks, const Texts& texts, size_t prompts) {
@@ -61,6 +74,29 @@ void check_tokens(Checks& checks, const Component<text::Tokenizer>& tokenizer,
   }
   for (const auto& [input, given] : texts) {
     for (const std::string& text : given) warn_of_cuts(checks, clip, input, text);
+  }
+}
+
+bool check_vocabulary(Checks& checks, const text::Tokenizer& tokenizer, int64_t entries) {
+  if (tokenizer.vocab_size() <= entries) return true;
+  checks.error({"model.tokenizer", fmt::format("{} entries", tokenizer.vocab_size()),
+                fmt::format("the text encoder has {} entries", entries),
+                "use the tokenizer of the same model"});
+  return false;
+}
+
+void warn_of_long_texts(Checks& checks, const Texts& texts, const std::string& unit,
+                        const Encode& encode) {
+  for (const auto& [input, given] : texts) {
+    for (const std::string& text : given) {
+      text::TokenizedPrompt tokenized = encode(text, "inputs." + input);
+      if (tokenized.cut.empty()) continue;
+      checks.warn({"inputs." + input, tokenized.cut,
+                   fmt::format("the prompt is longer than max_sequence_length, {}; this end was "
+                               "cut off",
+                               unit),
+                   "shorten the prompt, or raise max_sequence_length"});
+    }
   }
 }
 

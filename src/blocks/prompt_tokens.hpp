@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,18 @@ namespace omnirt::blocks {
 // {prompts, window} int64.
 Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts);
 
+// How a block makes ids of a text, which stands in `field` of the request.
+using Encode =
+    std::function<text::TokenizedPrompt(const std::string& text, const std::string& field)>;
+
+struct MaskedTokens {
+  Tensor ids;   // {prompts, length} int64
+  Tensor mask;  // {prompts, length}: 1 a token, 0 padding
+};
+// `encode` gives `length` ids per prompt.
+MaskedTokens masked_tokens(const std::vector<std::string>& prompts, int64_t length,
+                           const Encode& encode);
+
 // What comes in by a block's port, under each condition of the guider.
 using Texts = std::vector<Checks::NamedTexts>;
 
@@ -25,5 +38,12 @@ void check_clip_skip(Checks& checks, const Config<int64_t>& clip_skip,
 // prompt that does not fit the window and is cut, which quotes what is lost.
 void check_tokens(Checks& checks, const Component<text::Tokenizer>& tokenizer,
                   const CLIPTextModel& text_encoder, const Texts& texts);
+
+// False, and a finding, where a tokenizer has ids that its text encoder, of so many entries, lacks.
+bool check_vocabulary(Checks& checks, const text::Tokenizer& tokenizer, int64_t entries);
+// A warning for each text that `encode` cuts at max_sequence_length, which quotes what is lost.
+// `unit`: what the length counts, "512 tokens".
+void warn_of_long_texts(Checks& checks, const Texts& texts, const std::string& unit,
+                        const Encode& encode);
 
 }  // namespace omnirt::blocks

@@ -17,6 +17,14 @@ int64_t first_step(int64_t steps, double strength) {
   return std::max<int64_t>(steps - walked, 0);
 }
 
+Schedule begun_at(std::shared_ptr<Scheduler> scheduler, int64_t first) {
+  auto begin = static_cast<size_t>(first * scheduler->order());
+  ensure(begin < scheduler->timesteps().size(), "the walk begins at call {} of {}", begin,
+         scheduler->timesteps().size());
+  scheduler->set_begin(begin);
+  return {std::move(scheduler), begin};
+}
+
 void SetTimesteps::run(Frame& frame) const {
   frame[schedule] = {planned(frame[scheduler], frame[num_inference_steps], frame[eta]), 0};
 }
@@ -31,14 +39,9 @@ void SetPartialTimesteps::check(Checks& checks) const {
 }
 
 void SetPartialTimesteps::run(Frame& frame) const {
-  auto scheduler_of_run = planned(frame[scheduler], frame[num_inference_steps], frame[eta]);
-  int64_t first =
-      first_step(frame[num_inference_steps], frame[strength]) * scheduler_of_run->order();
-  auto begin = static_cast<size_t>(first);
-  ensure(begin < scheduler_of_run->timesteps().size(), "the walk begins at call {} of {}", begin,
-         scheduler_of_run->timesteps().size());
-  scheduler_of_run->set_begin(begin);
-  frame[schedule] = {std::move(scheduler_of_run), begin};
+  int64_t steps = frame[num_inference_steps];
+  frame[schedule] =
+      begun_at(planned(frame[scheduler], steps, frame[eta]), first_step(steps, frame[strength]));
 }
 
 }  // namespace omnirt::blocks

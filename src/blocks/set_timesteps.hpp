@@ -16,6 +16,9 @@ std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps,
 // (reference: StableDiffusionImg2ImgPipeline.get_timesteps).
 int64_t first_step(int64_t steps, double strength);
 
+// The schedule from its step `first` on.
+Schedule begun_at(std::shared_ptr<Scheduler> scheduler, int64_t first);
+
 // Plans the whole schedule: pictures made from noise alone.
 class SetTimesteps final : public Block {
  public:

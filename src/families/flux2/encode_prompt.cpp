@@ -1,8 +1,6 @@
 #include "families/flux2/encode_prompt.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,22 +23,10 @@ int64_t state_of(int64_t layer, const Qwen3ForCausalLM& encoder) {
   return layer < 0 ? layer + encoder.num_hidden_layers() + 1 : layer;
 }
 
-struct Tokens {
-  Tensor ids;   // {prompts, length} int64
-  Tensor mask;  // {prompts, length}: 1 a token, 0 padding
-};
-
-Tokens tokens_of(const text::Qwen2Tokenizer& tokenizer, const std::vector<std::string>& prompts,
-                 int64_t length) {
-  auto count = static_cast<int64_t>(prompts.size());
-  Tokens made{at::empty({count, length}, at::kLong), at::zeros({count, length})};
-  for (int64_t i = 0; i < count; ++i) {
-    text::TokenizedPrompt tokenized =
-        tokenizer.encode_chat(prompts[static_cast<size_t>(i)], "prompt", length);
-    std::ranges::copy(tokenized.ids, made.ids.mutable_data_ptr<int64_t>() + i * length);
-    made.mask[i].narrow(0, tokenized.first, tokenized.used).fill_(1);
-  }
-  return made;
+blocks::Encode messages_of(const text::Qwen2Tokenizer& tokenizer, int64_t length) {
+  return [&tokenizer, length](const std::string& text, const std::string& field) {
+    return tokenizer.encode_chat(text, field, length);
+  };
 }
 
 // Whether the layers exist and give as many values as the transformer reads.
@@ -76,21 +62,6 @@ void warn_of_template(Checks& checks, const text::ChatTemplate& chat) {
                "take the template of the model's own tokenizer"});
 }
 
-void warn_of_cuts(Checks& checks, const text::Qwen2Tokenizer& tokenizer, const blocks::Texts& texts,
-                  int64_t length) {
-  for (const auto& [name, prompts] : texts) {
-    for (const std::string& given : prompts) {
-      text::TokenizedPrompt tokenized = tokenizer.encode_chat(given, "inputs." + name, length);
-      if (tokenized.cut.empty()) continue;
-      checks.warn({"inputs." + name, tokenized.cut,
-                   fmt::format("the prompt is longer than max_sequence_length, {} tokens with "
-                               "those of the conversation around it; this end was cut off",
-                               length),
-                   "shorten the prompt, or raise max_sequence_length"});
-    }
-  }
-}
-
 }  // namespace
 
 void EncodePrompt::check(Checks& checks) const {
@@ -101,21 +72,19 @@ void EncodePrompt::check(Checks& checks) const {
 
 void EncodePrompt::check_loaded(Checks& checks) const {
   const text::Qwen2Tokenizer& qwen = checks[tokenizer];
-  const Qwen3ForCausalLM& encoder = checks[text_encoder];
-  if (qwen.vocab_size() > encoder.vocab_size()) {
-    checks.error({"model.tokenizer", fmt::format("{} entries", qwen.vocab_size()),
-                  fmt::format("the text encoder has {} entries", encoder.vocab_size()),
-                  "use the tokenizer of the same model"});
-    return;
-  }
+  if (!blocks::check_vocabulary(checks, qwen, checks[text_encoder].vocab_size())) return;
   warn_of_template(checks, qwen.chat_template());
-  warn_of_cuts(checks, qwen, checks.all_texts(prompt), checks[length]);
+  blocks::warn_of_long_texts(
+      checks, checks.all_texts(prompt),
+      fmt::format("{} tokens with those of the conversation around it", checks[length]),
+      messages_of(qwen, checks[length]));
 }
 
 void EncodePrompt::run(Frame& frame) const {
   std::vector<std::string> prompts = frame[prompt];
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
-  Tokens tokens = tokens_of(frame[tokenizer], prompts, frame[length]);
+  int64_t most = frame[length];
+  auto tokens = blocks::masked_tokens(prompts, most, messages_of(frame[tokenizer], most));
   const std::vector<int64_t> layers = chosen_layers(frame.maybe(out_layers));
   Values states = frame.call(
       text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},

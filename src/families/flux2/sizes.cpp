@@ -7,7 +7,6 @@
 
 #include "blocks/picture_size.hpp"
 #include "pipeline/checks.hpp"
-#include "pipeline/symbol_sizes.hpp"
 
 namespace omnirt::flux2 {
 namespace {
@@ -46,22 +45,13 @@ void check_image(Checks& checks, const std::string& field, Size size, int64_t gr
     refuse_image(checks, field, size, fmt::format("a latent takes {} pixels a side", grid));
 }
 
-void check_grid(Checks& checks, const Config<int64_t>& port, int64_t given, int64_t grid) {
-  if (given % grid == 0) return;
-  int64_t below = given / grid * grid;
-  std::string way =
-      below == 0 ? fmt::format("give {}", grid) : fmt::format("give {} or {}", below, below + grid);
-  checks.error({"config." + port.name(), std::to_string(given),
-                fmt::format("not a multiple of {}, the pixels of one latent", grid), way});
-}
-
 // A side whose value follows from the image's.
 void settle_from_image(Checks& checks, const Config<int64_t>& port, int64_t side, int64_t grid) {
   std::optional<int64_t> given = checks.maybe(port);
   if (!given) {
     checks.settle(port, side, Origin::derived);
   } else if (checks.task() == "edit") {
-    check_grid(checks, port, *given, grid);
+    blocks::check_grid(checks, port, *given, grid);
   } else if (*given != side) {
     checks.error({"config." + port.name(), std::to_string(*given),
                   fmt::format("an image that is repainted keeps its size, here {}", side),
@@ -93,12 +83,7 @@ void ImageSize::check_images(Checks& checks, int64_t grid) const {
 }
 
 void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
-  int64_t grid = checks[vae].scale_factor(), high = checks[height], wide = checks[width];
-  sizes.set("H", high);
-  sizes.set("W", wide);
-  sizes.set("H/8", high / grid);
-  sizes.set("W/8", wide / grid);
-  sizes.set("C", checks[vae].latent_channels());
+  blocks::tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
 }
 
 void ImageSize::check(Checks& checks) const {
@@ -113,7 +98,7 @@ void ImageSize::check(Checks& checks) const {
   }
   for (const Config<int64_t>* port : {&width, &height}) {
     if (auto given = checks.maybe(*port))
-      check_grid(checks, *port, *given, grid);
+      blocks::check_grid(checks, *port, *given, grid);
     else
       blocks::settle_from_model(checks, *port, transformer, 0, grid);
   }

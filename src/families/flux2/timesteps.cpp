@@ -73,12 +73,8 @@ void SetPartialTimesteps::check(Checks& checks) const {
 void SetPartialTimesteps::run(Frame& frame) const {
   int64_t steps = frame[num_inference_steps];
   int64_t tokens = tokens_of(frame[vae], frame[height], frame[width]);
-  auto walked = planned(frame[scheduler], steps, tokens);
-  auto begin = static_cast<size_t>(first_step(steps, frame[strength]) * walked->order());
-  ensure(begin < walked->timesteps().size(), "the walk begins at call {} of {}", begin,
-         walked->timesteps().size());
-  walked->set_begin(begin);
-  frame[schedule] = {std::move(walked), begin};
+  frame[schedule] = blocks::begun_at(planned(frame[scheduler], steps, tokens),
+                                     first_step(steps, frame[strength]));
 }
 
 }  // namespace omnirt::flux2

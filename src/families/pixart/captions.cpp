@@ -1,7 +1,5 @@
 #include "families/pixart/captions.hpp"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,22 +17,10 @@ bool is_stripped(char32_t c) {
   return (c >= 0x1C && c <= 0x1F) || text::char_class(c) == text::CharClass::space;
 }
 
-struct Tokens {
-  Tensor ids;   // {prompts, length} int64
-  Tensor mask;  // {prompts, length}: 1 a token, 0 padding
-};
-
-Tokens tokens_of(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts,
-                 int64_t length) {
-  auto count = static_cast<int64_t>(prompts.size());
-  Tokens made{at::empty({count, length}, at::kLong), at::zeros({count, length})};
-  for (int64_t i = 0; i < count; ++i) {
-    std::string caption = as_caption(prompts[static_cast<size_t>(i)]);
-    text::TokenizedPrompt tokenized = tokenizer.encode(caption, "prompt", length);
-    std::ranges::copy(tokenized.ids, made.ids.mutable_data_ptr<int64_t>() + i * length);
-    made.mask[i].narrow(0, 0, tokenized.used).fill_(1);
-  }
-  return made;
+blocks::Encode captions_of(const text::Tokenizer& tokenizer, int64_t length) {
+  return [&tokenizer, length](const std::string& text, const std::string& field) {
+    return tokenizer.encode(as_caption(text), field, length);
+  };
 }
 
 }  // namespace
@@ -66,32 +52,18 @@ void EncodeCaption::check(Checks& checks) const {
 
 void EncodeCaption::check_loaded(Checks& checks) const {
   const text::Tokenizer& t5 = checks[tokenizer];
-  const T5EncoderModel& encoder = checks[text_encoder];
-  if (t5.vocab_size() > encoder.vocab_size()) {
-    checks.error({"model.tokenizer", fmt::format("{} entries", t5.vocab_size()),
-                  fmt::format("the text encoder has {} entries", encoder.vocab_size()),
-                  "use the tokenizer of the same model"});
-    return;
-  }
-  for (const auto& [input, prompts] : checks.all_texts(prompt)) {
-    for (const std::string& given : prompts) {
-      text::TokenizedPrompt tokenized =
-          t5.encode(as_caption(given), "inputs." + input, checks[length]);
-      if (tokenized.cut.empty()) continue;
-      checks.warn({"inputs." + input, tokenized.cut,
-                   fmt::format("the prompt is longer than max_sequence_length, {} tokens; this "
-                               "end was cut off",
-                               checks[length]),
-                   "shorten the prompt, or raise max_sequence_length"});
-    }
-  }
+  if (!blocks::check_vocabulary(checks, t5, checks[text_encoder].vocab_size())) return;
+  blocks::warn_of_long_texts(checks, checks.all_texts(prompt),
+                             fmt::format("{} tokens", checks[length]),
+                             captions_of(t5, checks[length]));
 }
 
 void EncodeCaption::run(Frame& frame) const {
   std::vector<std::string> prompts = frame[prompt];
   auto pictures = static_cast<int64_t>(frame[seeds].size());
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
-  Tokens tokens = tokens_of(frame[tokenizer], prompts, frame[length]);
+  int64_t most = frame[length];
+  auto tokens = blocks::masked_tokens(prompts, most, captions_of(frame[tokenizer], most));
   Tensor embeds = host(frame.call(text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},
                                   [](const T5EncoderModel& encoder, Context& cx, const Values& in) {
                                     return encoder.forward(cx, one(in, "ids"), &one(in, "mask"));
