@@ -152,18 +152,22 @@ TEST(Maps, NanAndInfinitiesPassThrough) {
   });
 }
 
-TEST(Geglu, GatesTheFirstHalfByTheSecond) {
+// Of each row two halves behind each other: `gate` is the one that is activated, and gates the
+// other.
+void expect_gated(void (*kernel)(const float*, int64_t, int64_t, int64_t, float*),
+                  Activation activation, int64_t gate) {
   each_target([&] {
     for (const int64_t width : {1, 5, 16, 33, 1280}) {
       const int64_t rows = 37, stride = 2 * width + 1;
       const std::vector<float> x = values(rows * stride, 4);
       std::vector<float> y(static_cast<size_t>(rows * width));
-      geglu(x.data() + 1, rows, width, stride, y.data());
+      kernel(x.data() + 1, rows, width, stride, y.data());
       for (int64_t r = 0; r < rows; ++r) {
         for (int64_t i = 0; i < width; ++i) {
-          const double value = x[static_cast<size_t>(1 + r * stride + i)];
-          const double gate = x[static_cast<size_t>(1 + r * stride + width + i)];
-          const double want = value * expected(Activation::gelu, gate);
+          auto half = [&](int64_t h) {
+            return static_cast<double>(x[static_cast<size_t>(1 + r * stride + h * width + i)]);
+          };
+          const double want = half(1 - gate) * expected(activation, half(gate));
           ASSERT_NEAR(y[static_cast<size_t>(r * width + i)], want, 1e-6 * (1 + std::abs(want)));
         }
       }
@@ -171,23 +175,12 @@ TEST(Geglu, GatesTheFirstHalfByTheSecond) {
   });
 }
 
+TEST(Geglu, GatesTheFirstHalfByTheSecond) {
+  expect_gated(geglu, Activation::gelu, /*gate=*/1);
+}
+
 TEST(Swiglu, GatesTheSecondHalfByTheFirst) {
-  each_target([&] {
-    for (const int64_t width : {1, 5, 16, 33, 1280}) {
-      const int64_t rows = 37, stride = 2 * width + 1;
-      const std::vector<float> x = values(rows * stride, 4);
-      std::vector<float> y(static_cast<size_t>(rows * width));
-      swiglu(x.data() + 1, rows, width, stride, y.data());
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t i = 0; i < width; ++i) {
-          const double gate = x[static_cast<size_t>(1 + r * stride + i)];
-          const double value = x[static_cast<size_t>(1 + r * stride + width + i)];
-          const double want = value * expected(Activation::silu, gate);
-          ASSERT_NEAR(y[static_cast<size_t>(r * width + i)], want, 1e-6 * (1 + std::abs(want)));
-        }
-      }
-    }
-  });
+  expect_gated(swiglu, Activation::silu, /*gate=*/0);
 }
 
 TEST(Multiply, TakesValueByValue) {
