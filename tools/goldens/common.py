@@ -115,6 +115,16 @@ def load_pipeline(folder, task="text2image"):
     return pipe
 
 
+def load_any(folder):
+    """Of the class that the folder's model_index.json names."""
+    import diffusers
+
+    diffusers.utils.logging.disable_progress_bar()
+    pipe = diffusers.DiffusionPipeline.from_pretrained(folder.resolve(), torch_dtype=torch.float32)
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
 def seeds_of(request):
     config, prompt = request["config"], request["inputs"]["prompt"]
     prompts = len(prompt) if isinstance(prompt, list) else 1

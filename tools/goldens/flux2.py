@@ -442,15 +442,6 @@ def generate(pipe, request, folder):
     return out
 
 
-def load(folder):
-    import diffusers
-
-    diffusers.utils.logging.disable_progress_bar()
-    pipe = diffusers.DiffusionPipeline.from_pretrained(folder.resolve(), torch_dtype=torch.float32)
-    pipe.set_progress_bar_config(disable=True)
-    return pipe
-
-
 def check_or_write(path, tensors, check):
     if not all(bool(value.isfinite().all()) for value in tensors.values()):
         raise SystemExit(f"{path}: not finite")
@@ -473,7 +464,7 @@ def make_pipelines(name, options):
     folder = PIPELINES / name
     if not (options.check or options.keep_models):
         write_model(folder / "model", **MODELS[name])
-    pipe = load(folder / "model")
+    pipe = common.load_any(folder / "model")
     for title, request in runs(name):
         if options.runs and title not in options.runs:
             continue
