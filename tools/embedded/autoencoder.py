@@ -12,7 +12,6 @@ FOLDER/stop are honoured. The learning rate stays up but for the last DECAY step
 
 import pathlib
 import sys
-import time
 
 import numpy as np
 import torch
@@ -29,8 +28,6 @@ from muon import Muon
 BATCH = 8
 RATE = 2e-3
 NOISE = 0.4  # at most, of a latent's deviation
-CHECKPOINT = 300  # seconds
-MEASURE = 200  # steps
 CERTAIN = -12.0  # logarithm of the variance that the encoder states: none to speak of
 
 
@@ -111,63 +108,27 @@ def main():
     torch.manual_seed(0)
     model = network()
     group_norm.install(model)
-    optimizer, average = optimizer_of(model), runs.Average(model.parameters(), 0.998)
-    step, path = 0, folder / "autoencoder.pt"
-    if path.exists():
-        stored = torch.load(path)
-        model.load_state_dict(stored["model"])
-        optimizer.load_state_dict(stored["optimizer"])
-        average.values, step = stored["average"], stored["step"]
-    torch.manual_seed(step)
-    random = np.random.default_rng(step)
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.1f} M, from step {step}", flush=True)
+    training = runs.Training(folder / "autoencoder.pt", model, optimizer_of(model))
+    random = np.random.default_rng(training.step)
 
-    def keep():
-        stored = dict(model=model.state_dict(), optimizer=optimizer.state_dict())
-        runs.save(path, dict(stored, average=average.values, step=step))
-
-    def report():
-        average.swap()
+    def measures():
         ratio, likeness = evaluate(model, icons, state)
-        average.swap()
-        print(f"  at {step}: PSNR {ratio:.2f} SSIM {likeness:.4f}", flush=True)
+        return f"PSNR {ratio:.2f} SSIM {likeness:.4f}"
 
-    began, kept, cpu, loss_mean = time.time(), time.time(), time.process_time(), None
-    while step < steps:
-        if runs.stopped(folder):
-            break
-        factor = runs.rate(step, steps, warmup=50, decay=decay)
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * factor * (1 if group["kind"] == "muon" else 0.5)
+    def gradients(step):
         wanted = batch(icons, random)
         clean = linear.encode(state["basis"], wanted * 2 - 1)
         with torch.autocast("cpu", torch.bfloat16):
             drawn = model.decode(noisy(state, clean)).sample.float()
         loss = drawing_loss((drawn + 1) / 2, wanted)
-        optimizer.zero_grad()
         loss.backward()
         if step % 4 == 0:
             with torch.autocast("cpu", torch.bfloat16):
                 found = model.encode(wanted * 2 - 1).latent_dist.mode().float()
             F.mse_loss(found, clean).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        average.update(step)
-        step += 1
-        loss_mean = loss.item() if loss_mean is None else loss_mean * 0.95 + loss.item() * 0.05
-        if step % 20 == 0:
-            spent, cpu = time.process_time() - cpu, time.process_time()
-            print(
-                f"step {step} loss {loss_mean:.4f} minutes {(time.time() - began) / 60:.1f}"
-                f" cpu {spent / 20:.2f} s",
-                flush=True,
-            )
-        if time.time() - kept > CHECKPOINT:
-            keep()
-            kept = time.time()
-        if step % MEASURE == 0:
-            report()
-    keep()
+        return loss.item()
+
+    training.run(steps, decay, 50, RATE, gradients, measures)
 
 
 if __name__ == "__main__":

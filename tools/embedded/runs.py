@@ -1,4 +1,5 @@
-"""What the trainings share: the course of the learning rate, averaged weights, checkpoints.
+"""What the trainings share: their steps, the course of the learning rate, averaged weights,
+checkpoints.
 
 A run sleeps while FOLDER/pause exists, and ends after its next checkpoint once FOLDER/stop does.
 """
@@ -8,6 +9,9 @@ import pathlib
 import time
 
 import torch
+
+CHECKPOINT = 300  # seconds
+MEASURE = 200  # steps
 
 
 def rate(step, steps, warmup, decay):
@@ -49,3 +53,62 @@ class Average:
             kept = parameter.detach().clone()
             parameter.data.copy_(value)
             value.copy_(kept)
+
+
+class Training:
+    """A model with its optimizer, averaged weights and step, as far as the checkpoint at `path`."""
+
+    def __init__(self, path, model, optimizer):
+        self.path, self.model, self.optimizer, self.step = path, model, optimizer, 0
+        self.average = Average(model.parameters(), 0.998)
+        if path.exists():
+            stored = torch.load(path)
+            model.load_state_dict(stored["model"])
+            optimizer.load_state_dict(stored["optimizer"])
+            self.average.values, self.step = stored["average"], stored["step"]
+        torch.manual_seed(self.step)
+        size = sum(p.numel() for p in model.parameters()) / 1e6
+        print(f"{size:.1f} M, from step {self.step}", flush=True)
+
+    def keep(self):
+        stored = dict(model=self.model.state_dict(), optimizer=self.optimizer.state_dict())
+        save(self.path, dict(stored, average=self.average.values, step=self.step))
+
+    def report(self, measures):
+        """`measures` gives the text about the averaged weights."""
+        self.average.swap()
+        print(f"  at {self.step}: {measures()}", flush=True)
+        self.average.swap()
+
+    def one_step(self, learning_rate, gradients):
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate * (1 if group["kind"] == "muon" else 0.5)
+        self.optimizer.zero_grad()
+        loss = gradients(self.step)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.average.update(self.step)
+        self.step += 1
+        return loss
+
+    def run(self, steps, decay, warmup, learning_rate, gradients, measures):
+        """`gradients`, of a step, adds up those of its batch and gives the loss."""
+        began, kept, loss, cpu = time.time(), time.time(), None, time.process_time()
+        while self.step < steps and not stopped(self.path.parent):
+            now = learning_rate * rate(self.step, steps, warmup, decay)
+            last = self.one_step(now, gradients)
+            loss = last if loss is None else loss * 0.95 + last * 0.05
+            if self.step % 20 == 0:
+                spent, cpu = time.process_time() - cpu, time.process_time()
+                minutes = (time.time() - began) / 60
+                print(
+                    f"step {self.step} loss {loss:.4f} rate {now:.5f} minutes {minutes:.1f}"
+                    f" cpu {spent / 20:.2f} s",
+                    flush=True,
+                )
+            if time.time() - kept > CHECKPOINT:
+                self.keep()
+                kept = time.time()
+            if self.step % MEASURE == 0:
+                self.report(measures)
+        self.keep()

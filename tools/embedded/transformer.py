@@ -11,7 +11,6 @@ import math
 import pathlib
 import random
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
@@ -27,8 +26,6 @@ RATE = 3e-3
 LENGTHS = (16, 16, 16, 32)  # of the text; 32 is what the model's users ask for, 16 trains faster
 SHIFT = 6.8  # of times: the pipeline's own, exp(mu) at 8 steps
 WHITE = 0.15  # of the batch, besides white's turn among all backgrounds
-CHECKPOINT = 300  # seconds
-MEASURE = 200  # steps
 GRID = 4
 
 
@@ -172,63 +169,25 @@ def main():
     torch.manual_seed(0)
     model = network(latents.shape[-1], captions.features.shape[-1])
     model.set_attention_backend("_native_math")  # the fused kernel is slow at its gradient
-    optimizer, average = optimizer_of(model), runs.Average(model.parameters(), 0.998)
-    step, path = 0, folder / "transformer.pt"
-    if path.exists():
-        stored = torch.load(path)
-        model.load_state_dict(stored["model"])
-        optimizer.load_state_dict(stored["optimizer"])
-        average.values, step = stored["average"], stored["step"]
-    torch.manual_seed(step)
-    random.seed(step)
-    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.1f} M, from step {step}", flush=True)
+    training = runs.Training(folder / "transformer.pt", model, optimizer_of(model))
+    random.seed(training.step)
 
-    def keep():
-        stored = dict(model=model.state_dict(), optimizer=optimizer.state_dict())
-        runs.save(path, dict(stored, average=average.values, step=step))
-
-    def report():
-        average.swap()
+    def measures():
         with torch.autocast("cpu", torch.bfloat16):
-            right, linear, error = evaluate(model, captions, state)
-        average.swap()
-        measures = f"right {right:.3f} linear PSNR {linear:.2f} error {error:.4f}"
-        print(f"  at {step}: {measures}", flush=True)
+            right, pixels, error = evaluate(model, captions, state)
+        return f"right {right:.3f} linear PSNR {pixels:.2f} error {error:.4f}"
 
-    began, kept, loss_mean, cpu = time.time(), time.time(), None, time.process_time()
-    while step < steps:
-        if runs.stopped(folder):
-            break
-        factor = runs.rate(step, steps, warmup=100, decay=decay)
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * factor * (1 if group["kind"] == "muon" else 0.5)
+    def gradients(_):
         clean, text, times = batch(captions, latents)
         noise = torch.randn_like(clean)
         mixed = torch.lerp(clean, noise, times[:, None, None])
         with torch.autocast("cpu", torch.bfloat16):
             found = velocity(model, mixed, times, text)
         loss = F.mse_loss(found.float(), noise - clean)
-        optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        average.update(step)
-        step += 1
-        loss_mean = loss.item() if loss_mean is None else loss_mean * 0.95 + loss.item() * 0.05
-        if step % 20 == 0:
-            spent = time.process_time() - cpu
-            print(
-                f"step {step} loss {loss_mean:.4f} rate {factor * RATE:.5f}"
-                f" minutes {(time.time() - began) / 60:.1f} cpu {spent / 20:.2f} s",
-                flush=True,
-            )
-            cpu = time.process_time()
-        if time.time() - kept > CHECKPOINT:
-            keep()
-            kept = time.time()
-        if step % MEASURE == 0:
-            report()
-    keep()
+        return loss.item()
+
+    training.run(steps, decay, 100, RATE, gradients, measures)
 
 
 if __name__ == "__main__":
