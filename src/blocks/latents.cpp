@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 
 #include "io/image_resize.hpp"
+#include "pipeline/checks.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -58,6 +59,14 @@ void PrepareLatents::run(Frame& frame) const {
   auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
   frame[noise] = frame[noise_source]->randn(shape);
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
+}
+
+void NoiseImageLatents::check_loaded(Checks& checks) const {
+  if (noise_alone_at_full_strength_ && checks[strength] == 1.0) return;
+  for (const Tensor* latents_of_image : checks.restored(image_latents)) {
+    if (latents_of_image && !latents_of_image->defined())
+      checks.refuse_restored(image_latents, "is left out, and this run starts from it");
+  }
 }
 
 void NoiseImageLatents::run(Frame& frame) const {

@@ -65,7 +65,7 @@ class NoiseImageLatents : public Block {
   Config<double> strength{this, keys::strength};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
   Input<Schedule> schedule{this, slots::schedule};
-  Input<Tensor> image_latents{this, slots::image_latents};
+  UndefinedInput image_latents{this, slots::image_latents};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
   Output<Tensor> noise{this, slots::noise};
   Output<Tensor> latents{this, slots::latents};
@@ -75,6 +75,7 @@ class NoiseImageLatents : public Block {
       : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)),
         noise_alone_at_full_strength_(noise_alone_at_full_strength) {}
   void run(Frame& frame) const override;
+  void check_loaded(Checks& checks) const override;
 
  protected:
   const bool noise_alone_at_full_strength_;

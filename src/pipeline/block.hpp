@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
 #include "base/keys.hpp"
@@ -40,6 +41,14 @@ struct PortInfo {
   // Of a port that hands a value on: how it crosses a cut of the list; null where the type has no
   // codec, and a run cannot be cut there.
   const PortCodec* codec = nullptr;
+  // Of an input port of tensors: its block does without the tensor in some runs, and its own checks
+  // say in which; a saved run may bring it undefined.
+  bool may_be_undefined = false;
+
+  PortInfo undefined_allowed() && {
+    may_be_undefined = true;
+    return std::move(*this);
+  }
 
   // A port that hands on a T.
   template <class T>
@@ -89,6 +98,17 @@ struct Input : Port {
   Input(Block* block, const std::string& name, const std::string& help,
         std::vector<std::string> shape = {})
       : Port(block, PortInfo::value<T>(PortInfo::Kind::input, name, help, std::move(shape))) {}
+
+ protected:
+  Input(Block* block, PortInfo info) : Port(block, std::move(info)) {}
+};
+
+// Its maker may leave it undefined, where the block does without it.
+struct UndefinedInput : Input<Tensor> {
+  UndefinedInput(Block* block, const Slot<Tensor>& slot)
+      : Input(block,
+              PortInfo::value<Tensor>(PortInfo::Kind::input, slot.name, slot.help, slot.sizes())
+                  .undefined_allowed()) {}
 };
 
 // Absent is a state: the frame gives a null pointer.

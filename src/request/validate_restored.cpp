@@ -133,10 +133,13 @@ void check_schedule(const Proposal& proposal, const Schedule& walk) {
 void check_against_port(const Proposal& proposal, SymbolSizes& symbols, const std::string& name,
                         const PortInfo& read, const std::any& value) {
   if (const auto* walk = std::any_cast<Schedule>(&value)) check_schedule(proposal, *walk);
+  const auto* tensor = std::any_cast<Tensor>(&value);
+  if (tensor && !tensor->defined()) {
+    if (read.may_be_undefined) return;  // its block's own checks say whether in this run
+    SavedValue::refuse("is left out, and the run cannot go on without it");
+  }
   const std::vector<std::string>& shape = shape_of(proposal, name, read);
   if (shape.empty() || !read.codec->sizes) return;
-  const auto* tensor = std::any_cast<Tensor>(&value);
-  if (tensor && !tensor->defined()) return;  // one that its maker may leave out
   symbols.check(shape, read.codec->sizes(value), name);
 }
 

@@ -213,6 +213,32 @@ TEST_F(State, IsRefusedWhoseTensorsAreOfAnotherShapeOrType) {
               "");
 }
 
+TEST_F(State, IsRefusedThatLeavesOutATensorThatTheRunGoesOnWith) {
+  stop(request(), "prepare_latents");
+  for (const char* name : {"latents", "prompt_embeds"}) {
+    EXPECT_THAT(refusal([&](SavedRun& run) {
+                  value(run, name).saved = {Json{{"defined", false}}, {}};
+                }),
+                AllOf(HasSubstr(name), HasSubstr("is left out")));
+  }
+}
+
+// A UNet with mask channels starts from noise alone at full strength, and from the image below it.
+TEST_F(State, MayLeaveOutTheImagesLatentsWhereTheRunStartsFromNoiseAlone) {
+  const std::string pipelines = source_path("tests/goldens/pipelines").string();
+  GenerateRequest whole;
+  whole.task = "inpaint";
+  whole.model = pipelines + "/inpaint9/model";
+  whole.inputs = {{"prompt", "a red apple"},
+                  {"image", pipelines + "/inputs/image.png"},
+                  {"mask", pipelines + "/inputs/mask.png"}};
+  whole.config = {{"num_inference_steps", 2}, {"seed", 16}, {"strength", 1.0}};
+  stop(whole, "encode_image_below_full_strength");
+  EXPECT_EQ(refusal([](SavedRun&) {}), "");
+  EXPECT_THAT(refusal([](SavedRun& run) { run.record["config"]["strength"] = 0.5; }),
+              AllOf(HasSubstr("image_latents"), HasSubstr("starts from it")));
+}
+
 TEST_F(State, IsRefusedWhoseEmbeddingsAreAllOfAnotherWidthThanTheNetworks) {
   stop(request(), "prepare_latents");
   EXPECT_THAT(refusal([](SavedRun& run) {
