@@ -98,7 +98,7 @@ def embedded_aims(embedded):
 
 def all_aims(sections):
     """[(what, limit, "at least" or "at most", value or None)], at 512x512 and embedded."""
-    large, embedded = sections.get(("sd15", 512), {}), sections.get(("emoji", 128), {})
+    large, embedded = sections.get(("sd15", 512), {}), sections.get(("emoji-sd", 128), {})
     floors = speed_aims(large) + picture_aims(large, embedded) + embedded_aims(embedded)
     return [(what, limit, "at least", value) for what, limit, value in floors] + [
         (what, limit, "at most", value) for what, limit, value in memory_aims(large)

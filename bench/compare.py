@@ -21,7 +21,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 JOB = [
     "--model",
-    "models/emoji",
+    "models/emoji-sd",
     "--prompt",
     "a red apple",
     "--steps",

@@ -15,7 +15,7 @@ class Peer:
     script: str
     mode: str
     stored: str = "fp32"
-    models: tuple = ("sd15", "emoji")
+    models: tuple = ("sd15", "emoji-sd")
     once: bool = False
     extra: tuple = ()
     uneven: bool = False
@@ -43,7 +43,7 @@ def step_cache(interval, branch=0):
         f"omnirt-cache{interval}",
         f"omnirt, step cache, interval {interval}{deeper}",
         extra=("--cache", "deep", "--cache-interval", str(interval), "--cache-branch", str(branch)),
-        models=("sd15", "emoji") if interval == 3 else ("emoji",),
+        models=("sd15", "emoji-sd") if interval == 3 else ("emoji-sd",),
         uneven=True,
     )
 
@@ -83,10 +83,10 @@ BY_NAME = {peer.name: peer for peer in PEERS}
 # Enough for a first answer in minutes; `--full` is the whole list at both sizes.
 QUICK = ("omnirt-compile", "omnirt-eager", "diffusers", "openvino")
 
-MODELS = {"sd15": {"sizes": (512, 768)}, "emoji": {"sizes": (128,)}}
+MODELS = {"sd15": {"sizes": (512, 768)}, "emoji-sd": {"sizes": (128,)}}
 
 
 def folder(peer, model, root, work):
-    if model == "emoji":
-        return root / "models" / "emoji"
+    if model == "emoji-sd":
+        return root / "models" / "emoji-sd"
     return work / ("sd15" if peer.stored == "fp32" else "sd15-fp16")

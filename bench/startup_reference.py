@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `omnirt generate --model models/emoji` does, written with diffusers: load, one prompt, one PNG.
+"""What `omnirt generate --model models/emoji-sd` does, written with diffusers: load, one prompt, one PNG.
 
 The peer of bench/run. fp32 on the CPU, and nothing that the job does not need.
 """
@@ -12,7 +12,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="models/emoji")
+    parser.add_argument("--model", default="models/emoji-sd")
     parser.add_argument("--prompt", default="a red apple")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--guidance-scale", type=float, default=5.0)

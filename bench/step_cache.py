@@ -181,7 +181,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("--model", default="emoji")
+    parser.add_argument("--model", default="emoji-sd")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--intervals", type=numbers, default=[2, 3, 4, 5])
     parser.add_argument("--branches", type=numbers, default=[0, 1, 2])

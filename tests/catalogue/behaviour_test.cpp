@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 GenerateRequest emoji(const std::string& prompt, int64_t seed, int64_t steps = 6) {
   GenerateRequest request;
-  request.model = "emoji";
+  request.model = "emoji-sd";
   request.inputs["prompt"] = prompt;
   request.config = {{"seed", seed}, {"num_inference_steps", steps}};
   return request;

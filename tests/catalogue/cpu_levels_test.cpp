@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 
 GenerateRequest emoji(const Json& config = Json::object()) {
   GenerateRequest request;
-  request.model = "emoji";
+  request.model = "emoji-sd";
   request.inputs["prompt"] = "a red apple";
   request.config = {{"seed", 3}, {"num_inference_steps", 4}};
   request.config.update(config);
@@ -139,7 +139,7 @@ void expect_all_predicted(const fs::path& folder) {
 }
 
 TEST(CpuLevels, TheMemoryPeakIsPredictedButForSmallTensors) {
-  expect_predicted(emoji(), "emoji");
+  expect_predicted(emoji(), "emoji-sd");
   expect_predicted(emoji({{"num_images_per_prompt", 4}}), "emoji, four pictures");
   for (const char* folder : {"pipelines", "control", "videos"})
     expect_all_predicted(source_path("tests/goldens") / folder);

@@ -39,8 +39,8 @@ struct Difference {
 const std::vector<Difference>& differences() {
   const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b"};
   static const std::vector<Difference> all{
-      {{"emoji"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
-      {{"emoji"}, "guidance_scale", 5.0, "the model's own"},
+      {{"emoji-sd"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
+      {{"emoji-sd"}, "guidance_scale", 5.0, "the model's own"},
       {{"sdxl-turbo"},
        "num_inference_steps",
        1,
@@ -254,7 +254,7 @@ std::vector<Finding> warnings_of(const std::string& model, const std::string& sc
 }
 
 TEST(Registry, WarnsOfSchedulersThatDoNotSuit) {
-  for (const char* model : {"emoji", "sd15", "sd21", "sdxl", "pixart-sigma"}) {
+  for (const char* model : {"emoji-sd", "sd15", "sd21", "sdxl", "pixart-sigma"}) {
     EXPECT_THAT(warnings_of(model, "flow-match-euler"), about("config.scheduler", "flow matching"))
         << model;
     EXPECT_THAT(warnings_of(model, "lcm"), about("config.scheduler", "distilled")) << model;
@@ -272,7 +272,7 @@ TEST(Registry, TakesTheConsistencySchedulerForDistilledModels) {
 }
 
 TEST(Registry, RefusesKindsOfAdaptersThatAModelDoesNotTake) {
-  for (const char* model : {"pixart-sigma", "emoji"}) {
+  for (const char* model : {"pixart-sigma", "emoji-sd"}) {
     GenerateRequest request = request_of({"", model, "text2image"});
     request.adapters = Json::array(
         {Json{{"path", source_path("tests/goldens/adapters/files/token.safetensors").string()}}});

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 GenerateRequest square(int64_t side, const fs::path& folder) {
   GenerateRequest request;
-  request.model = "emoji";
+  request.model = "emoji-sd";
   request.inputs["prompt"] = "a red apple";
   request.config = {{"seed", 3},
                     {"num_inference_steps", 3},
@@ -73,7 +73,7 @@ TEST(Engine, ThatIsFedNewFoldersDoesNotGrow) {
   Engine engine(builtin_catalogue());
   for (int i = 0; i < 30; ++i) {
     fs::path model = folder.path() / std::to_string(i);
-    fs::create_directory_symlink(source_path("models/emoji"), model);
+    fs::create_directory_symlink(source_path("models/emoji-sd"), model);
     GenerateRequest request = square(128, folder.path());
     request.model = model.string();
     ASSERT_TRUE(engine.check(request).ok());

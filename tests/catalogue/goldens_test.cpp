@@ -20,11 +20,11 @@ constexpr double embeds_tolerance = 2e-5;
 constexpr double latents_tolerance = 1e-3;
 constexpr double picture_floor_db = 60;
 
-// A request of tests/goldens/emoji, which is flat, in the project's own form.
+// A request of tests/goldens/emoji-sd, which is flat, in the project's own form.
 GenerateRequest emoji_request(const fs::path& folder) {
   Json flat = read_json_file(folder / "request.json");
   GenerateRequest request;
-  request.model = "emoji";
+  request.model = "emoji-sd";
   request.config["guidance_scale"] = 5.0;
   for (const auto& [name, value] : flat.items()) {
     if (name == "task")
@@ -124,7 +124,7 @@ void PrintTo(const Case& golden, std::ostream* out) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/emoji"))) {
+  for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/emoji-sd"))) {
     if (entry.is_directory())
       all.push_back({"emoji_" + entry.path().filename().string(), entry.path(), true});
   }

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 GenerateRequest emoji(int64_t steps = 3) {
   GenerateRequest request;
-  request.model = "emoji";
+  request.model = "emoji-sd";
   request.backend = "cpu-stub";
   request.inputs["prompt"] = "a red apple";
   request.config = {{"seed", 3}, {"num_inference_steps", steps}};

@@ -124,7 +124,7 @@ TEST(NetworkMetadata, KeepsANameThatNoTreeHasSoThatItIsFoundOut) {
 TEST(NetworkMetadata, IsDescribedForAClassAFolderAndAComponent) {
   Catalogue catalogue = builtin_catalogue();
   EXPECT_EQ(describe_networks(catalogue, "UNet2DConditionModel").size(), 1u);
-  std::string emoji = source_path("models/emoji").string();
+  std::string emoji = source_path("models/emoji-sd").string();
   EXPECT_EQ(describe_networks(catalogue, emoji).size(), 3u);
   Json unet = describe_networks(catalogue, emoji + "/unet");
   EXPECT_EQ(unet[0]["class"], "UNet2DConditionModel");

@@ -226,7 +226,7 @@ TEST(SingleFile, NamesMissingMisShapedAndUnexpectedTensorsTogether) {
 TEST(SingleFile, IsNeverWrittenOverSomethingThatIsThere) {
   TempFolder temp;
   fs::create_directory(temp / "there");
-  EXPECT_THROW(convert(catalogue(), {source_path("models/emoji"), temp / "there", "", "", {}}),
+  EXPECT_THROW(convert(catalogue(), {source_path("models/emoji-sd"), temp / "there", "", "", {}}),
                InvalidRequest);
 }
 

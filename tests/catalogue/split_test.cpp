@@ -39,7 +39,7 @@ class Split : public ::testing::Test {
 
   GenerateRequest request(const std::string& task) const {
     GenerateRequest request;
-    request.model = "emoji";
+    request.model = "emoji-sd";
     request.inputs["prompt"] = "a green apple";
     if (task != "text2image") request.inputs["image"] = file("image.png");
     if (task == "inpaint") request.inputs["mask"] = file("mask.png");
@@ -166,10 +166,10 @@ TEST_F(Split, RefusesAnotherModel) {
   stop(engine(), request("text2image"), "encode_prompt");
   GenerateRequest other = resume();
   other.model = "sd15";
-  EXPECT_THAT(refusal(other), HasSubstr("the state is of model 'emoji'"));
+  EXPECT_THAT(refusal(other), HasSubstr("the state is of model 'emoji-sd'"));
   // The same classes and shapes, other weights.
   fs::path copy = folder_ / "copy";
-  fs::copy(source_path("models/emoji"), copy, fs::copy_options::recursive);
+  fs::copy(source_path("models/emoji-sd"), copy, fs::copy_options::recursive);
   other.model = copy.string();
   EXPECT_EQ(refusal(other), "");
   fs::path weights = copy / "unet" / "diffusion_pytorch_model.safetensors";
@@ -212,7 +212,7 @@ TEST_F(Split, RefusesADamagedFileAndOneThatIsNoState) {
   EXPECT_THAT(refusal(resume("bad")), HasSubstr("config.resume"));
   io::write_file(file("bad"), "no state at all");
   EXPECT_THAT(refusal(resume("bad")), HasSubstr("config.resume"));
-  fs::path weights = source_path("models/emoji/vae/diffusion_pytorch_model.safetensors");
+  fs::path weights = source_path("models/emoji-sd/vae/diffusion_pytorch_model.safetensors");
   GenerateRequest other;
   other.config["resume"] = weights.string();
   EXPECT_THAT(refusal(other), HasSubstr("not the state of a run"));

@@ -35,7 +35,7 @@ class State : public ::testing::Test {
 
   GenerateRequest request() const {
     GenerateRequest request;
-    request.model = "emoji";
+    request.model = "emoji-sd";
     request.inputs["prompt"] = "a green apple";
     request.config = {{"num_inference_steps", 3}, {"seed", 5}, {"width", 64}, {"height", 64}};
     return request;
@@ -133,7 +133,7 @@ TEST_F(State, ChoosesNoFile) {
 
 TEST_F(State, IsToldWhereItNamesFilesToRead) {
   fs::path copy = folder_ / "copy";
-  fs::copy(source_path("models/emoji"), copy, fs::copy_options::recursive);
+  fs::copy(source_path("models/emoji-sd"), copy, fs::copy_options::recursive);
   GenerateRequest whole = request();
   whole.model = copy.string();
   whole.components["vae"] = (copy / "vae").string();
@@ -308,7 +308,7 @@ TEST_F(State, AndLatentsAreToldByInspect) {
   EXPECT_EQ(state["kind"], "state of a run");
   EXPECT_EQ(state["after"], "denoise");
   EXPECT_THAT(state["what"].get<std::string>(),
-              AllOf(HasSubstr("emoji"), HasSubstr("--resume " + file("state"))));
+              AllOf(HasSubstr("emoji-sd"), HasSubstr("--resume " + file("state"))));
   write_latents(file("latents"), at::zeros({2, 4, 8, 8}), {{"request", {{"model", "sdxl"}}}});
   Json latents = inspect(file("latents"));
   EXPECT_EQ(latents["kind"], "latents");

@@ -24,7 +24,7 @@ class Steps : public ::testing::Test {
 
   GenerateRequest request(int64_t steps = 4) const {
     GenerateRequest request;
-    request.model = "emoji";
+    request.model = "emoji-sd";
     request.inputs["prompt"] = "a green apple";
     request.config = {{"num_inference_steps", steps},
                       {"seed", 5},
@@ -181,7 +181,7 @@ TEST_F(Steps, PreviewsThatCannotBeDrawnAreRefused) {
   };
   EXPECT_EQ(refusal("preview_decoder", "linear"), "");
   EXPECT_THAT(refusal("preview_decoder", "absent"), HasSubstr("config.preview_decoder"));
-  EXPECT_THAT(refusal("preview_decoder", source_path("models/emoji/unet").string()),
+  EXPECT_THAT(refusal("preview_decoder", source_path("models/emoji-sd/unet").string()),
               HasSubstr("an autoencoder is expected"));
   EXPECT_THAT(refusal("preview_name", "a/b.png"), HasSubstr("config.preview_name"));
   EXPECT_THAT(refusal("preview_name", "{steps}.png"), HasSubstr("{steps} stands for nothing"));

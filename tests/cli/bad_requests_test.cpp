@@ -50,7 +50,7 @@ const std::vector<BadRequest>& bad_requests() {
        {"task", "text2video"}},
       {"model_unknown",
        R"({"model": "emojy", "inputs": {"prompt": "x"}})",
-       {"model", "emojy", "emoji"}},
+       {"model", "emojy", "emoji-sd"}},
       {"model_no_folder",
        R"({"model": "./nowhere", "inputs": {"prompt": "x"}})",
        {"nowhere", "no such folder"}},
@@ -229,8 +229,8 @@ TEST_P(BadRequests, EndsWithTwoNamesWhatIsWrongAndLeavesNothing) {
   json = replaced(json, "IMAGE", inputs.file("in.png"));
   json = replaced(json, "MASK", inputs.file("in.png"));
   json = replaced(json, "SMALL", inputs.file("small.png"));
-  json =
-      replaced(json, "TEXT_ENCODER", std::string(OMNIRT_SOURCE_DIR) + "/models/emoji/text_encoder");
+  json = replaced(json, "TEXT_ENCODER",
+                  std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd/text_encoder");
   Ended ended = run_program({"generate", "-f", "-", "--output-dir", outputs.path().string()}, json);
   EXPECT_EQ(ended.exit_code, 2) << ended.err;
   EXPECT_EQ(ended.out, "");
@@ -312,7 +312,7 @@ TEST(BadRequest, APromptThatNoFileCanCarryIsRefusedBeforeTheRun) {
 class BrokenModel : public Scratch {
  public:
   BrokenModel() {
-    fs::copy(fs::path(OMNIRT_SOURCE_DIR) / "models/emoji", path() / "model",
+    fs::copy(fs::path(OMNIRT_SOURCE_DIR) / "models/emoji-sd", path() / "model",
              fs::copy_options::recursive);
   }
   std::string vae() const {

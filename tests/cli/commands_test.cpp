@@ -54,9 +54,9 @@ TEST(Generate, SharesFeaturesBetweenStepsWhenAsked) {
 
 TEST(Generate, FlagsStandOverTheRequestFile) {
   Scratch scratch;
-  std::string file = scratch.write(
-      "request.yaml",
-      "model: emoji\ninputs:\n  prompt: a castle\nconfig:\n  num_inference_steps: 9\n  seed: 4\n");
+  std::string file = scratch.write("request.yaml",
+                                   "model: emoji-sd\ninputs:\n  prompt: a castle\nconfig:\n  "
+                                   "num_inference_steps: 9\n  seed: 4\n");
   Ended ended = run_program({"validate", "-f", file, "--steps", "3", "--json"});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   Json settled = parse_json(ended.out, "stdout");
@@ -215,9 +215,9 @@ TEST(Backends, AScriptThatCannotBeReadMakesTheStubUnavailable) {
 TEST(Models, ListsEntriesAliasesAndWorkflows) {
   Ended text = run_program({"models"});
   EXPECT_EQ(text.exit_code, 0);
-  for (const char* name : {"emoji", "sd15", "sd21", "aliases"})
+  for (const char* name : {"emoji-sd", "sd15", "sd21", "aliases"})
     EXPECT_THAT(text.out, HasSubstr(name));
-  Ended one = run_program({"models", "emoji", "--workflows"});
+  Ended one = run_program({"models", "emoji-sd", "--workflows"});
   for (const char* name : {"encode_prompt", "denoise", "prepare_mask", "when"})
     EXPECT_THAT(one.out, HasSubstr(name));
   EXPECT_TRUE(parse_json(run_program({"models", "--format", "json"}).out, "stdout").is_array());
@@ -225,7 +225,7 @@ TEST(Models, ListsEntriesAliasesAndWorkflows) {
 }
 
 TEST(Inspect, TellsClassTypesAndParameters) {
-  std::string model = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji";
+  std::string model = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd";
   Ended folder = run_program({"inspect", model});
   EXPECT_EQ(folder.exit_code, 0) << folder.err;
   for (const char* name : {"StableDiffusionPipeline", "UNet2DConditionModel", "fp16"}) {

@@ -38,8 +38,8 @@ class ModelPlugin : public ::testing::Test {
   std::string model() {
     scratch.write("make_conv.py", blocks_of(page, "python").at(0));
     std::string folder = scratch.file("conv");
-    std::string command =
-        "python3 " + scratch.file("make_conv.py") + " " OMNIRT_SOURCE_DIR "/models/emoji " + folder;
+    std::string command = "python3 " + scratch.file("make_conv.py") +
+                          " " OMNIRT_SOURCE_DIR "/models/emoji-sd " + folder;
     EXPECT_EQ(std::system(command.c_str()), 0);
     return folder;
   }

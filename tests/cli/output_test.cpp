@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::string emoji = OMNIRT_SOURCE_DIR "/models/emoji";
+const std::string emoji = OMNIRT_SOURCE_DIR "/models/emoji-sd";
 // What sets a terminal's title, turns it red and, as one character of C1, begins such a sequence;
 // and what turns the direction of text.
 const std::string hostile =
@@ -162,14 +162,14 @@ TEST(Output, AWeightsFileThatShrinksDuringTheRunIsNamedAndNoPictureMade) {
 }
 
 TEST(Models, GivesTheTaskThatIsAskedForAlone) {
-  Ended inpaint = run_program({"models", "emoji", "--task", "inpaint", "--json"});
+  Ended inpaint = run_program({"models", "emoji-sd", "--task", "inpaint", "--json"});
   ASSERT_EQ(inpaint.exit_code, 0) << inpaint.err;
   Json tasks = parse_json(inpaint.out, "stdout")["tasks"];
   ASSERT_EQ(tasks.size(), 1U);
   EXPECT_EQ(tasks[0]["task"], "inpaint");
   EXPECT_THAT(run_program({"models", "--task", "image2video"}).out,
               AllOf(HasSubstr("svd"), Not(HasSubstr("text2image"))));
-  Ended none = run_program({"models", "emoji", "--task", "image2video"});
+  Ended none = run_program({"models", "emoji-sd", "--task", "image2video"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, AllOf(HasSubstr("--task"), HasSubstr("inpaint")));
 }

@@ -54,7 +54,7 @@ class Environment {
   const char* name_;
 };
 
-const std::string emoji = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji";
+const std::string emoji = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd";
 
 std::string bytes_of(const std::string& file) {
   return io::read_file(file, 1 << 26);
@@ -123,7 +123,7 @@ TEST(Provenance, OfAModelInAFolderNamesTheFolder) {
 TEST(Provenance, OfAModelGivenByModelPathHoldsIt) {
   Scratch scratch;
   copy_model(scratch.path() / "mine");
-  make(Words{"-m", "emoji", "--model-path", scratch.file("mine"), "-p", "a red apple", "-o",
+  make(Words{"-m", "emoji-sd", "--model-path", scratch.file("mine"), "-p", "a red apple", "-o",
              scratch.file("out.png")} +
        quick);
   change_weights(scratch.path() / "mine");
@@ -342,7 +342,7 @@ TEST(InspectFile, TellsThisProgramsOwnFiles) {
   make(Words{"-p", "a red apple", "--stop-after", "denoise", "--state", scratch.file("s")} + quick);
   Ended state = run_program({"inspect", scratch.file("s")});
   EXPECT_EQ(state.exit_code, 0) << state.err;
-  EXPECT_THAT(state.out, AllOf(HasSubstr("state of a run"), HasSubstr("emoji"),
+  EXPECT_THAT(state.out, AllOf(HasSubstr("state of a run"), HasSubstr("emoji-sd"),
                                HasSubstr("stopped after denoise"), HasSubstr("--resume")));
 }
 

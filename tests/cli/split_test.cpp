@@ -12,9 +12,9 @@ using ::testing::HasSubstr;
 
 TEST(SplitRun, CarriedOnByAnotherProcessGivesTheFileOfTheWholeRun) {
   Scratch scratch;
-  std::vector<std::string> request{"generate", "-m",       "emoji",  "-p",          "a red apple",
-                                   "--steps",  "2",        "--seed", "3",           "--width",
-                                   "64",       "--height", "64",     "--scheduler", "unipc"};
+  std::vector<std::string> request{"generate", "-m",       "emoji-sd", "-p",          "a red apple",
+                                   "--steps",  "2",        "--seed",   "3",           "--width",
+                                   "64",       "--height", "64",       "--scheduler", "unipc"};
   auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
     return run_program(words);

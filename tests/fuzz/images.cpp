@@ -33,7 +33,7 @@ std::vector<std::string> samples() {
 }
 
 constexpr const char* request =
-    R"({"task": "text2image", "model": "emoji", "inputs": {"prompt": "a \u00e9 & <cat>"},)"
+    R"({"task": "text2image", "model": "emoji-sd", "inputs": {"prompt": "a \u00e9 & <cat>"},)"
     R"( "config": {"seed": 7, "guidance_scale": 7.5}})";
 
 // A small picture that carries a request, as this program writes it; the packet of texts changed.

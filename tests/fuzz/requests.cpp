@@ -12,13 +12,13 @@ namespace {
 enum Kind : char { json_request, yaml_request };
 
 constexpr std::array json_seeds{
-    R"({"task": "text2image", "model": "emoji", "backend": "cpu", "inputs": {"prompt": ["a", "b"],)"
+    R"({"task": "text2image", "model": "emoji-sd", "backend": "cpu", "inputs": {"prompt": ["a", "b"],)"
     R"( "image": "in.png"}, "config": {"seed": 7, "steps": 3, "scale": -1.5e1, "on": true},)"
     R"( "guider": {"type": "pag", "scale": 3}, "components": {"vae": "some/path"},)"
     R"( "adapters": [{"path": "a.safetensors", "scale": 0.5, "scales": {"unet": {"up": 1}}}]})",
     R"({"inputs": {"prompt": "x"}})", R"({})"};
 constexpr std::array yaml_seeds{
-    "task: text2image\nmodel: emoji\ninputs:\n  prompt: &p a cat\n  negative_prompt: *p\n"
+    "task: text2image\nmodel: emoji-sd\ninputs:\n  prompt: &p a cat\n  negative_prompt: *p\n"
     "config: &c {seed: 7, steps: 3, list: [1, 2.5, '3', ~, true]}\nguider:\n  type: \"pag\"\n",
     "inputs:\n  prompt: |\n    two\n    lines\n  other: >-\n    folded\n    text\n",
     "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",

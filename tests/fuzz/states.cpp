@@ -46,7 +46,7 @@ std::string read_whole(const fs::path& file) {
 
 GenerateRequest small_request(const std::string& scheduler) {
   GenerateRequest request;
-  request.model = OMNIRT_SOURCE_DIR "/models/emoji";
+  request.model = OMNIRT_SOURCE_DIR "/models/emoji-sd";
   request.inputs["prompt"] = "a green apple";
   request.config = {{"num_inference_steps", 2},
                     {"seed", 5},

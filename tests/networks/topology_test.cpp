@@ -32,7 +32,7 @@ TEST(Topology, HasTheReferencesParametersForEveryStockConfig) {
 
 TEST(Topology, MatchesTheEmbeddedModelsCheckpoint) {
   for (const char* component : {"text_encoder", "unet", "vae"}) {
-    auto folder = source_path("models/emoji") / component;
+    auto folder = source_path("models/emoji-sd") / component;
     auto network = make_network(read_json(folder / "config.json"), component);
     std::vector<std::string> bases{"diffusion_pytorch_model", "model"};
     auto store = open_weights(io::TensorFiles::open(folder, bases), *network, component);

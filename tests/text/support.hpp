@@ -20,7 +20,7 @@ inline std::filesystem::path source_folder() {
 
 // The folder of one of the vocabularies that the goldens were made with: "emoji" or "clip-l".
 inline std::filesystem::path vocabulary_folder(const std::string& name) {
-  return name == "emoji" ? source_folder() / "models/emoji/tokenizer"
+  return name == "emoji" ? source_folder() / "models/emoji-sd/tokenizer"
                          : source_folder() / "tests/data/tokenizers" / name;
 }
 

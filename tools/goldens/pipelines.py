@@ -51,7 +51,7 @@ def write_inputs(folder):
 # ---------------------------------------------------------------------------------------- models
 def write_tokenizer(folder, pad):
     """A cut of CLIP's vocabulary in the files of the first Stable Diffusions (no tokenizer.json)."""
-    source = common.ROOT / "models" / "emoji" / "tokenizer"
+    source = common.ROOT / "models" / "emoji-sd" / "tokenizer"
     merges = (source / "merges.txt").read_text().splitlines()
     merges = [line for line in merges if not line.startswith("#version")][:MERGES]
     vocabulary = json.loads((source / "vocab.json").read_text())

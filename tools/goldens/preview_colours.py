@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fits the colours of the emoji model's latent channels, as previews use them (src/families/sd/sd.cpp): least squares
+"""Fits the colours of the latent channels of emoji-sd, as previews use them (src/families/sd/previews.cpp): least squares
 from latents to the pictures that they are encoded from, averaged over the pixels of one latent. Prints the C++ table.
-Usage: preview_colours.py PICTURE...   (pictures of the model, `omnirt generate -m emoji`)"""
+Usage: preview_colours.py PICTURE...   (pictures of the model, `omnirt generate -m emoji-sd`)"""
 import pathlib
 import sys
 
@@ -24,7 +24,7 @@ def samples(vae, paths):
 
 
 def main():
-    vae = AutoencoderTiny.from_pretrained(ROOT / "models/emoji/vae")
+    vae = AutoencoderTiny.from_pretrained(ROOT / "models/emoji-sd/vae")
     latents, colours = (torch.cat(parts) for parts in zip(*samples(vae, sys.argv[1:])))
     design = torch.cat([latents, torch.ones(len(latents), 1)], 1).double()
     # A little ridge: channels that say nothing of colour stay near 0.

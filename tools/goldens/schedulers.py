@@ -350,7 +350,7 @@ def main():
     here = pathlib.Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=here / "tests/goldens/schedulers")
-    parser.add_argument("--emoji-config", type=pathlib.Path, default=here / "models/emoji/scheduler/scheduler_config.json")
+    parser.add_argument("--emoji-config", type=pathlib.Path, default=here / "models/emoji-sd/scheduler/scheduler_config.json")
     parser.add_argument("--only", default="", help="a scheduler's class name")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")

@@ -119,18 +119,18 @@ def runs():
     """(name, what it keeps, the request)."""
     picture = {**PROMPT, "image": "../../pipelines/inputs/image.png"}
     ddim, pndm = dict(scheduler="DDIMScheduler"), dict(scheduler="PNDMScheduler")
-    yield "emoji_default", PICTURE, run("emoji", PROMPT, 1, 3, 0, steps=20)
-    yield "emoji_interval_2", PICTURE, run("emoji", PROMPT, 2, 2, 1, num_images_per_prompt=2)
-    yield "emoji_branch_2", LATENTS, run("emoji", PROMPT, 3, 3, 2)
-    yield "emoji_interval_5", LATENTS, run("emoji", PROMPT, 4, 5, 4)
-    yield "emoji_no_guidance", LATENTS, run("emoji", PROMPT, 5, 4, 0, guidance_scale=1.0)
+    yield "emoji_default", PICTURE, run("emoji-sd", PROMPT, 1, 3, 0, steps=20)
+    yield "emoji_interval_2", PICTURE, run("emoji-sd", PROMPT, 2, 2, 1, num_images_per_prompt=2)
+    yield "emoji_branch_2", LATENTS, run("emoji-sd", PROMPT, 3, 3, 2)
+    yield "emoji_interval_5", LATENTS, run("emoji-sd", PROMPT, 4, 5, 4)
+    yield "emoji_no_guidance", LATENTS, run("emoji-sd", PROMPT, 5, 4, 0, guidance_scale=1.0)
     yield "emoji_image2image", LATENTS, run(
-        "emoji", picture, 6, 3, 1, task="image2image", strength=0.6
+        "emoji-sd", picture, 6, 3, 1, task="image2image", strength=0.6
     )
     yield "emoji_dpm", LATENTS, run(
-        "emoji", PROMPT, 7, 2, 0, scheduler="DPMSolverMultistepScheduler"
+        "emoji-sd", PROMPT, 7, 2, 0, scheduler="DPMSolverMultistepScheduler"
     )
-    yield "emoji_odd", LATENTS, run("emoji", PROMPT, 8, 2, 3, width=40, height=24)
+    yield "emoji_odd", LATENTS, run("emoji-sd", PROMPT, 8, 2, 3, width=40, height=24)
     yield "sd15_pndm", PICTURE, run(SD15, PROMPT, 9, 3, 0, **pndm)
     yield "sd15_branch_3", LATENTS, run(SD15, PROMPT, 10, 2, 3, num_images_per_prompt=2, **ddim)
     for branch in range(6):
@@ -162,7 +162,7 @@ def load(case, request):
     from diffusers import UNet2DConditionModel
 
     named = request["model"]
-    folder = common.ROOT / "models" / "emoji" if named == "emoji" else case / named
+    folder = common.ROOT / "models" / "emoji-sd" if named == "emoji-sd" else case / named
     pipe = common.load_pipeline(folder, request["task"])
     if "components" in request:
         path = (case / request["components"]["unet"]).resolve()

@@ -22,7 +22,7 @@ import transformers
 from transformers import CLIPTokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = {"emoji": ROOT / "models/emoji/tokenizer", "clip-l": ROOT / "tests/data/tokenizers/clip-l"}
+FOLDERS = {"emoji": ROOT / "models/emoji-sd/tokenizer", "clip-l": ROOT / "tests/data/tokenizers/clip-l"}
 assert transformers.__version__ == "5.23.0", transformers.__version__
 
 

@@ -55,7 +55,7 @@ ModelSpec entry_of(const Stock& stock, const std::string& task) {
 std::vector<ModelSpec> sd_entries() {
   const Json stock_config = {{"num_inference_steps", 50}, {"guidance_scale", 7.5}};
   const std::vector<Stock> stocks{
-      {"emoji",
+      {"emoji-sd",
        "the embedded model: flat emoji on plain backgrounds, 128x128",
        {0.3, 0.3},
        {{"num_inference_steps", 20}, {"guidance_scale", 5.0}},

@@ -25,7 +25,7 @@ PreviewMeans emoji() {
 }  // namespace
 
 std::map<std::string, PreviewMeans> sd_previews() {
-  return {{"", blocks::sd_latents()}, {"emoji", emoji()}};
+  return {{"", blocks::sd_latents()}, {"emoji-sd", emoji()}};
 }
 
 }  // namespace omnirt::families

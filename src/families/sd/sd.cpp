@@ -88,7 +88,7 @@ void adopt_scheduler(const SchedulerAdoption& adoption, Json& config) {
 // encoder of 1.x is a part of other models too, so its layers tell nothing.
 std::vector<AdapterFamily> sd_adapter_families() {
   return {{.name = "Stable Diffusion 1.x",
-           .ids = {"sd15", "emoji"},
+           .ids = {"sd15", "emoji-sd"},
            .marks = {{"attn2_to_k", 768}, {"attn2_to_v", 768}},
            .metadata = {"sd_v1", "stable-diffusion-v1"},
            .embedding_widths = {768}},

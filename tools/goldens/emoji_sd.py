@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Goldens of the embedded model, and the reference's picture for any request.
 
-  tools/goldens/emoji.py                      writes every case to tests/goldens/emoji
-  tools/goldens/emoji.py --only karras,sde    writes those
-  tools/goldens/emoji.py --check              compares with what is there instead of writing
-  tools/goldens/emoji.py --prompt "a red apple" --steps 20 --seed 1 --out apple.png
+  tools/goldens/emoji_sd.py                      writes every case to tests/goldens/emoji-sd
+  tools/goldens/emoji_sd.py --only karras,sde    writes those
+  tools/goldens/emoji_sd.py --check              compares with what is there instead of writing
+  tools/goldens/emoji_sd.py --prompt "a red apple" --steps 20 --seed 1 --out apple.png
                                               one picture; .npy: [n,3,H,W] in 0..1; .safetensors: all stages
 
 --model takes any Stable Diffusion folder, --request an OmniRT request file.
@@ -17,8 +17,8 @@ import pathlib
 import common
 import numpy
 
-MODEL = common.ROOT / "models" / "emoji"
-FOLDER = common.GOLDENS / "emoji"
+MODEL = common.ROOT / "models" / "emoji-sd"
+FOLDER = common.GOLDENS / "emoji-sd"
 
 # Which tensors a case keeps: the least that it needs, for the folder is part of the repository.
 FULL = (
@@ -276,8 +276,8 @@ def one_picture(options):
         raise SystemExit(
             f"{options.request}: components: pipelines.py makes the goldens of requests that replace parts"
         )
-    named = request.get("model", "emoji")
-    model = options.model or (MODEL if named == "emoji" else folder / named)
+    named = request.get("model", "emoji-sd")
+    model = options.model or (MODEL if named == "emoji-sd" else folder / named)
     tensors = common.generate(common.load_pipeline(model, request["task"]), request, folder)
     save = {
         ".npy": lambda: numpy.save(options.out, tensors["image"].numpy()),
