@@ -1,5 +1,6 @@
-// GFLOP/s of the matrix product over the shapes of Stable Diffusion's transformers. Usage:
-// bench_gemm [threads] [f32|f16|bf16] [m n k]
+// GFLOP/s of the matrix product over the shapes of Stable Diffusion's transformers, in fp32 and,
+// where the processor has products of these, of numbers rounded to bf16. Usage: bench_gemm
+// [threads] [f32|f16|bf16] [m n k]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "backends/cpu/simd/gemm.hpp"
+#include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 
 namespace {
@@ -23,19 +25,23 @@ struct Shape {
   bool geglu = false;
 };
 
+enum class Way { plain, prepacked, rounded };
+
 double seconds(const std::vector<float>& x, std::vector<float>& y, const WeightView& weight,
-               const Shape& shape, bool prepack) {
+               const Shape& shape, Way way) {
   GemmArgs args{shape.m, shape.n, shape.k, x.data(), shape.k, y.data(), shape.n, {}};
   args.epilogue.geglu = shape.geglu;
   const auto packed =
-      prepack ? omnirt::cpu::pack(weight, shape.geglu) : omnirt::cpu::PackedMatrix();
+      way == Way::prepacked ? omnirt::cpu::pack(weight, shape.geglu) : omnirt::cpu::PackedMatrix();
   double best = 1e9;
   const double work = 2.0 * static_cast<double>(shape.m * weight.rows * shape.k);
   const int repeats = static_cast<int>(std::clamp(6e10 / work, 5.0, 400.0));
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const auto start = std::chrono::steady_clock::now();
-    if (prepack) {
+    if (way == Way::prepacked) {
       gemm(args, packed);
+    } else if (way == Way::rounded) {
+      gemm_rounded(args, weight);
     } else {
       gemm(args, weight);
     }
@@ -52,10 +58,13 @@ void measure(const Shape& shape, WeightType type) {
   std::vector<float> w(static_cast<size_t>(rows * shape.k), 0.25f);
   const WeightView weight{w.data(), type, rows, shape.k, 0};
   const double work = 2.0 * static_cast<double>(shape.m * rows * shape.k) / 1e9;
-  const double plain = seconds(x, y, weight, shape, false);
-  const double packed = seconds(x, y, weight, shape, true);
-  fmt::print("{:6} x {:6} x {:6}{} {:8.3f} ms {:7.1f} GFLOP/s  prepacked {:7.1f}\n", shape.m, rows,
+  const double plain = seconds(x, y, weight, shape, Way::plain);
+  const double packed = seconds(x, y, weight, shape, Way::prepacked);
+  fmt::print("{:6} x {:6} x {:6}{} {:8.3f} ms {:7.1f} GFLOP/s  prepacked {:7.1f}", shape.m, rows,
              shape.k, shape.geglu ? " geglu" : "      ", plain * 1e3, work / plain, work / packed);
+  if (omnirt::cpu::rounded_available())
+    fmt::print("  rounded to bf16 {:7.1f}", work / seconds(x, y, weight, shape, Way::rounded));
+  fmt::print("\n");
 }
 
 }  // namespace

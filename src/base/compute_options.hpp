@@ -13,10 +13,11 @@ enum class PackPolicy { automatic, never, always };
 // Linear layers and convolutions over weights that are rounded to eight bits; none: as they are.
 enum class Quantization { none, int8 };
 
-// How products of fp32 matrices are computed, in torch.set_float32_matmul_precision's words: high,
-// each number as the sum of two bf16 ones (16 of fp32's 24 bits) where the processor has a matrix
-// unit for these; highest, in fp32.
-enum class MatmulPrecision { high, highest };
+// How products of fp32 matrices may be computed, in torch.set_float32_matmul_precision's words:
+// medium, numbers rounded to bf16 (8 bits) where the processor multiplies these faster; high, each
+// number as the sum of two bf16 ones (16 of fp32's 24 bits) where it has a matrix unit for these;
+// highest, in fp32. Each may be more exact than its name, where the processor lacks the unit.
+enum class MatmulPrecision { medium, high, highest };
 
 template <>
 struct ChoiceNames<PackPolicy> {
@@ -28,7 +29,7 @@ struct ChoiceNames<Quantization> {
 };
 template <>
 struct ChoiceNames<MatmulPrecision> {
-  static constexpr std::array names{"high", "highest"};
+  static constexpr std::array names{"medium", "high", "highest"};
 };
 
 }  // namespace omnirt

@@ -47,7 +47,9 @@ PlanFacts facts_of(const std::string& dtype, const std::string& quantize, const 
                   : pack == "always" ? ops::PackPolicy::always
                                      : ops::PackPolicy::automatic,
           .quantization = quantize == "int8" ? ops::Quantization::int8 : ops::Quantization::none,
-          .precision = precision == "highest" ? MatmulPrecision::highest : MatmulPrecision::high};
+          .precision = precision == "highest" ? MatmulPrecision::highest
+                       : precision == "high"  ? MatmulPrecision::high
+                                              : MatmulPrecision::medium};
 }
 
 ProbeNetwork::ProbeNetwork()

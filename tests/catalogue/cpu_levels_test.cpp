@@ -64,6 +64,19 @@ TEST(CpuLevels, HighPrecisionIsTheHighestOnesPicture) {
   EXPECT_EQ(selected(highest.report, "unet").reason.find("AMX"), std::string::npos);
 }
 
+// Eight bits of each number in linear layers, where the processor has an instruction for it; as
+// near as a run in bf16, and near enough for the eye.
+TEST(CpuLevels, MediumPrecisionIsNearTheHighestOnesPicture) {
+  Outcome medium = run(emoji({{"matmul_precision", "medium"}}));
+  Outcome highest = run(emoji({{"matmul_precision", "highest"}}));
+  EXPECT_GT(psnr(medium.image, highest.image, 1.0), 35);
+  std::string reason = selected(medium.report, "unet").reason;
+  if (reason.find("rounded to bf16") == std::string::npos &&
+      reason.find("AMX") == std::string::npos) {
+    EXPECT_TRUE(medium.image.equal(highest.image)) << reason;
+  }
+}
+
 TEST(CpuLevels, PackedFormsDoNotChangeTheBits) {
   Engine fresh(builtin_catalogue());
   Outcome never = run_on(fresh, emoji({{"pack", "never"}}));

@@ -19,6 +19,19 @@ const char* rounding(const ComputeForm& form) {
   return form.quantization == ops::Quantization::int8 ? " and rounded to int8" : "";
 }
 
+// Adds the kernels that a precision below fp32's allows and the machine has; says which.
+std::string add_faster_products(MatmulPrecision precision, ops::OpTable& table) {
+  if (precision == MatmulPrecision::highest) return "";
+  std::string told;
+  if (precision == MatmulPrecision::medium && cpu::rounded_available()) {
+    cpu::add_rounded_dense_kernels(table);
+    told = ", linear layers by products of numbers rounded to bf16";
+  }
+  if (!cpu::split_available()) return told;
+  cpu::add_split_kernels(table);
+  return told + ", products of numbers split into two bf16 (AMX)";
+}
+
 }  // namespace
 
 CpuBackend::CpuBackend() {
@@ -46,7 +59,7 @@ Capabilities CpuBackend::capabilities() const {
   return {.modes = {{.levels = {Level::compile},
                      .quantize = {"none", "int8"},
                      .pack = {"auto", "never", "always"},
-                     .matmul_precision = {"high", "highest"}},
+                     .matmul_precision = {"medium", "high", "highest"}},
                     {.levels = {Level::kernel_override}, .quantize = {"none", "int8"}},
                     {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = true,
@@ -59,15 +72,13 @@ void CpuBackend::prepare(const PlanFacts&) {
 
 LevelPlan CpuBackend::compile(const std::string&, const std::string&, const PlanFacts& facts) {
   auto table = std::make_shared<ops::OpTable>();
-  bool split = facts.precision == MatmulPrecision::high && cpu::split_available();
-  if (split) cpu::add_split_kernels(*table);
+  std::string products = add_faster_products(facts.precision, *table);
   cpu::add_kernels(*table);
   ComputeForm form = compute_form(Level::compile, facts);
   return {table, form, std::make_shared<cpu::PlannedCalls>(table, form),
           fmt::format("{} kernels on {} threads, weights as stored{}{}, dry forward before each "
                       "shape",
-                      cpu::targets().used, cpu::team_size(), rounding(form),
-                      split ? ", products of numbers split into two bf16 (AMX)" : "")};
+                      cpu::targets().used, cpu::team_size(), rounding(form), products)};
 }
 
 LevelPlan CpuBackend::plan(Level level, const std::string& component, const std::string& tag,

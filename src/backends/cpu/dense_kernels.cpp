@@ -123,19 +123,21 @@ bool worth_splitting(const Tensor& x, const Tensor& weight, const ops::PackSlot*
          in >= least_width_to_split;
 }
 
+template <size_t parts>
 void split_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
                    ops::PackSlot* slot) {
   WeightView view = view_of(weight);
   bool gated = args.epilogue.geglu;
-  size_t bytes = packed_split_bytes(view.rows, view.columns, 1, gated);
+  size_t bytes = packed_split_bytes(view.rows, view.columns, 1, gated, parts);
   bool wanted =
       slot &&
       (slot->policy() == ops::PackPolicy::always ||
        (rows_of_sample(x) <= most_rows_to_pack_split && bytes <= most_matrix_bytes_to_pack_split));
-  const PackedSplit* packed =
-      wanted ? slot->find_or_make<PackedSplit>(bytes, [&] { return PackedSplit(view, 1, gated); })
-             : nullptr;
-  gemm_split(args, view, packed);
+  const PackedSplit* packed = wanted
+                                  ? slot->find_or_make<PackedSplit>(
+                                        bytes, [&] { return PackedSplit(view, 1, gated, parts); })
+                                  : nullptr;
+  parts == 1 ? gemm_rounded(args, view, packed) : gemm_split(args, view, packed);
 }
 
 bool accepts_split_linear(const ops::Linear& args) {
@@ -149,9 +151,15 @@ bool accepts_split_gated(const ops::GatedLinear& args) {
 }  // namespace
 
 void add_split_dense_kernels(ops::OpTable& table) {
-  table.linear.add(kernel("cpu split gemm", accepts_split_linear, run_linear<split_product>));
+  table.linear.add(kernel("cpu split gemm", accepts_split_linear, run_linear<split_product<2>>));
   table.gated_linear.add(
-      kernel("cpu split gemm geglu", accepts_split_gated, run_gated<split_product>));
+      kernel("cpu split gemm geglu", accepts_split_gated, run_gated<split_product<2>>));
+}
+
+void add_rounded_dense_kernels(ops::OpTable& table) {
+  table.linear.add(kernel("cpu bf16 gemm", accepts_split_linear, run_linear<split_product<1>>));
+  table.gated_linear.add(
+      kernel("cpu bf16 gemm geglu", accepts_split_gated, run_gated<split_product<1>>));
 }
 
 void add_dense_kernels(ops::OpTable& table) {

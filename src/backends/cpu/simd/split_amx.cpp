@@ -16,11 +16,12 @@ constexpr size_t line = 64;       // bytes of a row of a tile
 constexpr size_t tile = 16 * 32;  // bf16 values of a tile
 constexpr size_t lanes = 16;      // columns of a tile of sums
 
-// Asks for part `part` of 4 of the next step of the panel: tiles are loaded faster than the second
-// level cache answers.
-void ask_for_next(const uint16_t* panel, size_t part) {
-  for (size_t i = 16 * part; i < 16 * part + 16; ++i)
-    __builtin_prefetch(panel + split_panel_step + i * 32, 0, 3);
+// Asks for tile `at` of the next step of the panel: tiles are loaded faster than the second level
+// cache answers.
+template <size_t parts>
+void ask_for_next(const uint16_t* panel, size_t at) {
+  for (size_t i = 16 * at; i < 16 * at + 16; ++i)
+    __builtin_prefetch(panel + panel_step_values(parts) + i * 32, 0, 3);
 }
 
 // Rows 0 to 15 of the left side are in tile 4, rows 16 to 31 in tile 5; the panel's columns in
@@ -30,7 +31,7 @@ void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* pa
   load_tile<4>(high, line);
   load_tile<6>(panel, line);
   multiply_tiles<0, 4, 6>();
-  ask_for_next(panel, 0);
+  ask_for_next<2>(panel, 0);
   load_tile<7>(panel + tile, line);
   multiply_tiles<1, 4, 7>();
   if constexpr (both) {
@@ -38,7 +39,7 @@ void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* pa
     multiply_tiles<2, 5, 6>();
     multiply_tiles<3, 5, 7>();
   }
-  ask_for_next(panel, 1);
+  ask_for_next<2>(panel, 1);
   load_tile<4>(low, line);
   multiply_tiles<0, 4, 6>();
   multiply_tiles<1, 4, 7>();
@@ -47,11 +48,11 @@ void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* pa
     multiply_tiles<2, 5, 6>();
     multiply_tiles<3, 5, 7>();
   }
-  ask_for_next(panel, 2);
+  ask_for_next<2>(panel, 2);
   load_tile<4>(high, line);
   load_tile<6>(panel + 2 * tile, line);
   multiply_tiles<0, 4, 6>();
-  ask_for_next(panel, 3);
+  ask_for_next<2>(panel, 3);
   load_tile<7>(panel + 3 * tile, line);
   multiply_tiles<1, 4, 7>();
   if constexpr (both) {
@@ -61,7 +62,24 @@ void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* pa
   }
 }
 
+// The same of the high parts alone.
 template <bool both>
+void multiply_rounded_step(const uint16_t* left, const uint16_t* panel) {
+  load_tile<4>(left, line);
+  load_tile<6>(panel, line);
+  multiply_tiles<0, 4, 6>();
+  ask_for_next<1>(panel, 0);
+  load_tile<7>(panel + tile, line);
+  multiply_tiles<1, 4, 7>();
+  if constexpr (both) {
+    load_tile<5>(left + tile, line);
+    multiply_tiles<2, 5, 6>();
+    multiply_tiles<3, 5, 7>();
+  }
+  ask_for_next<1>(panel, 1);
+}
+
+template <bool both, size_t parts>
 void product(const SplitProduct& p) {
   const size_t row_bytes = p.sums_stride * sizeof(float);
   float* const second = p.sums + 16 * p.sums_stride;
@@ -75,10 +93,13 @@ void product(const SplitProduct& p) {
   }
   const uint16_t* panel = p.panel;
   for (size_t step = 0; step < p.steps; ++step) {
-    const uint16_t* high = p.left + 2 * step * p.plane;
-    for (size_t tap = 0; tap < p.tap_count; ++tap, panel += split_panel_step) {
-      const uint16_t* from = high + p.taps[tap] * split_step;
-      multiply_step<both>(from, from + p.plane, panel);
+    const uint16_t* left = p.left + parts * step * p.plane;
+    for (size_t tap = 0; tap < p.tap_count; ++tap, panel += panel_step_values(parts)) {
+      const uint16_t* from = left + p.taps[tap] * split_step;
+      if constexpr (parts == 1)
+        multiply_rounded_step<both>(from, panel);
+      else
+        multiply_step<both>(from, from + p.plane, panel);
     }
   }
   store_tile<0>(p.sums, row_bytes);
@@ -90,12 +111,17 @@ void product(const SplitProduct& p) {
 }  // namespace
 
 void amx_split_product(const SplitProduct& task) {
-  task.rows > 16 ? product<true>(task) : product<false>(task);
+  task.rows > 16 ? product<true, 2>(task) : product<false, 2>(task);
+}
+
+void amx_rounded_product(const SplitProduct& task) {
+  task.rows > 16 ? product<true, 1>(task) : product<false, 1>(task);
 }
 
 #else
 
 void amx_split_product(const SplitProduct&) {}
+void amx_rounded_product(const SplitProduct&) {}
 
 #endif
 }  // namespace omnirt::cpu

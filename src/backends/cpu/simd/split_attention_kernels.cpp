@@ -115,7 +115,7 @@ void pack_values(const SplitValues& task) {
       const float* at = task.values + (first + i) * task.stride + task.column;
       load_columns(first + i < task.keys ? at : nullptr, count, even);
       load_columns(first + i + 1 < task.keys ? at + task.stride : nullptr, count, odd);
-      pack_pair(even, odd, to + i / 2 * 32);
+      pack_pair<2>(even, odd, to + i / 2 * 32);
     }
   }
 }

@@ -16,22 +16,25 @@ HWY_BEFORE_NAMESPACE();
 namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
 
-// One row, as plain loops: for tests on machines without the matrix unit.
+// One row, as plain loops: for tests on machines without the unit.
+template <size_t parts>
 void portable_product(const SplitProduct& p) {
   for (size_t r = 0; r < p.rows; ++r) {
     float* sums = p.sums + r * p.sums_stride;
     if (!p.accumulate) std::fill_n(sums, split_panel, 0.0f);
     const uint16_t* panel = p.panel;
     for (size_t step = 0; step < p.steps; ++step) {
-      for (size_t tap = 0; tap < p.tap_count; ++tap, panel += split_panel_step) {
+      for (size_t tap = 0; tap < p.tap_count; ++tap, panel += panel_step_values(parts)) {
         const uint16_t* high =
-            p.left + 2 * step * p.plane + (static_cast<int64_t>(r) + p.taps[tap]) * split_step;
+            p.left + parts * step * p.plane + (static_cast<int64_t>(r) + p.taps[tap]) * split_step;
         for (int64_t i = 0; i < split_step; ++i) {
-          const float high_x = from_bf16(high[i]), low_x = from_bf16(high[p.plane + i]);
+          const float high_x = from_bf16(high[i]);
+          const float low_x = parts == 2 ? from_bf16(high[p.plane + i]) : 0.0f;
           for (int64_t n = 0; n < split_panel; ++n) {
             const uint16_t* at = panel + n / 16 * 512 + i / 2 * 32 + n % 16 * 2 + i % 2;
-            const float high_w = from_bf16(at[0]), low_w = from_bf16(at[1024]);
-            sums[n] += high_x * high_w + (low_x * high_w + high_x * low_w);
+            const float high_w = from_bf16(at[0]);
+            sums[n] += high_x * high_w;
+            if constexpr (parts == 2) sums[n] += low_x * high_w + high_x * from_bf16(at[1024]);
           }
         }
       }
@@ -39,7 +42,7 @@ void portable_product(const SplitProduct& p) {
   }
 }
 
-template <bool scaled, bool silu>
+template <size_t parts, bool scaled, bool silu>
 HWY_INLINE void split_row(const SplitInput& in) {
   const FloatTag d;
   for (size_t first = 0; first < in.count; first += split_step) {
@@ -57,27 +60,30 @@ HWY_INLINE void split_row(const SplitInput& in) {
       if constexpr (silu) x = quick_silu(x);
       hn::Store(x, d, values + i);
     }
-    uint16_t* to = in.to + first / split_step * 2 * in.plane;
-    split_numbers(values, to, to + in.plane);
+    uint16_t* to = in.to + first / split_step * parts * in.plane;
+    if constexpr (parts == 1)
+      round_numbers(values, to);
+    else
+      split_numbers(values, to, to + in.plane);
   }
 }
 
+template <size_t parts>
 void split(const SplitInput& in) {
   if (!in.x) {
-    for (size_t first = 0; first < in.count; first += split_step) {
-      uint16_t* to = in.to + first / split_step * 2 * in.plane;
-      std::fill_n(to, split_step, uint16_t{0});
-      std::fill_n(to + in.plane, split_step, uint16_t{0});
-    }
+    const size_t planes = (in.count + split_step - 1) / split_step * parts;
+    for (size_t plane = 0; plane < planes; ++plane)
+      std::fill_n(in.to + plane * in.plane, split_step, uint16_t{0});
   } else if (!in.scale) {
-    split_row<false, false>(in);
+    split_row<parts, false, false>(in);
   } else if (in.silu) {
-    split_row<true, true>(in);
+    split_row<parts, true, true>(in);
   } else {
-    split_row<true, false>(in);
+    split_row<parts, true, false>(in);
   }
 }
 
+template <size_t parts>
 void pack_split(const SplitPack& task) {
   const auto channels = static_cast<size_t>(task.channels), taps = static_cast<size_t>(task.taps);
   const PanelOrder order{channels, taps};
@@ -87,12 +93,12 @@ void pack_split(const SplitPack& task) {
              temporary, panel);
   uint16_t* to = task.panel;
   for (size_t first = 0; first < channels; first += split_step) {
-    for (size_t tap = 0; tap < taps; ++tap, to += split_panel_step) {
+    for (size_t tap = 0; tap < taps; ++tap, to += panel_step_values(parts)) {
       const float* rows = panel + (tap * channels + first) * split_panel;
       for (size_t i = 0; i < static_cast<size_t>(split_step); i += 2) {
         const float* even = first + i < channels ? rows + i * split_panel : nullptr;
         const float* odd = first + i + 1 < channels ? rows + (i + 1) * split_panel : nullptr;
-        pack_pair(even, odd, to + i / 2 * 32);
+        pack_pair<parts>(even, odd, to + i / 2 * 32);
       }
     }
   }
@@ -150,8 +156,17 @@ void finish_split(const SplitFinish& f) {
   }
 }
 
+template <size_t parts>
+SplitKernels table_of() {
+  return {parts, &portable_product<parts>, &split<parts>, &pack_split<parts>, &finish_split, [] {},
+          [] {}};
+}
+
 SplitKernels split_table() {
-  return {&portable_product, &split, &pack_split, &finish_split, [] {}, [] {}};
+  return table_of<2>();
+}
+SplitKernels rounded_table() {
+  return table_of<1>();
 }
 
 size_t pack_room(int64_t channels, int64_t taps) {
@@ -165,23 +180,44 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "backends/cpu/simd/amx.hpp"
+#include "backends/cpu/simd/bf16_product.hpp"
 #include "backends/cpu/simd/split_amx.hpp"
+#include "backends/cpu/simd/target.hpp"
 
 namespace omnirt::cpu {
 
 HWY_EXPORT(split_table);
+HWY_EXPORT(rounded_table);
 HWY_EXPORT(pack_room);
 
 size_t split_pack_temporary(int64_t channels, int64_t taps) {
   return HWY_DYNAMIC_DISPATCH(pack_room)(channels, taps);
 }
 
+namespace {
+
+void set_product(SplitKernels& table, void (*product)(const SplitProduct&)) {
+  table.product = product;
+  table.begin = &amx_begin;
+  table.end = &amx_end;
+}
+
+}  // namespace
+
 SplitKernels split_kernels(bool tiles) {
   SplitKernels table = HWY_DYNAMIC_DISPATCH(split_table)();
-  if (tiles) {
-    table.product = &amx_split_product;
-    table.begin = &amx_begin;
-    table.end = &amx_end;
+  if (tiles) set_product(table, &amx_split_product);
+  return table;
+}
+
+SplitKernels rounded_kernels(bool by_unit) {
+  SplitKernels table = HWY_DYNAMIC_DISPATCH(rounded_table)();
+  if (!by_unit) return table;
+  if (amx_features().bf16) {
+    set_product(table, &amx_rounded_product);
+  } else {
+    table.product = &bf16_product;
+    table.pack = &pack_bf16;
   }
   return table;
 }

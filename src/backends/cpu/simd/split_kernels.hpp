@@ -7,7 +7,8 @@
 // What products of split numbers are made of, one table for each SIMD target. Internal.
 //
 // A number is split into a high and a low bf16 part; x = high + low to 2^-17 of x. A product of two
-// is high*high + high*low + low*high: three products of bf16 with sums in fp32.
+// is high*high + high*low + low*high: three products of bf16 with sums in fp32. Kernels of one part
+// have the high parts alone: numbers rounded to bf16, one product.
 namespace omnirt::cpu {
 
 constexpr int64_t split_step = 32;   // inner indices of one step
@@ -15,10 +16,13 @@ constexpr int64_t split_rows = 32;   // rows of one product
 constexpr int64_t split_panel = 32;  // columns of one product
 // Values of one step (and tap) of a packed panel: {high, low} x {first, second 16 columns} tiles of
 // 16 pairs of inner indices by 16 columns.
-constexpr size_t split_panel_step = 2 * static_cast<size_t>(split_step * split_panel);
+constexpr size_t panel_step_values(size_t parts) {
+  return parts * static_cast<size_t>(split_step * split_panel);
+}
+constexpr size_t split_panel_step = panel_step_values(2);
 
 // sums[r][n] (+)= sum over steps and taps of left[step][row r + tap][i] * panel[step][tap][i][n].
-// The left side lies in planes [step][high, low][row][split_step]. Reads and writes split_rows rows
+// The left side lies in planes [step][part][row][split_step]. Reads and writes split_rows rows
 // (16 where `rows` is no more) of split_panel columns.
 struct SplitProduct {
   size_t rows;
@@ -50,7 +54,7 @@ struct SplitPack {
   int64_t row, have;
   int64_t channel, channels, taps;
   float* temporary;  // split_pack_temporary floats
-  uint16_t* panel;   // [step][tap][split_panel_step]
+  uint16_t* panel;   // [step][tap][panel_step_values]
 };
 
 // Where a row's results go.
@@ -74,6 +78,7 @@ struct SplitFinish {
 };
 
 struct SplitKernels {
+  size_t parts = 2;
   void (*product)(const SplitProduct&);
   void (*split)(const SplitInput&);
   void (*pack)(const SplitPack&);
@@ -88,5 +93,7 @@ size_t split_pack_temporary(int64_t channels, int64_t taps);
 // Of the best target that this machine (or the test) allows; `tiles`: products on the matrix unit,
 // which must be there (split_available); else a slow portable product, for tests.
 SplitKernels split_kernels(bool tiles);
+// The same of one part: by the processor's products of bf16 (rounded_available), or portable.
+SplitKernels rounded_kernels(bool by_unit);
 
 }  // namespace omnirt::cpu

@@ -72,7 +72,21 @@ HWY_INLINE void store_upper(BitsVec a, BitsVec b, uint16_t* to) {
 #endif
 }
 
+// The nearest bf16 in upper halves.
+HWY_INLINE BitsVec rounded_vector(FloatVec x) {
+  const BitsTag bits;
+  return hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(x)), hn::Set(bits, 0x7fc00000),
+                        round_to_bf16(x));
+}
+
 // One step's values.
+HWY_INLINE void round_numbers(const float* values, uint16_t* to) {
+  const FloatTag d;
+  for (size_t i = 0; i < static_cast<size_t>(split_step); i += 2 * float_lanes)
+    store_upper(rounded_vector(hn::Load(d, values + i)),
+                rounded_vector(hn::Load(d, values + i + float_lanes)), to + i);
+}
+
 HWY_INLINE void split_numbers(const float* values, uint16_t* high, uint16_t* low) {
   const FloatTag d;
   for (size_t i = 0; i < static_cast<size_t>(split_step); i += 2 * float_lanes) {
@@ -83,15 +97,20 @@ HWY_INLINE void split_numbers(const float* values, uint16_t* high, uint16_t* low
   }
 }
 
-// 32 numbers of an even and of an odd inner index (null: zeros) -> their line of a step's four
-// tiles.
+// 32 numbers of an even and of an odd inner index (null: zeros) -> their line of a step's tiles:
+// two of each part.
+template <size_t parts>
 HWY_INLINE void pack_pair(const float* even, const float* odd, uint16_t* to) {
   const FloatTag d;
   for (size_t n = 0; n < static_cast<size_t>(split_panel); n += float_lanes) {
     const FloatVec a = even ? hn::Load(d, even + n) : hn::Zero(d);
     const FloatVec b = odd ? hn::Load(d, odd + n) : hn::Zero(d);
-    const SplitVec first = split_vector(a), second = split_vector(b);
     uint16_t* at = to + n / 16 * 512 + n % 16 * 2;
+    if constexpr (parts == 1) {
+      store_pairs(rounded_vector(a), rounded_vector(b), at);
+      continue;
+    }
+    const SplitVec first = split_vector(a), second = split_vector(b);
     store_pairs(first.high, second.high, at);
     store_pairs(first.low, second.low, at + 1024);
   }

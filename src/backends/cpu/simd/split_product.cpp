@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/simd/amx.hpp"
+#include "backends/cpu/simd/bf16_product.hpp"
 #include "backends/cpu/simd/integers.hpp"
 #include "backends/cpu/simd/split_run.hpp"
 #include "base/ensure.hpp"
@@ -40,9 +41,9 @@ SplitJob packing_job(const SplitKernels& kernels, const WeightView& weight, int6
 }
 
 const uint16_t* panels_of(const PackedSplit* packed, const WeightView& weight, int64_t taps,
-                          bool geglu) {
+                          bool geglu, size_t parts) {
   if (!packed) return nullptr;
-  ensure(packed->is_of(weight.rows, weight.columns, taps, geglu),
+  ensure(packed->is_of(weight.rows, weight.columns, taps, geglu, parts),
          "a product by weights {}x{} was given what was made of others", weight.rows,
          weight.columns);
   return packed->data();
@@ -177,22 +178,27 @@ bool split_available() {
   return amx_features().bf16;
 }
 
+bool rounded_available() {
+  return amx_features().bf16 || bf16_available();
+}
+
 void PackedSplit::Free::operator()(uint16_t* memory) const {
   ::operator delete(memory, alignment);
 }
 
-size_t packed_split_bytes(int64_t rows, int64_t columns, int64_t taps, bool geglu) {
-  const SplitKernels kernels{};
+size_t packed_split_bytes(int64_t rows, int64_t columns, int64_t taps, bool geglu, size_t parts) {
+  SplitKernels kernels{};
+  kernels.parts = parts;
   const SplitJob job =
       packing_job(kernels, {nullptr, WeightType::f32, rows, columns, 0}, taps, geglu);
   return job.values(job.panels(), job.steps()) * sizeof(uint16_t);
 }
 
-PackedSplit::PackedSplit(const WeightView& weight, int64_t taps, bool geglu)
-    : rows_(weight.rows), columns_(weight.columns), taps_(taps), geglu_(geglu) {
-  const size_t bytes = packed_split_bytes(rows_, columns_, taps, geglu);
+PackedSplit::PackedSplit(const WeightView& weight, int64_t taps, bool geglu, size_t parts)
+    : rows_(weight.rows), columns_(weight.columns), taps_(taps), geglu_(geglu), parts_(parts) {
+  const size_t bytes = packed_split_bytes(rows_, columns_, taps, geglu, parts);
   data_.reset(static_cast<uint16_t*>(::operator new(bytes, alignment)));
-  const SplitKernels kernels = split_kernels(false);
+  const SplitKernels kernels = parts == 1 ? rounded_kernels(false) : split_kernels(false);
   pack_all_panels(packing_job(kernels, weight, taps, geglu), data_.get());
 }
 
@@ -207,7 +213,7 @@ void gemm_split(const SplitKernels& kernels, const GemmArgs& args, const WeightV
   job.rows = args.m;
   job.bias = args.epilogue.bias;
   job.activation = args.epilogue.activation;
-  job.packed = panels_of(packed, weight, 1, geglu);
+  job.packed = panels_of(packed, weight, 1, geglu, kernels.parts);
   run_split(job);
 }
 
@@ -224,12 +230,16 @@ void conv_split(const SplitKernels& kernels, const SplitConv& conv) {
   job.rows = pixels.count();
   job.bias = conv.epilogue.bias;
   job.activation = conv.epilogue.activation;
-  job.packed = panels_of(conv.packed, weight, count, false);
+  job.packed = panels_of(conv.packed, weight, count, false, kernels.parts);
   run_split(job);
 }
 
 void gemm_split(const GemmArgs& args, const WeightView& weight, const PackedSplit* packed) {
   gemm_split(split_kernels(true), args, weight, packed);
+}
+
+void gemm_rounded(const GemmArgs& args, const WeightView& weight, const PackedSplit* packed) {
+  gemm_split(rounded_kernels(true), args, weight, packed);
 }
 
 void conv_split(const SplitConv& conv) {

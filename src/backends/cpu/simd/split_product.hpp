@@ -19,24 +19,31 @@
 // * Bits do not depend on the number of threads, on m or on the rest of the batch.
 // * A NaN or an infinity makes a NaN or an infinity of every output that it reaches by the formula,
 //   and of no other.
+//
+// With one part, numbers are rounded to bf16 (torch's matmul precision "medium"): each product of
+// two numbers is right to 2^-8 of itself, sums are still kept in fp32; numbers of 3.39e38 and over
+// become infinite. Also where the processor multiplies bf16 without a matrix unit
+// (bf16_product.hpp).
 namespace omnirt::cpu {
 
 struct SplitKernels;
 
-// Whether the machine has a unit for it.
+// Whether the machine has a unit for it: with two parts, with one.
 bool split_available();
+bool rounded_available();
 
-// Weights split and packed beforehand, for products of few rows that run often: as large as in
-// fp32.
+// Weights split and packed beforehand, for products of few rows that run often: of two parts as
+// large as in fp32, of one half as large.
 class PackedSplit {
  public:
   PackedSplit() = default;
   // Rows [n (2 n with geglu)][columns / taps][taps].
-  PackedSplit(const WeightView& weight, int64_t taps, bool geglu);
+  PackedSplit(const WeightView& weight, int64_t taps, bool geglu, size_t parts = 2);
   const uint16_t* data() const { return data_.get(); }
   // Whether it was made of such weights.
-  bool is_of(int64_t rows, int64_t columns, int64_t taps, bool geglu) const {
-    return rows == rows_ && columns == columns_ && taps == taps_ && geglu == geglu_;
+  bool is_of(int64_t rows, int64_t columns, int64_t taps, bool geglu, size_t parts) const {
+    return rows == rows_ && columns == columns_ && taps == taps_ && geglu == geglu_ &&
+           parts == parts_;
   }
 
  private:
@@ -46,12 +53,17 @@ class PackedSplit {
   std::unique_ptr<uint16_t, Free> data_;
   int64_t rows_ = 0, columns_ = 0, taps_ = 0;
   bool geglu_ = false;
+  size_t parts_ = 2;
 };
-size_t packed_split_bytes(int64_t rows, int64_t columns, int64_t taps, bool geglu);
+size_t packed_split_bytes(int64_t rows, int64_t columns, int64_t taps, bool geglu,
+                          size_t parts = 2);
 
 // As gemm (gemm.hpp); `packed`: what was made of the weights, or null.
 void gemm_split(const GemmArgs& args, const WeightView& weight,
                 const PackedSplit* packed = nullptr);
+// The same with one part.
+void gemm_rounded(const GemmArgs& args, const WeightView& weight,
+                  const PackedSplit* packed = nullptr);
 
 // 3x3 with zeros around, or 1x1 without; stride 1. shape's padding must be 1 (or 0) on all sides.
 struct SplitConv {

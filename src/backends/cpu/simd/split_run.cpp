@@ -38,7 +38,7 @@ class SplitRun {
 
   void run() {
     TeamHold hold;
-    const size_t left = floats_of(2 * size(job_.steps()) * plane_);
+    const size_t left = floats_of(job_.kernels.parts * size(job_.steps()) * plane_);
     const size_t panels = plan_.share_panels && !job_.packed
                               ? floats_of(job_.values(job_.panels(), job_.steps()))
                               : 0;
@@ -132,8 +132,8 @@ class SplitRun {
   }
 
   void multiply_rows(const Piece& p, int64_t block, int64_t row, int64_t rows, float* sums) const {
-    const uint16_t* left =
-        left_ + 2 * size(block * plan_.block_steps) * plane_ + (p.row + row) * split_step;
+    const uint16_t* left = left_ + job_.kernels.parts * size(block * plan_.block_steps) * plane_ +
+                           (p.row + row) * split_step;
     for (int64_t index = 0; index < p.units * job_.halves(); ++index) {
       job_.kernels.product({size(rows), left, plane_, job_.taps, size(job_.tap_count),
                             size(plan_.steps_of(job_, block)), panel(p, block, index),

@@ -36,7 +36,7 @@ struct SplitJob {
   int64_t units() const { return (n + split_panel - 1) / split_panel; }
   int64_t panels() const { return units() * halves(); }
   size_t values(int64_t panels, int64_t steps) const {
-    return static_cast<size_t>(panels * steps * tap_count) * split_panel_step;
+    return static_cast<size_t>(panels * steps * tap_count) * panel_step_values(kernels.parts);
   }
 };
 

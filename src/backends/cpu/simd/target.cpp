@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/simd/amx.hpp"
+#include "backends/cpu/simd/bf16_product.hpp"
 #include "base/error.hpp"
 
 namespace omnirt::cpu {
@@ -21,8 +22,13 @@ constexpr const char* variable = "OMNIRT_CPU_TARGET";
 
 struct KnownTarget {
   const char* name;
-  int64_t added;  // Highway's targets that this one has and the one before it has not
+  int64_t added;  // Highway's targets that this one has and the one before it has not; or:
+  bool (*is_there)() = nullptr;
 };
+
+bool has_amx() {
+  return machine_amx().int8 || machine_amx().bf16;
+}
 
 #if HWY_ARCH_X86
 #ifdef HWY_AVX3_ZEN4  // Highway 1.0.5 and later
@@ -30,16 +36,20 @@ constexpr int64_t vnni = HWY_AVX3_DL | HWY_AVX3_ZEN4;
 #else
 constexpr int64_t vnni = HWY_AVX3_DL;
 #endif
-constexpr KnownTarget known[] = {
-    {"baseline", HWY_STATIC_TARGET}, {"sse4", HWY_SSE4}, {"avx2", HWY_AVX2}, {"avx512", HWY_AVX3},
-    {"avx512_vnni", vnni},           {"amx", 0}};
+constexpr KnownTarget known[] = {{"baseline", HWY_STATIC_TARGET},
+                                 {"sse4", HWY_SSE4},
+                                 {"avx2", HWY_AVX2},
+                                 {"avx512", HWY_AVX3},
+                                 {"avx512_vnni", vnni},
+                                 {"avx512_bf16", 0, &machine_bf16},
+                                 {"amx", 0, &has_amx}};
 #else
 constexpr KnownTarget known[] = {{"baseline", HWY_STATIC_TARGET}};
 #endif
 
 bool is_available(const KnownTarget& target) {
-  if (target.added != 0) return (hwy::SupportedTargets() & HWY_TARGETS & target.added) != 0;
-  return machine_amx().int8 || machine_amx().bf16;
+  if (target.is_there) return target.is_there();
+  return (hwy::SupportedTargets() & HWY_TARGETS & target.added) != 0;
 }
 
 // Highway has no other switch that lasts: what DisableTargets hides is seen again after the next

@@ -20,6 +20,15 @@ double allowed(double squares) {
   return 2e-5 * std::sqrt(squares) + 1e-6;
 }
 
+// The nearest bf16, ties to even.
+float rounded(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
 std::vector<uint8_t> stored(const std::vector<float>& values, WeightType type, size_t offset) {
   const size_t size = type == WeightType::f32 ? 4 : 2;
   std::vector<uint8_t> bytes(values.size() * size + offset);
@@ -57,7 +66,8 @@ struct GemmCase {
 };
 
 struct GemmRun {
-  explicit GemmRun(const GemmCase& c) : all(c) {
+  // `parts`: of each number; of one, the sum is held against the rounded numbers' own.
+  explicit GemmRun(const GemmCase& c, size_t parts = 2) : all(c), is_rounded(parts == 1) {
     Numbers numbers(static_cast<uint32_t>(c.m * 31 + c.n * 7 + c.k));
     const int64_t rows = c.geglu ? 2 * c.n : c.n;
     x = numbers.take(c.m * (c.k + 3) + 1);
@@ -67,7 +77,7 @@ struct GemmRun {
     residual = numbers.take(c.m * c.n);
     file = stored(w, c.type, 1);
     weight = {file.data() + 1, c.type, rows, c.k, 0};
-    if (c.packed) packed = std::make_shared<PackedSplit>(weight, 1, c.geglu);
+    if (c.packed) packed = std::make_shared<PackedSplit>(weight, 1, c.geglu, parts);
   }
 
   std::vector<float> run(const SplitKernels& kernels) const {
@@ -92,12 +102,14 @@ struct GemmRun {
     return y;
   }
 
+  double number(float value) const { return is_rounded ? rounded(value) : value; }
+
   double sum(int64_t row, int64_t column, double& squares) const {
     double sum = 0;
     squares = 0;
     for (int64_t i = 0; i < all.k; ++i) {
       const double term =
-          double(x[size_t(1 + row * (all.k + 3) + i)]) * w[size_t(column * all.k + i)];
+          number(x[size_t(1 + row * (all.k + 3) + i)]) * number(w[size_t(column * all.k + i)]);
       sum += term;
       squares += term * term;
     }
@@ -125,34 +137,71 @@ struct GemmRun {
   }
 
   GemmCase all;
+  bool is_rounded = false;
   std::vector<float> x, w, bias, row_bias, residual;
   std::vector<uint8_t> file;
   WeightView weight;
   std::shared_ptr<const PackedSplit> packed;
 };
 
+const GemmCase gemm_cases[] = {
+    {1, 1, 1},
+    {3, 5, 7},
+    {16, 32, 32},
+    {17, 33, 31, false, Activation::silu},
+    {33, 64, 64, false, Activation::none, WeightType::bf16},
+    {40, 70, 100, false, Activation::gelu, WeightType::f32, true},
+    {70, 31, 65, false, Activation::quick_gelu, WeightType::f32, false, true},
+    {50, 96, 800, false, Activation::gelu_tanh, WeightType::f32, true, true},
+    {45, 40, 50, true},
+    {64, 33, 450, true, Activation::none, WeightType::bf16},
+    {20, 80, 390, false, Activation::relu, WeightType::f32, false, false, true},
+    {20, 35, 401, true, Activation::none, WeightType::bf16, false, false, true},
+};
+
+void check_cases(const SplitKernels& kernels) {
+  for (const GemmCase& c : gemm_cases) {
+    SCOPED_TRACE(testing::Message() << c.m << " x " << c.n << " x " << c.k);
+    const GemmRun run(c, kernels.parts);
+    run.check(run.run(kernels));
+  }
+}
+
 TEST(SplitProduct, IsTheProductToSixteenBits) {
-  const GemmCase cases[] = {
-      {1, 1, 1},
-      {3, 5, 7},
-      {16, 32, 32},
-      {17, 33, 31, false, Activation::silu},
-      {33, 64, 64, false, Activation::none, WeightType::bf16},
-      {40, 70, 100, false, Activation::gelu, WeightType::f32, true},
-      {70, 31, 65, false, Activation::quick_gelu, WeightType::f32, false, true},
-      {50, 96, 800, false, Activation::gelu_tanh, WeightType::f32, true, true},
-      {45, 40, 50, true},
-      {64, 33, 450, true, Activation::none, WeightType::bf16},
-      {20, 80, 390, false, Activation::relu, WeightType::f32, false, false, true},
-      {20, 35, 401, true, Activation::none, WeightType::bf16, false, false, true},
-  };
-  for_each_way([&](const SplitKernels& kernels) {
-    for (const GemmCase& c : cases) {
-      SCOPED_TRACE(testing::Message() << c.m << " x " << c.n << " x " << c.k);
-      const GemmRun run(c);
-      run.check(run.run(kernels));
-    }
-  });
+  for_each_way(check_cases);
+}
+
+TEST(RoundedProduct, IsTheRoundedNumbersProduct) {
+  for_each_way(check_cases, true);
+}
+
+TEST(RoundedProduct, BitsDependOnNeitherThreadsNorRows) {
+  const GemmRun many({1700, 65, 800, false, Activation::none, WeightType::bf16}, 1);
+  const SplitKernels kernels = rounded_kernels(rounded_available());
+  GemmRun part = many;
+  part.all.m = 100;
+  const int threads = team_size();
+  const std::vector<float> all = many.run(kernels);
+  set_team_size(1);
+  EXPECT_EQ(many.run(kernels), all);
+  set_team_size(3);
+  const std::vector<float> first = part.run(kernels);
+  set_team_size(threads);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin()));
+}
+
+TEST(RoundedProduct, NanAndInfinityReachTheirRowsAndNoOther) {
+  for_each_way(
+      [&](const SplitKernels& kernels) {
+        GemmRun run({40, 40, 64}, 1);
+        run.x[1 + 5 * 67 + 3] = nan;
+        run.x[1 + 9 * 67 + 40] = inf;
+        const std::vector<float> y = run.run(kernels);
+        for (int64_t r = 0; r < 40; ++r)
+          for (int64_t c = 0; c < 40; ++c)
+            EXPECT_EQ(std::isfinite(y[size_t(r * 41 + c)]), r != 5 && r != 9) << r << " " << c;
+      },
+      true);
 }
 
 TEST(SplitProduct, ManyRowsGoByBandsWithPanelsPackedOnce) {

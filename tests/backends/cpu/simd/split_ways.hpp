@@ -11,17 +11,20 @@
 // What the tests of split products share.
 namespace omnirt::cpu {
 
-// Each SIMD target with the portable product, and the matrix unit where there is one.
+// Each SIMD target with the portable product, and the unit where there is one; of numbers split in
+// two, or of rounded ones.
 template <class Body>
-void for_each_way(const Body& body) {
+void for_each_way(const Body& body, bool rounded = false) {
+  const auto kernels = rounded ? &rounded_kernels : &split_kernels;
+  const bool unit = rounded ? rounded_available() : split_available();
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().DeInit();
-    body(split_kernels(false));
-    if (!split_available()) continue;
-    SCOPED_TRACE("AMX");
-    body(split_kernels(true));
+    body(kernels(false));
+    if (!unit) continue;
+    SCOPED_TRACE("by the processor's unit");
+    body(kernels(true));
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().DeInit();
