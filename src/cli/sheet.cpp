@@ -6,20 +6,27 @@
 #include "cli/commands.hpp"
 #include "cli/say.hpp"
 #include "io/image.hpp"
+#include "io/image_caption.hpp"
 
 namespace omnirt::cli {
 namespace {
 
 struct SheetFlags {
   std::string output;
-  std::vector<std::string> pictures;
+  std::vector<std::string> pictures, captions;
   int64_t columns = 4;
   int64_t gap = 8;
 };
 
 int sheet(const SheetFlags& flags) {
+  if (!flags.captions.empty() && flags.captions.size() != flags.pictures.size()) {
+    throw InvalidRequest({"--caption", fmt::format("{} captions", flags.captions.size()),
+                          fmt::format("there are {} images", flags.pictures.size()),
+                          "give one for each image, or none"});
+  }
   std::vector<io::Image> pictures;
   for (const std::string& path : flags.pictures) pictures.push_back(io::read_image(path));
+  if (!flags.captions.empty()) pictures = io::with_captions(pictures, flags.captions);
   io::write_image(flags.output,
                   io::make_sheet(pictures, flags.columns, flags.gap, {255, 255, 255}));
   say("{}\n", std::filesystem::absolute(flags.output).lexically_normal().string());
@@ -30,10 +37,12 @@ int sheet(const SheetFlags& flags) {
 
 void add_sheet(CLI::App& app, Run& run) {
   auto flags = std::make_shared<SheetFlags>();
-  CLI::App* command = app.add_subcommand("sheet", "put pictures side by side into one");
+  CLI::App* command = app.add_subcommand("sheet", "put images side by side into one");
   command->add_option("-o,--output", flags->output, "file to write")->required();
   command->add_option("--columns", flags->columns, "images per row");
   command->add_option("--gap", flags->gap, "pixels between them");
+  command->add_option("--caption", flags->captions, "below an image: once for each, in their order")
+      ->allow_extra_args(false);
   command->add_option("pictures", flags->pictures, "png, jpeg or webp files")->required();
   command->callback([flags, &run] { run = [flags] { return sheet(*flags); }; });
 }
