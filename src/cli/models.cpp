@@ -67,6 +67,11 @@ void print_markdown(const Json& entries) {
   for (const auto& [alias, id] : aliases_of(entries)) say("| {} | {} |\n", alias, id);
 }
 
+// What a model that was made to draw some things only was made to draw.
+void print_things(const Json& things) {
+  if (!things.empty()) say("draws {} things: {}\n", things.size(), joined(things));
+}
+
 void print_model(const Json& model, bool workflows) {
   for (const Json& task : model["tasks"]) {
     say("{} {}: {}\n", field(model, "id"), field(task, "task"), field(task, "summary"));
@@ -184,6 +189,7 @@ int models(const ModelsFlags& flags, const Session& session) {
     print_markdown(document["tasks"]);
   } else {
     print_model(document, flags.workflows);
+    print_things(document["things"]);
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "pipeline/component_networks.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/plan.hpp"
+#include "request/known_things.hpp"
 #include "request/model_search.hpp"
 
 namespace omnirt {
@@ -180,7 +181,8 @@ Json describe_model(const Catalogue& catalogue, const std::string& id) {
     entry["workflow"] = workflow_json(plan);
     tasks.push_back(std::move(entry));
   }
-  return {{"id", first->id}, {"tasks", tasks}};
+  Json things = read_known_things(find_model(first->id, first->hub_ids));
+  return {{"id", first->id}, {"things", things}, {"tasks", tasks}};
 }
 
 }  // namespace omnirt

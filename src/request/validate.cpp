@@ -74,6 +74,7 @@ void settle_all(Proposal& proposal) {
   settle_part(proposal);
   check_components(proposal);
   settle_inputs(proposal);
+  check_things(proposal);
   settle_config(proposal);
   settle_scheduler(proposal);
   settle_output(proposal);

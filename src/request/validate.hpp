@@ -34,6 +34,7 @@ void settle_networks(Proposal& proposal);            // validate_model.cpp
 void settle_choices(Proposal& proposal);             // validate_config.cpp
 void settle_guider(Proposal& proposal);              // validate_config.cpp
 void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
+void check_things(Proposal& proposal);               // validate_things.cpp
 void settle_config(Proposal& proposal);              // validate_config.cpp
 void settle_scheduler(Proposal& proposal);           // validate_config.cpp
 void settle_output(Proposal& proposal);              // validate_inputs.cpp

@@ -109,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::vector<std::string>{"--plugin", loud, "validate", "-p", "x"},
                       std::vector<std::string>{"--plugin=" + loud, "validate", "-p", "x"},
                       std::vector<std::string>{"validate", "--plugin", loud, "-p", "x"},
-                      std::vector<std::string>{"validate", "-p", "x", "--strict", "--steps", "2",
-                                               "--plugin", loud},
+                      std::vector<std::string>{"validate", "-p", "castle", "--strict", "--steps",
+                                               "2", "--plugin", loud},
                       std::vector<std::string>{"validate", "-p", "a", "b", "--json",
                                                "--plugin=" + loud},
                       std::vector<std::string>{"models", "--plugin", loud, "emoji-sd"}));
