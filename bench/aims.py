@@ -73,8 +73,8 @@ def picture_aims(large, embedded):
         ("image, PSNR in dB at eager", 60.0, psnr(large, "omnirt-eager")),
     ]
     return found + [
-        ("embedded model, image, PSNR in dB at compile", 50.0, psnr(embedded, "omnirt-compile")),
-        ("embedded model, image, PSNR in dB at eager", 60.0, psnr(embedded, "omnirt-eager")),
+        ("emoji-sd, image, PSNR in dB at compile", 50.0, psnr(embedded, "omnirt-compile")),
+        ("emoji-sd, image, PSNR in dB at eager", 60.0, psnr(embedded, "omnirt-eager")),
     ]
 
 
@@ -82,7 +82,7 @@ def embedded_aims(embedded):
     ours, theirs = embedded.get("omnirt-compile"), embedded.get("diffusers")
     found = [
         (
-            "embedded model, a step of 20: times faster than diffusers",
+            "emoji-sd, a step of 20: times faster than diffusers",
             3.0,
             ratio(ours, theirs, lambda row: row.loop_step()),
         )
@@ -93,7 +93,7 @@ def embedded_aims(embedded):
         if name.startswith("omnirt-cache") and (row.psnr_db or 0) >= 30
     ]
     best = max(filter(None, cached), default=None)
-    return [*found, ("embedded model, step cache at 30 dB and over: times faster", 2.0, best)]
+    return [*found, ("emoji-sd, step cache at 30 dB and over: times faster", 2.0, best)]
 
 
 def all_aims(sections):

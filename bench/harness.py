@@ -31,7 +31,7 @@ import table
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "bench" / "peers"
 LONG_STEPS = 20  # of a whole run, as the table tells it
-EMOJI_ROUNDS = 3  # the embedded model's runs are short, so a quick bench repeats them too
+EMOJI_ROUNDS = 3  # emoji-sd's runs are short, so a quick bench repeats them too
 # A round has its own prompt and seed: a picture's agreement is told of the worst of them.
 PROMPTS = (
     "a red apple",
@@ -308,7 +308,7 @@ def parse():
     parser.add_argument("--models", type=listed, help=", ".join(contestants.MODELS))
     parser.add_argument("--sizes", type=listed, help="of sd15, in pixels: 512,768")
     parser.add_argument("--steps", type=int, help="of a sd15 run: 2, with --full 3")
-    parser.add_argument("--emoji-steps", type=int, default=LONG_STEPS, help="of the embedded model")
+    parser.add_argument("--emoji-steps", type=int, default=LONG_STEPS, help="of emoji-sd")
     parser.add_argument("--repeats", type=int, help="rounds")
     parser.add_argument("--whole", type=listed, help="peers that also make one 20-step sd15 run")
     parser.add_argument("--whole-sizes", type=listed, help="at these sizes (512)")

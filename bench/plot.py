@@ -61,7 +61,7 @@ def cache(axes, points, title):
 
 
 def titled(model, size):
-    return f"{'SD 1.5 size' if model == 'sd15' else 'embedded model'}, {size}x{size}"
+    return f"{'SD 1.5 size' if model == 'sd15' else 'emoji-sd'}, {size}x{size}"
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed against likeness of the step cache, on the embedded model.
+"""Speed against likeness of the step cache, on emoji-sd.
 
   bench/step_cache.py build/release/omnirt [--intervals 2,3,4,5] [--branches 0,1,2] [--orders 0,1] [--repeat 3]
 
@@ -165,7 +165,7 @@ def plot(result, out):
     axes.axvline(AIM_SPEED, color="gray", linewidth=0.8, linestyle="--")
     axes.set_xlabel("times as fast as every step in full")
     axes.set_ylabel("PSNR against the run without a cache, dB")
-    axes.set_title("Step cache, embedded model, 20 steps (numbers: the interval)")
+    axes.set_title("Step cache, emoji-sd, 20 steps (numbers: the interval)")
     axes.legend()
     figure.tight_layout()
     figure.savefig(out / "step_cache.svg")

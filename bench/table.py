@@ -54,7 +54,7 @@ def lined(cells):
 
 
 def section(model, size, rows):
-    name = "Stable Diffusion 1.5's size" if model == "sd15" else "The embedded model"
+    name = "Stable Diffusion 1.5's size" if model == "sd15" else "The embedded Stable Diffusion, `emoji-sd`"
     reference = rows.get(contestants.REFERENCE)
     lines = [f"### {name}, {size}x{size}", "", lined(HEADS), lined(["---"] * len(HEADS))]
     lines += [lined(cells(row, reference)) for row in rows.values()]

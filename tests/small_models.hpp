@@ -7,6 +7,7 @@ namespace omnirt::testing {
 // A small folder with weights for a model of the registry; "" for one that has none.
 inline std::string small_model(const std::string& id) {
   static const std::map<std::string, const char*> folders{
+      {"emoji", "models/emoji"},
       {"emoji-sd", "models/emoji-sd"},
       {"sd15", "tests/goldens/pipelines/sd15/model"},
       {"sd21", "tests/goldens/pipelines/sd2/model"},

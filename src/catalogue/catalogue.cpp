@@ -70,7 +70,7 @@ Catalogue builtin_catalogue() {
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),
                        stub_backend_info()},
-          .default_model = "emoji-sd",
+          .default_model = "emoji",
           .foreign_adapters = foreign_adapters()};
 }
 

@@ -55,6 +55,8 @@ struct ModelSpec {
   // The kinds of adapters that are taken. Those of layers are matched with any network; a textual
   // inversion needs text encoders that take tokens.
   std::vector<std::string> adapter_kinds = adapters::layer_kinds();
+  // The family's other tasks are refused, since its weights were not trained for them.
+  bool trained_for_its_tasks_only = false;
   std::string artifact_kind = "image";
   std::string maturity = "beta";  // experimental | beta | stable
   std::string summary;

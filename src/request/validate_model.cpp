@@ -152,7 +152,8 @@ bool settle_task(Proposal& proposal) {
   } else if (!by_name) {
     proposal.error({"task", given,
                     fmt::format("model '{}' does not do this task", proposal.spec->id),
-                    fmt::format("its tasks: {}", fmt::join(names, ", "))});
+                    fmt::format("its tasks: {}",
+                                fmt::join(proposal.catalogue->tasks_of(proposal.spec->id), ", "))});
     return false;
   } else {
     for (const std::string& input : by_name->inputs) {
@@ -172,6 +173,12 @@ bool settle_task(Proposal& proposal) {
     if (!proposal.errors.empty() && by_name != by_inputs) return false;
   }
   const ModelSpec* exact = proposal.catalogue->find_entry(proposal.spec->id, proposal.task);
+  if (!exact && proposal.spec->trained_for_its_tasks_only) {
+    std::vector<std::string> own = proposal.catalogue->tasks_of(proposal.spec->id);
+    proposal.error({"task", proposal.task,
+                    fmt::format("model '{}' was not trained for this task", proposal.spec->id),
+                    fmt::format("its tasks: {}", fmt::join(own, ", "))});
+  }
   if (exact) proposal.spec = exact;
   return true;
 }

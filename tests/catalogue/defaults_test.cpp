@@ -41,6 +41,11 @@ const std::vector<Difference>& differences() {
   static const std::vector<Difference> all{
       {{"emoji-sd"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
       {{"emoji-sd"}, "guidance_scale", 5.0, "the model's own"},
+      {{"emoji"}, "num_inference_steps", 8, "the model's own: it is made by this project"},
+      {{"emoji"}, "guidance_scale", 1.0, "trained without guidance"},
+      {{"emoji"}, "max_sequence_length", 32, "the longest text that it was trained with"},
+      {{"emoji"}, "width", 128, "the size that it was trained with"},
+      {{"emoji"}, "height", 128, "the size that it was trained with"},
       {{"sdxl-turbo"},
        "num_inference_steps",
        1,
@@ -108,7 +113,7 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id == "pixart-alpha") return "PixArtAlphaPipeline";
   if (id == "pixart-sigma") return "PixArtSigmaPipeline";
   if (id == "flux2.dev") return "Flux2Pipeline";
-  if (id.starts_with("flux2"))
+  if (id.starts_with("flux2") || id == "emoji")
     return task == "inpaint" ? "Flux2KleinInpaintPipeline" : "Flux2KleinPipeline";
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";

@@ -126,7 +126,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& entry : fs::directory_iterator(source_path("tests/goldens/emoji-sd"))) {
     if (entry.is_directory())
-      all.push_back({"emoji_" + entry.path().filename().string(), entry.path(), true});
+      all.push_back({"emoji_sd_" + entry.path().filename().string(), entry.path(), true});
   }
   for (const auto& model : fs::directory_iterator(source_path("tests/goldens/pipelines"))) {
     if (!fs::is_directory(model.path() / "model")) continue;
@@ -136,7 +136,7 @@ std::vector<Case> cases() {
                      entry.path(), false});
     }
   }
-  for (const char* kind : {"step_cache", "guiders"}) {
+  for (const char* kind : {"emoji", "step_cache", "guiders"}) {
     for (const auto& entry : fs::directory_iterator(source_path("tests/goldens") / kind)) {
       if (fs::exists(entry.path() / "request.json"))
         all.push_back(
@@ -155,8 +155,9 @@ std::vector<Case> cases() {
 
 TEST(Goldens, AreThereOfEveryKind) {
   std::vector<Case> all = cases();
-  for (const char* kind : {"emoji_", "sd15_", "sd2_", "sdxl_", "sdxl_refiner_", "step_cache_",
-                           "guiders_", "control_sd15_", "control_sdxl_"}) {
+  for (const char* kind :
+       {"emoji_sd_", "emoji_text2image", "sd15_", "sd2_", "sdxl_", "sdxl_refiner_", "step_cache_",
+        "guiders_", "control_sd15_", "control_sdxl_"}) {
     auto of_kind = [&](const Case& golden) { return golden.name.starts_with(kind); };
     EXPECT_TRUE(std::ranges::any_of(all, of_kind)) << kind;
   }

@@ -21,12 +21,12 @@ TEST(Bench, TimesARequestOverSeveralRunsAndWritesTheResult) {
   Json result = parse_json(again.out, "stdout");
   EXPECT_EQ(result["total"], 2);
   EXPECT_EQ(result["concurrency"], 1);
-  EXPECT_EQ(result["model"], "emoji-sd");
+  EXPECT_EQ(result["model"], "emoji");
   for (const char* field : {"min", "median", "p95", "max"}) {
     EXPECT_GT(result["total_ms"][field].get<double>(), 0) << field;
     EXPECT_GT(result["stages"]["denoise_loop_ms"][field].get<double>(), 0) << field;
   }
-  EXPECT_TRUE(result["levels"].contains("unet"));
+  EXPECT_TRUE(result["levels"].contains("transformer"));
   EXPECT_EQ(scratch.names(), std::vector<std::string>{"result.json"});
 }
 

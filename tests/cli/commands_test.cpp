@@ -37,9 +37,9 @@ TEST(Generate, PrintsTheWholeReportAsJson) {
 
 TEST(Generate, SharesFeaturesBetweenStepsWhenAsked) {
   Scratch scratch;
-  Ended ended = run_program({"generate", "--prompt", "a red apple", "--steps", "4", "--cache",
-                             "deep", "--cache-interval", "3", "--cache-branch", "1", "--json", "-o",
-                             scratch.file("out.png")});
+  Ended ended = run_program({"generate", "-m", "emoji-sd", "--prompt", "a red apple", "--steps",
+                             "4", "--cache", "deep", "--cache-interval", "3", "--cache-branch", "1",
+                             "--json", "-o", scratch.file("out.png")});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   Json report = parse_json(ended.out, "stdout");
   EXPECT_EQ(report["step_cache"], Json({{"kind", "deep"},
@@ -66,8 +66,8 @@ TEST(Generate, FlagsStandOverTheRequestFile) {
 }
 
 TEST(Generate, MergesDefaultsModelPresetAndUserInThisOrder) {
-  Ended ended = run_program(
-      {"validate", "--prompt", "x", "--preset", "fast", "--guidance-scale", "3", "--json"});
+  Ended ended = run_program({"validate", "-m", "emoji-sd", "--prompt", "x", "--preset", "fast",
+                             "--guidance-scale", "3", "--json"});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   Json config = parse_json(ended.out, "stdout")["config"];
   EXPECT_EQ(config["num_inference_steps"]["origin"], "preset");
@@ -150,8 +150,8 @@ TEST(Generate, TellsInTheReportWhatFellBack) {
   StubScriptGuard guard(
       R"({"fail": [{"component": "unet", "call": 2, "message": "graph broke"}]})");
   Scratch scratch;
-  Ended ended = run_program({"generate", "--backend", "cpu-stub", "--prompt", "x", "--steps", "3",
-                             "--json", "-o", scratch.file("out.png")});
+  Ended ended = run_program({"generate", "-m", "emoji-sd", "--backend", "cpu-stub", "--prompt", "x",
+                             "--steps", "3", "--json", "-o", scratch.file("out.png")});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   Json report = parse_json(ended.out, "stdout");
   EXPECT_EQ(report["fallbacks"], parse_json(R"([{"component": "unet", "level": "compile",
@@ -215,13 +215,48 @@ TEST(Backends, AScriptThatCannotBeReadMakesTheStubUnavailable) {
 TEST(Models, ListsEntriesAliasesAndWorkflows) {
   Ended text = run_program({"models"});
   EXPECT_EQ(text.exit_code, 0);
-  for (const char* name : {"emoji-sd", "sd15", "sd21", "aliases"})
+  for (const char* name : {"emoji", "emoji-sd", "sd15", "sd21", "aliases"})
     EXPECT_THAT(text.out, HasSubstr(name));
   Ended one = run_program({"models", "emoji-sd", "--workflows"});
   for (const char* name : {"encode_prompt", "denoise", "prepare_mask", "when"})
     EXPECT_THAT(one.out, HasSubstr(name));
   EXPECT_TRUE(parse_json(run_program({"models", "--format", "json"}).out, "stdout").is_array());
   EXPECT_EQ(run_program({"models", "emogi"}).exit_code, 2);
+}
+
+TEST(Models, TellWhatASmallOneWasMadeToDraw) {
+  Ended text = run_program({"models", "emoji"});
+  EXPECT_THAT(text.out, HasSubstr("draws 169 things: red apple, green apple"));
+  Json things = parse_json(run_program({"models", "emoji", "--json"}).out, "stdout")["things"];
+  EXPECT_EQ(things.size(), 169u);
+  EXPECT_EQ(things[0], "red apple");
+  EXPECT_THAT(run_program({"models", "sd15"}).out, ::testing::Not(HasSubstr("draws")));
+}
+
+TEST(Models, ATaskThatOneWasNotTrainedForIsRefusedByName) {
+  Scratch scratch;
+  io::write_image(scratch.file("in.png"), io::Image::zeros(128, 128, 3));
+  Ended ended = run_program({"validate", "-p", "a red apple", "-i", scratch.file("in.png")});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("'emoji' was not trained for this task"));
+  EXPECT_THAT(ended.err, HasSubstr("text2image, inpaint"));
+}
+
+TEST(Models, TheEmbeddedOneIsTheDefault) {
+  Ended ended = run_program({"validate", "-p", "a red apple", "--json"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  Json settled = parse_json(ended.out, "stdout");
+  EXPECT_EQ(settled["model"], "emoji");
+  EXPECT_EQ(settled["warnings"], Json::array());
+  EXPECT_EQ(settled["config"]["num_inference_steps"], Json({{"value", 8}, {"origin", "model"}}));
+  EXPECT_EQ(settled["config"]["width"], Json({{"value", 128}, {"origin", "model"}}));
+}
+
+TEST(Models, TheEmbeddedOneIsToldByItsFolder) {
+  Ended ended = run_program({"validate", "-m", std::string(OMNIRT_SOURCE_DIR) + "/models/emoji",
+                             "-p", "a red apple", "--json"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(parse_json(ended.out, "stdout")["config"]["width"]["value"], 128);
 }
 
 TEST(Inspect, TellsClassTypesAndParameters) {

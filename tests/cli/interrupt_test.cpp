@@ -47,6 +47,8 @@ std::vector<std::string> stuck_run(const Scratch& scratch) {
   return {"generate",
           "--plugin",
           OMNIRT_PLUGINS_BUILT "/libstuck.so",
+          "-m",
+          "emoji-sd",
           "--prompt",
           "x",
           "--steps",
@@ -74,8 +76,8 @@ TEST(Interrupt, TheSecondSignalEndsItToo) {
 
 TEST(Interrupt, TheFirstSignalEndsChecksThatDoNotLookUp) {
   for (const char* command : {"generate", "validate"}) {
-    Ended ended = run_and_signal({command, "--plugin", OMNIRT_PLUGINS_BUILT "/libstuck.so",
-                                  "--prompt", "x", "--input", "stuck_in_check=yes"},
+    Ended ended = run_and_signal({command, "--plugin", OMNIRT_PLUGINS_BUILT "/libstuck.so", "-m",
+                                  "emoji-sd", "--prompt", "x", "--input", "stuck_in_check=yes"},
                                  {{{"checking", SIGINT}}});
     EXPECT_EQ(ended.exit_code, 130) << command << ended.err;
   }

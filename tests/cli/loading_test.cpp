@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                                                "2", "--plugin", loud},
                       std::vector<std::string>{"validate", "-p", "a", "b", "--json",
                                                "--plugin=" + loud},
-                      std::vector<std::string>{"models", "--plugin", loud, "emoji-sd"}));
+                      std::vector<std::string>{"models", "--plugin", loud, "emoji"}));
 
 TEST_P(PluginWords, Load) {
   Ended ended = run_program(GetParam());
@@ -125,34 +125,34 @@ TEST_P(PluginWords, Load) {
 std::string found_by(const fs::path& program) {
   fs::create_directories(program.parent_path());
   fs::copy_file(OMNIRT_PROGRAM, program);
-  Ended ended = run_program_with({"models", "emoji-sd", "--json"}, {.program = program.string()});
+  Ended ended = run_program_with({"models", "emoji", "--json"}, {.program = program.string()});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   return parse_json(ended.out, "stdout")["tasks"][0]["found_at"];
 }
 
 void put_model(const fs::path& folder) {
   fs::create_directories(folder);
-  fs::copy_file(OMNIRT_SOURCE_DIR "/models/emoji-sd/model_index.json", folder / "model_index.json");
+  fs::copy_file(OMNIRT_SOURCE_DIR "/models/emoji/model_index.json", folder / "model_index.json");
 }
 
 TEST(Loading, ModelsOfFoldersFurtherUpAreNobodys) {
   Scratch shared;
-  put_model(shared.path() / "models/emoji-sd");
-  put_model(shared.path() / "a/share/omnirt/models/emoji-sd");
+  put_model(shared.path() / "models/emoji");
+  put_model(shared.path() / "a/share/omnirt/models/emoji");
   EXPECT_EQ(found_by(shared.path() / "a/b/omnirt"), "");
   EXPECT_EQ(found_by(shared.path() / "a/b/c/d/omnirt"), "");
 }
 
 TEST(Loading, ModelsOfThePrefixAndOfTheCheckoutAreThePrograms) {
   Scratch scratch;
-  put_model(scratch.path() / "prefix/share/omnirt/models/emoji-sd");
+  put_model(scratch.path() / "prefix/share/omnirt/models/emoji");
   EXPECT_EQ(found_by(scratch.path() / "prefix/bin/omnirt"),
-            scratch.file("prefix/share/omnirt/models/emoji-sd"));
-  put_model(scratch.path() / "checkout/models/emoji-sd");
+            scratch.file("prefix/share/omnirt/models/emoji"));
+  put_model(scratch.path() / "checkout/models/emoji");
   fs::create_directories(scratch.path() / "checkout/build/release");
   scratch.write("checkout/build/release/CMakeCache.txt", "");
   EXPECT_EQ(found_by(scratch.path() / "checkout/build/release/omnirt"),
-            scratch.file("checkout/models/emoji-sd"));
+            scratch.file("checkout/models/emoji"));
 }
 
 TEST(Loading, AFileWithTheNameOfTheFlagIsAFile) {

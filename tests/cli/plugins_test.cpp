@@ -107,8 +107,8 @@ TEST(Plugins, AWholeFamilyIsListedCheckedAndRun) {
 
 TEST(Plugins, BringSchedulersAndGuiders) {
   Ended ended =
-      run_program({"validate", "--plugin", plugin("stripes"), "--prompt", "a", "--scheduler",
-                   "stripes", "--guider", R"({"type": "stripes"})", "--json"});
+      run_program({"validate", "--plugin", plugin("stripes"), "-m", "emoji-sd", "--prompt", "a",
+                   "--scheduler", "stripes", "--guider", R"({"type": "stripes"})", "--json"});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_EQ(parse_json(ended.out, "stdout")["config"]["scheduler"]["value"], "StripesScheduler");
 }
@@ -130,7 +130,7 @@ TEST(Plugins, ANetworkOfThreeOutputsServesABlockAfterThePrediction) {
   Scratch scratch;
   auto mean_of_latents = [&](const std::string& share) {
     Ended ended =
-        run_program({"generate", "--plugin", plugin("drift"), "--component",
+        run_program({"generate", "--plugin", plugin("drift"), "-m", "emoji-sd", "--component",
                      "drift=" + drift_folder(scratch, 1), "--prompt", "a red apple", "--steps", "2",
                      "--seed", "1", "--centre", share, "--json", "-o", scratch.file("out.png")});
     EXPECT_EQ(ended.exit_code, 0) << ended.err;

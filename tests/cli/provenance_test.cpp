@@ -88,14 +88,16 @@ void change_weights(const fs::path& model) {
 
 TEST(Provenance, APictureMakesItselfAgainFromAnotherFolderToTheByteWithoutAWarning) {
   Scratch scratch;
-  make(Words{"-p", "a red apple", "-o", scratch.file("start.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
   for (const char* format : {".png", ".jpg", ".webp"}) {
     SCOPED_TRACE(format);
     std::string first = scratch.file(std::string("out") + format);
     {
       // A relative path, of a folder that the second run is not in.
       WorkingFolder here(scratch.path());
-      make(Words{"-p", "a pear", "-i", "start.png", "--strength", "0.8", "-o", first} + quick);
+      make(Words{"-m", "emoji-sd", "-p", "a pear", "-i", "start.png", "--strength", "0.8", "-o",
+                 first} +
+           quick);
     }
     WorkingFolder elsewhere(scratch.path() / "elsewhere");
     std::string second = scratch.file(std::string("again") + format);
@@ -181,10 +183,11 @@ TEST(Provenance, AnotherModelOfTheSameIdInTheCacheIsRefused) {
 
 TEST(Provenance, AnotherStartingPictureIsRefused) {
   Scratch scratch;
-  make(Words{"-p", "a red apple", "-o", scratch.file("start.png")} + quick);
-  make(Words{"-p", "a pear", "-i", scratch.file("start.png"), "-o", scratch.file("out.png")} +
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a pear", "-i", scratch.file("start.png"), "-o",
+             scratch.file("out.png")} +
        quick);
-  make(Words{"-p", "a green apple", "-o", scratch.file("start.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a green apple", "-o", scratch.file("start.png")} + quick);
   Ended again = run_program({"validate", "-f", scratch.file("out.png")});
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.err, HasSubstr("fingerprints.inputs.image"));
@@ -195,8 +198,9 @@ TEST(Provenance, AnotherStartingPictureIsRefused) {
 
 TEST(Provenance, HoldsOnlyKeysWithEffect) {
   Scratch scratch;
-  make(Words{"-p", "a red apple", "--profile", "--report", scratch.file("report.json"), "-o",
-             scratch.file("out.webp"), "--output-format", "webp"} +
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "--profile", "--report",
+             scratch.file("report.json"), "-o", scratch.file("out.webp"), "--output-format",
+             "webp"} +
        quick);
   Json config = request_of(scratch.file("out.webp"))["config"];
   EXPECT_EQ(config["num_inference_steps"], 2);
@@ -207,8 +211,8 @@ TEST(Provenance, HoldsOnlyKeysWithEffect) {
 
 TEST(Provenance, OfOneOfSeveralPromptsIsItsOwn) {
   Scratch scratch;
-  make(Words{"-p", "a red apple", "-p", "a pear", "--negative-prompt", "gray", "--negative-prompt",
-             "blue", "-o", scratch.file("out.png")} +
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-p", "a pear", "--negative-prompt", "gray",
+             "--negative-prompt", "blue", "-o", scratch.file("out.png")} +
        quick);
   Json inputs = request_of(scratch.file("out_1.png"))["inputs"];
   EXPECT_EQ(inputs, Json({{"negative_prompt", "blue"}, {"prompt", "a pear"}}));
@@ -220,7 +224,7 @@ TEST(Provenance, OfOneOfSeveralPromptsIsItsOwn) {
 TEST(Provenance, WithNamesOrNothingTellsNoFolder) {
   Scratch scratch;
   copy_model(scratch.path() / "mine");
-  make(Words{"-p", "a red apple", "-o", scratch.file("start.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
   Words image{
       "-m", scratch.file("mine"),      "-p",          "a pear",
       "-i", scratch.file("start.png"), "--component", "vae=" + scratch.file("mine") + "/vae"};
@@ -238,9 +242,9 @@ TEST(Provenance, WithNamesOrNothingTellsNoFolder) {
 // Base names are found beside the picture.
 TEST(Provenance, WithNamesRunsWhereItsFilesLieTogether) {
   Scratch scratch;
-  make(Words{"-p", "a red apple", "-o", scratch.file("start.png")} + quick);
-  make(Words{"-p", "a pear", "-i", scratch.file("start.png"), "--metadata", "names", "-o",
-             scratch.file("out.png")} +
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a pear", "-i", scratch.file("start.png"), "--metadata",
+             "names", "-o", scratch.file("out.png")} +
        quick);
   fs::create_directories(scratch.path() / "moved");
   fs::rename(scratch.path() / "start.png", scratch.path() / "moved" / "start.png");
@@ -263,10 +267,10 @@ TEST(Provenance, OfASplitRunIsThatOfTheWholeRun) {
 TEST(RequestFile, ItsPathsBeginInItsFolderAndThoseOfFlagsHere) {
   Scratch scratch;
   fs::create_directories(scratch.path() / "sub");
-  make(Words{"-p", "a red apple", "-o", scratch.file("sub/base.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("sub/base.png")} + quick);
   std::string file = scratch.write(
       "sub/request.json",
-      R"({"inputs": {"prompt": "a pear", "image": "base.png"}, "config": {"output": "out.png",
+      R"({"model": "emoji-sd", "inputs": {"prompt": "a pear", "image": "base.png"}, "config": {"output": "out.png",
           "num_inference_steps": 2}})");
   make({"-f", file});
   EXPECT_TRUE(fs::exists(scratch.file("sub/out.png")));
@@ -283,7 +287,7 @@ TEST(Confine, RefusesEveryPathOutsideOfTheFolder) {
   Scratch scratch;
   fs::create_directories(scratch.path() / "in");
   fs::create_directory_symlink(scratch.path(), scratch.path() / "in" / "link");
-  make(Words{"-p", "a red apple", "-o", scratch.file("start.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
   Words confined{"validate", "--confine", scratch.file("in"), "-p", "x"};
   Words inside{"--output-dir", scratch.file("in")};
   EXPECT_EQ(run_program(confined + inside).exit_code, 0);
@@ -334,12 +338,14 @@ TEST(InspectFile, TellsAnAdapterByWhatItChangesAndHowItIsUsed) {
 
 TEST(InspectFile, TellsThisProgramsOwnFiles) {
   Scratch scratch;
-  make(Words{"-p", "a red apple", "-o", scratch.file("out.png")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("out.png")} + quick);
   Ended picture = run_program({"inspect", scratch.file("out.png")});
   EXPECT_EQ(picture.exit_code, 0) << picture.err;
   EXPECT_THAT(picture.out, AllOf(HasSubstr("picture"), HasSubstr("64x64"),
                                  HasSubstr("\"prompt\": \"a red apple\"")));
-  make(Words{"-p", "a red apple", "--stop-after", "denoise", "--state", scratch.file("s")} + quick);
+  make(Words{"-m", "emoji-sd", "-p", "a red apple", "--stop-after", "denoise", "--state",
+             scratch.file("s")} +
+       quick);
   Ended state = run_program({"inspect", scratch.file("s")});
   EXPECT_EQ(state.exit_code, 0) << state.err;
   EXPECT_THAT(state.out, AllOf(HasSubstr("state of a run"), HasSubstr("emoji-sd"),

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     if (argc > 2) omnirt::load_plugin(catalogue, argv[2]);
     omnirt::Session session(std::make_unique<omnirt::Engine>(std::move(catalogue)));
     omnirt::GenerateRequest request;
-    request.model = "emoji-sd";
+    request.model = "emoji";
     request.inputs["prompt"] = "a red apple";
     request.config = {{"seed", 1}, {"num_inference_steps", 2}, {"output", argv[1]}};
     omnirt::CancelToken cancel;

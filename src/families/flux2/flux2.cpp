@@ -52,7 +52,7 @@ BlockList flux2_blocks() {
 std::vector<AdapterFamily> adapter_families() {
   return {{.name = "FLUX.2",
            .ids = {"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-base-4b", "flux2.klein-base-9b",
-                   "flux2.dev"},
+                   "flux2.dev", "emoji"},
            .marks = {{"denoiser:double_blocks_"},
                      {"denoiser:single_blocks_"},
                      {"denoiser:single_transformer_blocks_"},

@@ -56,7 +56,7 @@ std::vector<ModelSpec> sd_entries() {
   const Json stock_config = {{"num_inference_steps", 50}, {"guidance_scale", 7.5}};
   const std::vector<Stock> stocks{
       {"emoji-sd",
-       "the embedded model: flat emoji on plain backgrounds, 128x128",
+       "flat emoji on plain backgrounds by a small Stable Diffusion, 128x128",
        {0.3, 0.3},
        {{"num_inference_steps", 20}, {"guidance_scale", 5.0}},
        "stable",
