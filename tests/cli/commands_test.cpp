@@ -259,6 +259,18 @@ TEST(Models, TheEmbeddedOneIsToldByItsFolder) {
   EXPECT_EQ(parse_json(ended.out, "stdout")["config"]["width"]["value"], 128);
 }
 
+TEST(Generate, ShowsTheEmbeddedModelsLatentsOnTheWay) {
+  Scratch scratch;
+  Ended ended =
+      run_program({"generate", "-p", "a red apple on a blue background", "--seed", "1", "--steps",
+                   "4", "--preview-every", "4", "--preview-dir", scratch.path().string(),
+                   "--preview-name", "shown.png", "-o", scratch.file("out.png")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  // A corner of the background, by the colours of the latents alone.
+  io::Image shown = io::read_image(scratch.file("shown.png"));
+  EXPECT_GT(shown.row(0)[2], shown.row(0)[0] + 64);
+}
+
 TEST(Inspect, TellsClassTypesAndParameters) {
   std::string model = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd";
   Ended folder = run_program({"inspect", model});

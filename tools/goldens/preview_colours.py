@@ -1,31 +1,43 @@
 #!/usr/bin/env python3
-"""Fits the colours of the latent channels of emoji-sd, as previews use them (src/families/sd/previews.cpp): least squares
-from latents to the pictures that they are encoded from, averaged over the pixels of one latent. Prints the C++ table.
-Usage: preview_colours.py PICTURE...   (pictures of the model, `omnirt generate -m emoji-sd`)"""
+"""Fits the colours of the latent channels of an embedded model, as previews use them (src/families/*/previews.cpp):
+least squares from latents to the images that they are encoded from, averaged over the pixels of one latent. Prints the
+C++ table.
+Usage: preview_colours.py emoji|emoji-sd IMAGE...   (images of the model, `omnirt generate -m emoji-sd`)"""
 import pathlib
 import sys
 
+import flux2
 import numpy as np
 import torch
-from diffusers import AutoencoderTiny
+from diffusers import AutoencoderKLFlux2, AutoencoderTiny
 from PIL import Image
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-def samples(vae, paths):
+def encoder(model):
+    """A function from an image in -1..1 to latents as the denoiser sees them."""
+    folder = ROOT / "models" / model / "vae"
+    if model == "emoji-sd":
+        tiny = AutoencoderTiny.from_pretrained(folder)
+        return lambda image: tiny.encode(image).latents * tiny.config.scaling_factor
+    vae = AutoencoderKLFlux2.from_pretrained(folder, torch_dtype=torch.float32)
+    return lambda image: flux2.normalised(vae, vae.encode(image).latent_dist.mode())
+
+
+def samples(encode, paths):
     for path in paths:
         picture = torch.from_numpy(np.asarray(Image.open(path).convert("RGB")).copy()).permute(2, 0, 1)[None] / 127.5 - 1
         with torch.no_grad():
-            latents = vae.encode(picture).latents * vae.config.scaling_factor
+            latents = encode(picture)
         grid = picture.shape[-1] // latents.shape[-1]
         colours = torch.nn.functional.avg_pool2d(picture, grid)
         yield latents[0].flatten(1).T, colours[0].flatten(1).T
 
 
 def main():
-    vae = AutoencoderTiny.from_pretrained(ROOT / "models/emoji-sd/vae")
-    latents, colours = (torch.cat(parts) for parts in zip(*samples(vae, sys.argv[1:])))
+    encode = encoder(sys.argv[1])
+    latents, colours = (torch.cat(parts) for parts in zip(*samples(encode, sys.argv[2:])))
     design = torch.cat([latents, torch.ones(len(latents), 1)], 1).double()
     # A little ridge: channels that say nothing of colour stay near 0.
     solved = torch.linalg.solve(design.T @ design + 1e-2 * len(design) * torch.eye(design.shape[1]).double(),

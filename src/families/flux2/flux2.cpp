@@ -8,6 +8,7 @@
 #include "families/flux2/check.hpp"
 #include "families/flux2/encode_prompt.hpp"
 #include "families/flux2/entries.hpp"
+#include "families/flux2/previews.hpp"
 #include "families/flux2/references.hpp"
 #include "families/flux2/sizes.hpp"
 #include "families/flux2/timesteps.hpp"
@@ -72,7 +73,8 @@ Family flux2() {
           .variant_of = flux2::variant_of,
           .adopt_scheduler = {},
           .shifts_by_size = true,
-          .adapter_families = adapter_families()};
+          .adapter_families = adapter_families(),
+          .previews = flux2::previews()};
 }
 
 }  // namespace omnirt::families
