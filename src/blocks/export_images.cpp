@@ -16,13 +16,14 @@ io::ImageFormat image_format_of(std::optional<io::ImageFormat> format,
   return output ? io::image_format_from_path(*output) : io::ImageFormat::png;
 }
 
-// The request of one of several prompts: with its own text, and its own of those given per prompt.
-Json of_one_prompt(Json record, size_t prompt, size_t prompts) {
+// The request cut down to item `item` of a list of `items`: of each text that is given per item,
+// its own.
+Json record_of_item(Json record, size_t item, size_t items) {
   if (record.is_null()) return record;
   for (auto& [name, value] : record["inputs"].items()) {
-    bool a_prompt = name.starts_with("prompt") || name.starts_with("negative_prompt");
-    if (a_prompt && value.is_array() && value.size() == prompts) {
-      Json one = value[prompt];
+    bool text = name.starts_with("prompt") || name.starts_with("negative_prompt");
+    if (text && value.is_array() && value.size() == items) {
+      Json one = value[item];
       value = std::move(one);
     }
   }
@@ -33,7 +34,7 @@ Json of_one_prompt(Json record, size_t prompt, size_t prompts) {
 // none.
 io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, size_t prompts) {
   if (record.is_null()) return {};
-  Json one = of_one_prompt(record, prompt, prompts);
+  Json one = record_of_item(record, prompt, prompts);
   one["config"]["seed"] = seed;
   one["config"]["num_images_per_prompt"] = 1;
   return {{io::request_metadata_key, one.dump()}};
@@ -46,7 +47,7 @@ void ExportImages::check(Checks& checks) const {
   if (prompts.empty()) return;
   auto longest = std::ranges::max_element(prompts, {}, &std::string::size) - prompts.begin();
   check_record_size(checks,
-                    of_one_prompt(checks.record(), static_cast<size_t>(longest), prompts.size()));
+                    record_of_item(checks.record(), static_cast<size_t>(longest), prompts.size()));
 }
 
 void ExportImages::run(Frame& frame) const {
