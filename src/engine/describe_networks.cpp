@@ -56,9 +56,12 @@ Json describe_networks(const Catalogue& catalogue, const std::string& class_or_p
   ComponentFolder component = read_component_folder(name, class_or_path);
   const nn::NetworkInfo* info = catalogue.find_network(component.class_name);
   if (!info) {
-    throw Unsupported({"path", class_or_path,
-                       "it holds a " + component.class_name + ", which is no network of this build",
-                       ""});
+    bool named = !component.class_name.empty();
+    throw Unsupported(
+        {"path", class_or_path,
+         named ? "it holds a " + component.class_name + ", which is no network of this build"
+               : "the folder has no config.json that names a class",
+         ""});
   }
   return Json::array({describe(*info, name, component.config, component.config_file.string())});
 }

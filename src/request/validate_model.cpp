@@ -195,6 +195,26 @@ void settle_backend(Proposal& proposal) {
   }
 }
 
+namespace {
+
+// A tokenizer's folder may name no class: it is then of that of the one whose place it takes.
+void settle_class(const Proposal& proposal, ComponentFolder& component) {
+  if (!component.class_name.empty()) return;
+  const Json& index = proposal.folder.index;
+  auto entry = index.find(component.name);
+  bool named =
+      entry != index.end() && entry->is_array() && entry->size() == 2 && entry->back().is_string();
+  std::string own = named ? entry->back().get<std::string>() : "";
+  if (!proposal.catalogue->find_tokenizer(own)) {
+    throw InvalidRequest({"components." + component.name, component.folder.string(),
+                          "the folder has no config.json that names a class",
+                          "give a component's folder, such as <model>/" + component.name});
+  }
+  component.class_name = own;
+}
+
+}  // namespace
+
 void settle_components(Proposal& proposal) {
   std::vector<std::string> known;
   for (const auto& block : proposal.family->blocks) {
@@ -218,6 +238,7 @@ void settle_components(Proposal& proposal) {
         std::string path = proposal.path_of(field, value.get<std::string>());
         auto file = read_component_file(*proposal.catalogue, name, path);
         ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
+        settle_class(proposal, component);
         check_role(proposal, component);
         proposal.folder.components.insert_or_assign(name, std::move(component));
       } catch (const InvalidRequest& thrown) {

@@ -67,5 +67,18 @@ TEST(Flux2Prompts, OfAnotherTemplateAreToldByItsFile) {
   EXPECT_THAT(engine().check(request("apple"), {}).warnings, Not(about("model.tokenizer")));
 }
 
+TEST(Flux2Prompts, AreReadByATokenizerOfTheModelsClassWhereItsFolderNamesNone) {
+  TempFolder folder;
+  std::filesystem::copy_file(model() / "tokenizer/tokenizer.json",
+                             folder.path() / "tokenizer.json");
+  GenerateRequest other = request("apple");
+  other.components["tokenizer"] = folder.path().string();
+  Proposal proposal = engine().check(other, {});
+  EXPECT_EQ(proposal.folder.find("tokenizer")->class_name, "Qwen2TokenizerFast");
+  // Nothing else goes without a config.
+  other.components = {{"vae", folder.path().string()}};
+  EXPECT_THAT(engine().check(other, {}).errors, about("components.vae", "names a class"));
+}
+
 }  // namespace
 }  // namespace omnirt::testing
