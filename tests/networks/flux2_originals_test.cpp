@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/support.hpp"
 #include "tensor/weight.hpp"
@@ -90,6 +91,53 @@ TEST(Flux2Originals, OfStockModelsHaveTheirConfigs) {
   }
 }
 
+constexpr const char* vae_case = "tests/goldens/networks/flux2_vae";
+
+TEST(Flux2Originals, HoldTheSameAutoencoderAsAFolder) {
+  auto network = make_network(read_json(source_path(vae_case) / "config.json"));
+  auto file = io::TensorFiles::open_file(source_path(vae_case) / "original.safetensors");
+  auto store = open_original_weights(file, *network, network->original_layouts().at(0), "", "vae");
+  Tensors expected = read_tensors(source_path(vae_case) / "diffusion_pytorch_model.safetensors");
+  ASSERT_EQ(store->all().size(), network->params().size());
+  for (const auto& [name, weight] : store->all())
+    EXPECT_TRUE(weight->view().equal(expected.at(name))) << name;
+}
+
+// Told from names and shapes, of autoencoders with the original's groups of 32 channels.
+TEST(Flux2Originals, OfAutoencodersTellTheirConfigs) {
+  const nn::FromTensors& told = autoencoder_kl_flux2_info().from_tensors;
+  for (const Json& changes :
+       {Json::object(), Json{{"decoder_block_out_channels", {64, 96, 96, 128}},
+                             {"use_quant_conv", false},
+                             {"mid_block_add_attention", false}}}) {
+    SCOPED_TRACE(changes.dump());
+    Json config = {{"_class_name", "AutoencoderKLFlux2"}};
+    config.update(changes);
+    auto network = make_network(config);
+    nn::OriginalLayout layout = network->original_layouts().at(0);
+    std::map<std::string, std::vector<int64_t>> shapes;
+    for (const Param* param : network->params()) {
+      auto place = nn::original_place(layout, *param);
+      ASSERT_TRUE(place) << param->name;
+      shapes[place->name] = place->shape;
+    }
+    auto same = make_network(told.config(shapes, "components.vae"));
+    ASSERT_EQ(same->params().size(), network->params().size());
+    for (size_t i = 0; i < same->params().size(); ++i) {
+      EXPECT_EQ(same->params()[i]->name, network->params()[i]->name);
+      EXPECT_EQ(same->params()[i]->shape, network->params()[i]->shape);
+    }
+  }
+}
+
+TEST(Flux2Originals, OfAutoencodersAreRefusedWhereShapesDoNotTellTheGroups) {
+  const nn::FromTensors& told = autoencoder_kl_flux2_info().from_tensors;
+  EXPECT_TRUE(told.config({{"encoder.conv_in.weight", {8, 3, 3, 3}}}, "components.vae").is_null());
+  auto shapes = shapes_of(read_tensors(source_path(vae_case) / "original.safetensors"));
+  EXPECT_THAT([&] { told.config(shapes, "components.vae"); },
+              ThrowsMessage<Unsupported>(HasSubstr("groups of 32")));
+}
+
 class Flux2Lora : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Flux2Lora, ChangesWeightsAsTheReferenceDoes) {
@@ -104,7 +152,8 @@ TEST_P(Flux2Lora, ChangesWeightsAsTheReferenceDoes) {
   for (const adapters::LayerChange& change : resolved.changes) {
     made[change.param->name] = adapters::delta(change);
     auto beside = adapters::side_term(change);
-    ASSERT_TRUE(beside);
+    EXPECT_EQ(beside.has_value(), change.kind == "lora");
+    if (!beside) continue;
     Tensor product = beside->up.matmul(beside->down) * beside->scale;
     EXPECT_LT(difference(product, made[change.param->name]), 1e-6) << change.param->name;
   }
@@ -117,7 +166,10 @@ TEST_P(Flux2Lora, ChangesWeightsAsTheReferenceDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Flux2Lora,
-                         ::testing::Values("lora_diffusers", "lora_ai_toolkit", "lora_kohya"));
+                         ::testing::Values("lora_diffusers", "lora_ai_toolkit", "lora_expanded",
+                                           "lora_kohya"));
+INSTANTIATE_TEST_SUITE_P(KroneckerProducts, Flux2Lora,
+                         ::testing::Values("lokr_original", "lokr_lycoris"));
 
 }  // namespace
 }  // namespace omnirt::testing

@@ -1,12 +1,12 @@
 #include "networks/autoencoder_kl_flux2/model.hpp"
 
+#include "networks/autoencoder_kl_flux2/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/patches.hpp"
 
 namespace omnirt {
 namespace {
-
-constexpr int64_t patch = 2;
 
 nn::AutoencoderOptions half(const AutoencoderKLFlux2Config& config, int64_t image_channels,
                             const std::vector<int64_t>& channels) {
@@ -17,24 +17,6 @@ nn::AutoencoderOptions half(const AutoencoderKLFlux2Config& config, int64_t imag
           .norm_groups = config.norm_num_groups,
           .activation = ops::activation_from_name(config.act_fn, "act_fn"),
           .mid_attention = config.mid_block_add_attention};
-}
-
-// {B, C, 2 h, 2 w} -> {B, 4 C, h, w}: a channel's square is four channels, row by row.
-Tensor packed(const Tensor& latents) {
-  int64_t rows = latents.size(0), channels = latents.size(1);
-  int64_t height = latents.size(2) / patch, width = latents.size(3) / patch;
-  return latents.reshape({rows, channels, height, patch, width, patch})
-      .permute({0, 1, 3, 5, 2, 4})
-      .reshape({rows, channels * patch * patch, height, width});
-}
-
-// The inverse.
-Tensor unpacked(const Tensor& latents) {
-  int64_t rows = latents.size(0), channels = latents.size(1) / (patch * patch);
-  int64_t height = latents.size(2), width = latents.size(3);
-  return latents.reshape({rows, channels, patch, patch, height, width})
-      .permute({0, 1, 4, 2, 5, 3})
-      .reshape({rows, channels, height * patch, width * patch});
 }
 
 }  // namespace
@@ -61,7 +43,8 @@ AutoencoderKLFlux2::AutoencoderKLFlux2(const AutoencoderKLFlux2Config& config, J
     : Autoencoder(std::move(json)),
       encoder(this, "encoder", half(config, config.in_channels, config.block_out_channels)),
       decoder(this, "decoder", half(config, config.out_channels, config.decoder_channels())),
-      bn(this, "bn", patch * patch * config.latent_channels, config.batch_norm_eps),
+      bn(this, "bn", nn::patch_side * nn::patch_side * config.latent_channels,
+         config.batch_norm_eps),
       config_(config) {
   int64_t z = config.latent_channels;
   if (config.use_quant_conv) quant_conv.emplace(this, "quant_conv", 2 * z, 2 * z, nn::conv1x1);
@@ -77,6 +60,10 @@ nn::WeightMap AutoencoderKLFlux2::weight_map() const {
   return {.renames = {}, .ignored = {"bn.num_batches_tracked"}};
 }
 
+std::vector<nn::OriginalLayout> AutoencoderKLFlux2::original_layouts() const {
+  return {flux2_autoencoder_layout(*this)};
+}
+
 nn::DiagonalGaussian AutoencoderKLFlux2::distribution(Context& cx, const Tensor& image) const {
   Tensor moments = encoder.forward(cx, nn::in_form(cx, image));
   if (quant_conv) moments = quant_conv->forward(cx, moments);
@@ -86,16 +73,16 @@ nn::DiagonalGaussian AutoencoderKLFlux2::distribution(Context& cx, const Tensor&
 
 Tensor AutoencoderKLFlux2::encode(Context& cx, const Tensor& image,
                                   const nn::NoiseSource& /*noise*/) const {
-  return bn.normalised(cx, packed(distribution(cx, image).mode()));
+  return bn.normalised(cx, nn::packed_patches(distribution(cx, image).mode()));
 }
 
 Tensor AutoencoderKLFlux2::decode(Context& cx, const Tensor& latents) const {
-  Tensor z = nn::in_form(cx, unpacked(bn.restored(cx, nn::in_form(cx, latents))));
+  Tensor z = nn::in_form(cx, nn::unpacked_patches(bn.restored(cx, nn::in_form(cx, latents))));
   return decoder.forward(cx, post_quant_conv ? post_quant_conv->forward(cx, z) : z);
 }
 
 int64_t AutoencoderKLFlux2::scale_factor() const {
-  return patch << (config_.block_out_channels.size() - 1);
+  return nn::patch_side << (config_.block_out_channels.size() - 1);
 }
 
 const nn::NetworkInfo& autoencoder_kl_flux2_info() {
@@ -108,6 +95,9 @@ const nn::NetworkInfo& autoencoder_kl_flux2_info() {
       .summary = "the variational autoencoder of FLUX.2",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",
+      .from_tensors = {.signs = "FLUX.2's autoencoder (bn.*, encoder.down.*, decoder.up.*)",
+                       .config = flux2_autoencoder_config,
+                       .layout = "flux2"},
   };
   return info;
 }

@@ -32,6 +32,7 @@ class AutoencoderKLFlux2 final : public nn::Autoencoder {
   const char* class_name() const override { return "AutoencoderKLFlux2"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   // The distribution of the latents before they are packed, {B, latent_channels() / 4, 2 h, 2 w},
   // of an image {B, in_channels, H, W} in -1..1.

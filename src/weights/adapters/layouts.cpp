@@ -176,6 +176,9 @@ std::optional<ParsedKey> parse_key(const std::string& key) {
   constexpr std::string_view processor = ".processor.";
   if (size_t at = parsed.layer.find(processor); at != parsed.layer.npos)
     parsed.layer.replace(at, processor.size(), ".");
+  // Some files of FLUX.2 lost the first letters (diffusers reads them so, too).
+  constexpr std::string_view cut = "sformer_blocks.";
+  if (parsed.layer.starts_with(cut)) parsed.layer.insert(0, "tran");
   return parsed;
 }
 
