@@ -3,6 +3,7 @@
 #include "nn/autoencoder.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/component_files.hpp"
 #include "request/model_search.hpp"
 #include "request/validate.hpp"
 
@@ -38,14 +39,34 @@ fs::path tiny_folder(Proposal& proposal) {
   return folder;
 }
 
+// The one file of a folder that is published without a config; else the folder, or file, itself.
+fs::path file_alone(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) || fs::exists(path / "config.json", error)) return path;
+  fs::path found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().extension() != ".safetensors" || !entry.is_regular_file(error)) continue;
+    if (!found.empty()) return path;
+    found = entry.path();
+  }
+  return found.empty() ? path : found;
+}
+
+ComponentFolder read_decoder(const Proposal& proposal, const fs::path& path) {
+  auto file = read_component_file(*proposal.catalogue, preview_component, file_alone(path));
+  return file ? std::move(*file) : read_component_folder(preview_component, path);
+}
+
 void take_decoder(Proposal& proposal, const fs::path& folder) {
   if (folder.empty()) return;
-  ComponentFolder component = read_component_folder(preview_component, folder);
+  ComponentFolder component = read_decoder(proposal, folder);
   const nn::NetworkInfo* info = proposal.catalogue->find_network(component.class_name);
   if (!info || info->role != "autoencoder") {
+    bool named = !component.class_name.empty();
     proposal.error(
         {"config.preview_decoder", folder.string(),
-         fmt::format("holds a {}, where an autoencoder is expected", component.class_name),
+         fmt::format("holds {}, where an autoencoder is expected",
+                     named ? "a " + component.class_name : "no config.json that names a class"),
          "give a folder with an AutoencoderTiny"});
     return;
   }

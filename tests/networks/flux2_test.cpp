@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "networks/autoencoder_kl_flux2/model.hpp"
+#include "networks/autoencoder_tiny/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/support.hpp"
 
@@ -83,6 +84,33 @@ TEST(AutoencoderKLFlux2, RefusesPatchesThatThePipelineDoesNotKnow) {
   Json config = {{"_class_name", "AutoencoderKLFlux2"}, {"patch_size", {1, 1}}};
   EXPECT_THAT([&] { make_network(config, "vae"); },
               ThrowsMessage<Unsupported>(HasSubstr("patch_size")));
+}
+
+TEST(AutoencoderTiny, OfFlux2CountsASquareOfItsConvolutionsLatentsAsOne) {
+  auto tiny = make<AutoencoderTiny>(autoencoder_tiny_info(),
+                                    {{"arch_variant", "flux_2"}, {"latent_channels", 32}});
+  EXPECT_EQ(tiny->latent_channels(), 128);
+  EXPECT_EQ(tiny->scale_factor(), 16);
+  Json unknown = {{"_class_name", "AutoencoderTiny"}, {"arch_variant", "flux_3"}};
+  EXPECT_THAT([&] { make_network(unknown, "vae"); },
+              ThrowsMessage<Unsupported>(HasSubstr("arch_variant")));
+}
+
+// Files of tiny autoencoders are published without a config.
+TEST(AutoencoderTiny, IsToldByTheNamesAndShapesOfAFile) {
+  const nn::FromTensors& told = autoencoder_tiny_info().from_tensors;
+  for (const std::string& name : cases("tiny_")) {
+    SCOPED_TRACE(name);
+    LoadedNetwork loaded = load_case(name);
+    std::map<std::string, std::vector<int64_t>> shapes;
+    for (const Param* param : loaded.network->params()) shapes[param->name] = param->shape;
+    auto same = make_network(told.config(shapes, "components.vae"));
+    ASSERT_EQ(same->params().size(), shapes.size());
+    for (const Param* param : same->params()) EXPECT_EQ(param->shape, shapes[param->name]);
+    const auto& vae = loaded.as<nn::Autoencoder>();
+    EXPECT_EQ(dynamic_cast<nn::Autoencoder&>(*same).latent_channels(), vae.latent_channels());
+  }
+  EXPECT_TRUE(told.config({{"encoder.layers.0.weight", {8, 3, 3, 3}}}, "components.vae").is_null());
 }
 
 Tensor predicted(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {

@@ -3,7 +3,7 @@
 
   tools/goldens/flux2.py [--only networks,flux2_klein,flux2_klein_base] [--runs edit] [--keep-models] [--check]
 
-tests/goldens/networks/flux2_* as networks.py makes them; tests/goldens/pipelines/flux2_*/model is a folder and
+tests/goldens/networks/flux2_* and tiny_taef2 as networks.py makes them; tests/goldens/pipelines/flux2_*/model is a folder and
 RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
 """
 
@@ -83,6 +83,67 @@ def kl_case(seed, dtype=torch.float32, **config):
         yield "golden_encode_smallest", kl_encode(model, 710, 1, 8, 8)
         yield "golden_decode", kl_decode(model, 720, 2, 3, 5)
         yield "golden_decode_smallest", kl_decode(model, 730, 1, 1, 1)
+
+    return make, goldens
+
+
+# ------------------------------------------------------------------------------- tiny autoencoder
+TAEF2 = dict(
+    encoder_block_out_channels=(8,) * 3,
+    decoder_block_out_channels=(8,) * 3,
+    num_encoder_blocks=(1, 1, 2),
+    num_decoder_blocks=(2, 1, 1),
+    latent_channels=3,
+)
+
+
+def pooled(block, channels):
+    """A block that looks at the whole image first, as TAEF2's do at the lowest resolution (github
+    madebyollin/taesd); the reference's class has the others alone."""
+    nn = torch.nn
+    block.pool = nn.Sequential(
+        nn.Conv2d(channels, 4 * channels, 1, bias=False),
+        nn.GroupNorm(4, 4 * channels),
+        nn.ReLU(),
+        nn.Conv2d(4 * channels, channels, 1, bias=False),
+    )
+    block.register_forward_pre_hook(lambda module, given: (given[0] + module.pool(given[0]),))
+
+
+def taef2(**config):
+    from diffusers import AutoencoderTiny
+
+    model = AutoencoderTiny(**config)
+    depth, width = config["num_encoder_blocks"][-1], config["encoder_block_out_channels"][0]
+    for block in model.encoder.layers[-1 - depth : -1]:
+        pooled(block, width)
+    depth, width = config["num_decoder_blocks"][0], config["decoder_block_out_channels"][0]
+    for block in model.decoder.layers[2 : 2 + depth]:
+        pooled(block, width)
+    return model.eval()
+
+
+def taef2_case(seed, dtype=torch.float32):
+    """Latents packed as FLUX.2's denoisers have them; TAEF2 takes and gives the normalised ones."""
+    from safetensors.torch import load_file
+
+    def make(folder):
+        networks.save_checkpoint(taef2(**TAEF2), folder, seed, 1.0, dtype)
+        config = json.loads((folder / "config.json").read_text())
+        common.write_json(folder / "config.json", {**config, "arch_variant": "flux_2"})
+
+    def goldens(folder):
+        model = taef2(**TAEF2)
+        weights = load_file(folder / "diffusion_pytorch_model.safetensors")
+        model.load_state_dict({name: weight.float() for name, weight in weights.items()})
+        for name, rows, height, width in (("", 2, 24, 40), ("_smallest", 1, 8, 8)):
+            image = common.normal(740 + height, rows, 3, height, width).clamp(-1, 1)
+            latents = Klein._patchify_latents(model.encode(image).latents)
+            yield f"golden_encode{name}", {"in.image": image, "out.latents": latents}
+        for name, rows, height, width in (("", 2, 3, 5), ("_smallest", 1, 1, 1)):
+            latents = 3 * common.normal(750 + height, rows, 12, height, width)
+            image = model.decode(Klein._unpatchify_latents(latents)).sample
+            yield f"golden_decode{name}", {"in.latents": latents, "out.image": image}
 
     return make, goldens
 
@@ -169,6 +230,7 @@ def network_cases():
         mid_block_add_attention=False,
         batch_norm_eps=1e-2,
     )
+    yield "tiny_taef2", taef2_case(89, HALF)
     yield "flux2_transformer", flux2_case(92, torch.bfloat16)
     yield "flux2_transformer_guidance", flux2_case(93, HALF, guidance_embeds=True)
     yield "flux2_transformer_rare_options", flux2_case(

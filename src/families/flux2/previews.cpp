@@ -34,7 +34,7 @@ PreviewMeans emoji() {
 }  // namespace
 
 std::map<std::string, PreviewMeans> previews() {
-  return {{"emoji", emoji()}};
+  return {{"", {.colours = {}, .tiny = "madebyollin/taef2"}}, {"emoji", emoji()}};
 }
 
 }  // namespace omnirt::flux2

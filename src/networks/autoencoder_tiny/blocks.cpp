@@ -13,17 +13,36 @@ ops::Activation activation(const AutoencoderTinyConfig& config) {
 constexpr nn::Conv2dOptions same{};
 constexpr nn::Conv2dOptions same_without_bias{.bias = false};
 constexpr nn::Conv2dOptions halving{.stride = 2, .bias = false};
+constexpr nn::Conv2dOptions pointwise{1, 1, {0, 0, 0, 0}, false};
+
+constexpr int64_t pool_widening = 4;
+constexpr int64_t pool_groups = 4;
+constexpr double pool_eps = 1e-5;
 
 }  // namespace
 
-AutoencoderTinyBlock::AutoencoderTinyBlock(Module* parent, const std::string& name,
-                                           int64_t channels, ops::Activation activation)
-    : Module(parent, name), conv(this, "conv"), activation_(activation) {
-  for (size_t number : {0, 2, 4}) conv.add_at(number, channels, channels);
+AutoencoderTinyPool::AutoencoderTinyPool(Module* parent, const std::string& name, int64_t channels)
+    : Module(parent, name),
+      widen_(this, "0", channels, pool_widening * channels, pointwise),
+      norm_(this, "1", pool_groups, pool_widening * channels, pool_eps),
+      narrow_(this, "3", pool_widening * channels, channels, pointwise) {}
+
+Tensor AutoencoderTinyPool::forward(Context& cx, const Tensor& x) const {
+  Tensor h = norm_.forward(cx, widen_.forward(cx, x), ops::Activation::relu);
+  return narrow_.forward(cx, h, {.residual = &x});
 }
 
-Tensor AutoencoderTinyBlock::forward(Context& cx, const Tensor& x) const {
+AutoencoderTinyBlock::AutoencoderTinyBlock(Module* parent, const std::string& name,
+                                           int64_t channels, ops::Activation activation,
+                                           bool with_pool)
+    : Module(parent, name), conv(this, "conv"), activation_(activation) {
+  for (size_t number : {0, 2, 4}) conv.add_at(number, channels, channels);
+  if (with_pool) pool.emplace(this, "pool", channels);
+}
+
+Tensor AutoencoderTinyBlock::forward(Context& cx, const Tensor& input) const {
   return cx.segment(path(), [&] {
+    Tensor x = pool ? pool->forward(cx, input) : input;
     Tensor h = conv[0].forward(cx, x, {.activation = activation_});
     h = conv[1].forward(cx, h, {.activation = activation_});
     // ReLU after the residual, whatever act_fn says.
@@ -40,9 +59,10 @@ void AutoencoderTinyLayers::add_conv(int64_t in, int64_t out, const nn::Conv2dOp
   if (activation != ops::Activation::none) ++number_;
 }
 
-void AutoencoderTinyLayers::add_block(int64_t channels, ops::Activation activation) {
+void AutoencoderTinyLayers::add_block(int64_t channels, ops::Activation activation,
+                                      bool with_pool) {
   steps_.emplace_back().block =
-      std::make_unique<AutoencoderTinyBlock>(this, next_name(), channels, activation);
+      std::make_unique<AutoencoderTinyBlock>(this, next_name(), channels, activation, with_pool);
 }
 
 void AutoencoderTinyLayers::add_upsample(int64_t factor) {
@@ -69,14 +89,16 @@ EncoderTiny::EncoderTiny(Module* parent, const std::string& name,
                          const AutoencoderTinyConfig& config)
     : Module(parent, name), layers(this, "layers") {
   int64_t width = config.encoder_block_out_channels.front();
-  for (size_t level = 0; level < config.num_encoder_blocks.size(); ++level) {
+  size_t levels = config.num_encoder_blocks.size();
+  for (size_t level = 0; level < levels; ++level) {
+    bool pools = config.flux_2() && level + 1 == levels;
     if (level == 0) {
       layers.add_conv(config.in_channels, width, same);
     } else {
       layers.add_conv(width, width, halving);
     }
     for (int64_t i = 0; i < config.num_encoder_blocks[level]; ++i) {
-      layers.add_block(width, activation(config));
+      layers.add_block(width, activation(config), pools);
     }
   }
   layers.add_conv(width, config.latent_channels, same);
@@ -93,8 +115,9 @@ DecoderTiny::DecoderTiny(Module* parent, const std::string& name,
   layers.add_conv(config.latent_channels, width, same, activation(config));
   size_t levels = config.num_decoder_blocks.size();
   for (size_t level = 0; level < levels; ++level) {
+    bool pools = config.flux_2() && level == 0;
     for (int64_t i = 0; i < config.num_decoder_blocks[level]; ++i) {
-      layers.add_block(width, activation(config));
+      layers.add_block(width, activation(config), pools);
     }
     if (level + 1 == levels) break;
     layers.add_upsample(config.upsampling_scaling_factor);

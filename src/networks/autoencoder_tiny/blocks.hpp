@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "networks/autoencoder_tiny/config.hpp"
@@ -8,15 +9,31 @@
 
 namespace omnirt {
 
-// Three convolutions with a residual (diffusers unet_2d_blocks.py AutoencoderTinyBlock).
+// x + what a normalised perceptron over four times the channels makes of it (github
+// madebyollin/taesd, taesd.py Block's pool): the norm's statistics are the whole image's.
+class AutoencoderTinyPool final : public nn::Module {
+ public:
+  AutoencoderTinyPool(Module* parent, const std::string& name, int64_t channels);
+  const char* class_name() const override { return "AutoencoderTinyPool"; }
+  Tensor forward(Context& cx, const Tensor& x) const;
+
+ private:
+  nn::Conv2d widen_;    // 0
+  nn::GroupNorm norm_;  // 1, and an activation
+  nn::Conv2d narrow_;   // 3
+};
+
+// Three convolutions with a residual (diffusers unet_2d_blocks.py AutoencoderTinyBlock), of the
+// input or of what a pool makes of it.
 class AutoencoderTinyBlock final : public nn::Module {
  public:
   AutoencoderTinyBlock(Module* parent, const std::string& name, int64_t channels,
-                       ops::Activation activation);
+                       ops::Activation activation, bool with_pool);
   const char* class_name() const override { return "AutoencoderTinyBlock"; }
-  Tensor forward(Context& cx, const Tensor& x) const;
+  Tensor forward(Context& cx, const Tensor& input) const;
 
   nn::ModuleList<nn::Conv2d> conv;  // 0, 2, 4: the numbers between are activations
+  std::optional<AutoencoderTinyPool> pool;
 
  private:
   ops::Activation activation_;
@@ -30,7 +47,7 @@ class AutoencoderTinyLayers final : public nn::Module {
 
   void add_conv(int64_t in, int64_t out, const nn::Conv2dOptions& options,
                 ops::Activation activation = ops::Activation::none);
-  void add_block(int64_t channels, ops::Activation activation);
+  void add_block(int64_t channels, ops::Activation activation, bool with_pool);
   // Upsamples before the convolution that comes next.
   void add_upsample(int64_t factor);
   Tensor forward(Context& cx, Tensor x) const;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "nn/config_check.hpp"
+#include "weights/tensor_shapes.hpp"
 
 namespace omnirt {
 namespace {
@@ -24,6 +26,23 @@ void check_levels(const std::string& side, const std::vector<int64_t>& channels,
   }
 }
 
+// How many blocks stand before each convolution but the first of one side's layers. Numbers that
+// have no parameters are activations and upsamplings.
+std::vector<int64_t> blocks_of(const TensorShapes& shapes, const std::string& layers) {
+  constexpr int64_t most_layers = 1024;
+  std::vector<int64_t> levels;
+  int64_t blocks = 0;
+  for (int64_t i = 1; i < most_layers; ++i) {
+    std::string layer = fmt::format("{}{}.", layers, i);
+    if (shapes.any(layer + "conv.")) {
+      ++blocks;
+    } else if (shapes.has(layer + "weight")) {
+      levels.push_back(std::exchange(blocks, 0));
+    }
+  }
+  return levels;
+}
+
 }  // namespace
 
 AutoencoderTinyConfig read_autoencoder_tiny_config(const Json& json, const std::string& where) {
@@ -35,10 +54,31 @@ AutoencoderTinyConfig read_autoencoder_tiny_config(const Json& json, const std::
   check.range("upsampling_scaling_factor", config.upsampling_scaling_factor, 1, 8);
   check.positive("scaling_factor", config.scaling_factor);
   check.one_of("act_fn", config.act_fn, {"relu", "silu", "swish", "gelu"});
+  check.one_of("arch_variant", config.arch_variant, {"", "flux_2"});
   check_levels("encoder", config.encoder_block_out_channels, config.num_encoder_blocks, check);
   check_levels("decoder", config.decoder_block_out_channels, config.num_decoder_blocks, check);
   check.finish();
   return config;
+}
+
+Json autoencoder_tiny_config_of(const std::map<std::string, std::vector<int64_t>>& all,
+                                const std::string& /*where*/) {
+  TensorShapes shapes;
+  for (const auto& [name, shape] : all) shapes.add(name, shape);
+  const std::string first_in = "encoder.layers.0.weight", first_out = "decoder.layers.0.weight";
+  if (!shapes.has(first_in) || !shapes.has(first_out)) return {};
+  std::vector<int64_t> down = blocks_of(shapes, "encoder.layers.");
+  std::vector<int64_t> up = blocks_of(shapes, "decoder.layers.");
+  bool pools = shapes.any("decoder.layers.2.pool.");
+  return {
+      {"_class_name", "AutoencoderTiny"},
+      {"in_channels", shapes.size(first_in, 1)},
+      {"latent_channels", shapes.size(first_out, 1)},
+      {"encoder_block_out_channels", std::vector<int64_t>(down.size(), shapes.size(first_in, 0))},
+      {"decoder_block_out_channels", std::vector<int64_t>(up.size(), shapes.size(first_out, 0))},
+      {"num_encoder_blocks", down},
+      {"num_decoder_blocks", up},
+      {"arch_variant", pools ? "flux_2" : ""}};
 }
 
 }  // namespace omnirt

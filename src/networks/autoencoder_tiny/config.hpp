@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct AutoencoderTinyConfig {
   bool force_upcast = false;
   double scaling_factor = 1.0;
   double shift_factor = 0.0;
+  // Not diffusers': "flux_2" is TAEF2 (github madebyollin/taesd, taesd.py arch_variant), whose
+  // blocks at the lowest resolution look at the whole image and whose latents are FLUX.2's, packed.
+  std::string arch_variant;
+
+  bool flux_2() const { return arch_variant == "flux_2"; }
 
   static void visit(auto& self, auto& v) {
     v("in_channels", self.in_channels);
@@ -34,6 +40,7 @@ struct AutoencoderTinyConfig {
     v("force_upcast", self.force_upcast);
     v("scaling_factor", self.scaling_factor);
     v("shift_factor", self.shift_factor);
+    v("arch_variant", self.arch_variant);
     v.only("upsample_fn", {"nearest"});
     v.only("quantization_config", {});
     // How latents are stored as pictures; and a copy of decoder_block_out_channels that the writer
@@ -44,5 +51,10 @@ struct AutoencoderTinyConfig {
 
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 AutoencoderTinyConfig read_autoencoder_tiny_config(const Json& json, const std::string& where);
+
+// The config of a file that holds nothing else, as names and shapes tell it; null for files of
+// other classes.
+Json autoencoder_tiny_config_of(const std::map<std::string, std::vector<int64_t>>& shapes,
+                                const std::string& where);
 
 }  // namespace omnirt

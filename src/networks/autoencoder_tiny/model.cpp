@@ -2,6 +2,7 @@
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/patches.hpp"
 
 namespace omnirt {
 
@@ -16,15 +17,21 @@ nn::Metadata AutoencoderTiny::metadata() const {
 }
 
 Tensor AutoencoderTiny::encode(Context& cx, const Tensor& image, const nn::NoiseSource&) const {
-  return encoder.forward(cx, nn::in_form(cx, image));
+  Tensor latents = encoder.forward(cx, nn::in_form(cx, image));
+  return config_.flux_2() ? nn::packed_patches(latents) : latents;
 }
 
 Tensor AutoencoderTiny::decode(Context& cx, const Tensor& latents) const {
-  return decoder.forward(cx, nn::in_form(cx, latents));
+  Tensor own = config_.flux_2() ? nn::unpacked_patches(latents) : latents;
+  return decoder.forward(cx, nn::in_form(cx, own));
+}
+
+int64_t AutoencoderTiny::latent_channels() const {
+  return config_.latent_channels * (config_.flux_2() ? nn::patch_side * nn::patch_side : 1);
 }
 
 int64_t AutoencoderTiny::scale_factor() const {
-  return int64_t{1} << (config_.decoder_block_out_channels.size() - 1);
+  return (config_.flux_2() ? nn::patch_side : 1) << (config_.decoder_block_out_channels.size() - 1);
 }
 
 const nn::NetworkInfo& autoencoder_tiny_info() {
@@ -36,6 +43,8 @@ const nn::NetworkInfo& autoencoder_tiny_info() {
       .summary = "the tiny autoencoder TAESD",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",
+      .from_tensors = {.signs = "a tiny autoencoder (encoder.layers.*, decoder.layers.*)",
+                       .config = autoencoder_tiny_config_of},
   };
   return info;
 }

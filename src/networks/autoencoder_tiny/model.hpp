@@ -5,6 +5,8 @@
 namespace omnirt {
 
 // A small distilled autoencoder (TAESD, github madebyollin/taesd; diffusers autoencoder_tiny.py).
+// That of FLUX.2 takes and gives latents as FLUX.2's denoisers do: packed (nn/patches.hpp), so that
+// scale_factor() is twice the convolutions', and normalised, which it was trained on.
 class AutoencoderTiny final : public nn::Autoencoder {
  public:
   AutoencoderTiny(const AutoencoderTinyConfig& config, Json json);
@@ -16,7 +18,7 @@ class AutoencoderTiny final : public nn::Autoencoder {
   Tensor decode(Context& cx, const Tensor& latents) const override;
 
   bool samples() const override { return false; }
-  int64_t latent_channels() const override { return config_.latent_channels; }
+  int64_t latent_channels() const override;
   int64_t scale_factor() const override;
   double scaling_factor() const override { return config_.scaling_factor; }
   double shift_factor() const override { return config_.shift_factor; }
