@@ -14,9 +14,10 @@ enum class PackPolicy { automatic, never, always };
 enum class Quantization { none, int8 };
 
 // How products of fp32 matrices may be computed, in torch.set_float32_matmul_precision's words:
-// medium, numbers rounded to bf16 (8 bits) where the processor multiplies these faster; high, each
-// number as the sum of two bf16 ones (16 of fp32's 24 bits) where it has a matrix unit for these;
-// highest, in fp32. Each may be more exact than its name, where the processor lacks the unit.
+// medium, numbers rounded to bf16 (8 bits), in linear layers and attention, where the processor
+// multiplies these faster; high, each number as the sum of two bf16 ones (16 of fp32's 24 bits)
+// where it has a matrix unit for these; highest, in fp32. Each may be more exact than its name,
+// where the processor lacks the unit.
 enum class MatmulPrecision { medium, high, highest };
 
 template <>

@@ -149,8 +149,8 @@ inline constexpr Key<Quantization> quantize{
 inline constexpr Key<MatmulPrecision> matmul_precision{
     "matmul_precision", MatmulPrecision::high, "matmul-precision",
     "how fp32 products are computed at the compile level: highest, in fp32; high, each number as "
-    "the sum of two bf16 ones, on processors with a matrix unit (AMX); medium, linear layers with "
-    "numbers rounded to bf16, on processors that multiply these (AVX512-BF16, AMX)"};
+    "the sum of two bf16 ones, on processors with a matrix unit (AMX); medium, linear layers and "
+    "attention with numbers rounded to bf16, on processors that multiply these (AVX512-BF16, AMX)"};
 inline constexpr Key<bool> profile{
     "profile",
     false,

@@ -90,6 +90,10 @@ void add_split_attention_kernels(ops::OpTable& table) {
   table.attention.add(kernel("cpu split attention", accepts_split, run<attention_split>));
 }
 
+void add_rounded_attention_kernels(ops::OpTable& table) {
+  table.attention.add(kernel("cpu bf16 attention", accepts_split, run<attention_rounded>));
+}
+
 void add_attention_kernels(ops::OpTable& table) {
   table.attention.add(kernel("cpu flash attention", accepts, run<attention>));
   table.rotary.add(kernel("cpu rotary", accepts_rotary, run_rotary));

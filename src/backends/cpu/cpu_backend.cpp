@@ -25,7 +25,8 @@ std::string add_faster_products(MatmulPrecision precision, ops::OpTable& table) 
   std::string told;
   if (precision == MatmulPrecision::medium && cpu::rounded_available()) {
     cpu::add_rounded_dense_kernels(table);
-    told = ", linear layers by products of numbers rounded to bf16";
+    cpu::add_rounded_attention_kernels(table);
+    told = ", linear layers and attention by products of numbers rounded to bf16";
   }
   if (!cpu::split_available()) return told;
   cpu::add_split_kernels(table);

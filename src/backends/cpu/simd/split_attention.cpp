@@ -32,7 +32,7 @@ struct Work {
 
 // One group of queries under way.
 struct Group {
-  uint16_t* queries;  // planes [step][high, low][row][split_step]
+  uint16_t* queries;  // planes [step][part][row][split_step]
   float *result, *highest, *total, *decay;
 };
 
@@ -40,12 +40,13 @@ class SplitAttention {
  public:
   SplitAttention(const SplitKernels& products, const AttentionArgs& args)
       : products_(products),
-        kernels_(split_attention_kernels()),
+        kernels_(split_attention_kernels(products.parts)),
         args_(args),
         steps_(ceil_div(args.head_dim, split_step)),
         key_steps_(ceil_div(args.k_tokens, split_step)),
         groups_(ceil_div(args.q_tokens, split_rows)),
-        panel_values_(size(steps_ * key_steps_) * split_panel_step),
+        panel_step_(panel_step_values(products.parts)),
+        panel_values_(size(steps_ * key_steps_) * panel_step_),
         chunk_(std::clamp<int64_t>(
             static_cast<int64_t>(chunk_bytes / (group_floats() * sizeof(float))), 1, most_groups)) {
   }
@@ -91,17 +92,17 @@ class SplitAttention {
       const int64_t key = part * split_panel;
       products_.pack({view, key, std::min(split_panel, args_.k_tokens - key), 0, args_.head_dim, 1,
                       scratch(thread, split_pack_temporary(args_.head_dim, 1)),
-                      panels + size(part * steps_) * split_panel_step});
+                      panels + size(part * steps_) * panel_step_});
       return;
     }
     const int64_t panel = part - key_steps_;
     kernels_.pack_values({args_.v.data + sample * args_.v.batch_stride + own * args_.v.head_stride,
                           args_.v.token_stride, args_.k_tokens, args_.head_dim, panel * split_panel,
-                          panels + panel_values_ + size(panel * key_steps_) * split_panel_step});
+                          panels + panel_values_ + size(panel * key_steps_) * panel_step_});
   }
 
   size_t result_stride() const { return size(steps_ * split_panel) + 16; }
-  size_t query_values() const { return size(2 * steps_) * weight_plane; }
+  size_t query_values() const { return products_.parts * size(steps_) * weight_plane; }
   size_t group_floats() const {
     return query_values() / 2 + size(split_rows) * (result_stride() + 3);
   }
@@ -159,7 +160,7 @@ class SplitAttention {
     const size_t rows = rows_of(index);
     for (int64_t i = 0; i < steps; ++i) {
       products_.product({rows, g.queries, weight_plane, &tap, 1, size(steps_),
-                         keys(place) + size((step + i) * steps_) * split_panel_step,
+                         keys(place) + size((step + i) * steps_) * panel_step_,
                          w.scores + i * split_panel, score_stride, false});
     }
     kernels_.weigh({w.scores, score_stride, rows, size(count), key == 0, g.highest, g.total,
@@ -168,7 +169,7 @@ class SplitAttention {
       kernels_.scale_rows(g.result, result_stride(), rows, size(steps_ * split_panel), g.decay);
     for (int64_t i = 0; i < steps_; ++i) {
       products_.product({rows, w.weights, weight_plane, &tap, 1, size(steps),
-                         values(place) + size(i * key_steps_ + step) * split_panel_step,
+                         values(place) + size(i * key_steps_ + step) * panel_step_,
                          g.result + i * split_panel, result_stride(), key > 0});
     }
   }
@@ -189,6 +190,7 @@ class SplitAttention {
   const SplitAttentionKernels kernels_;
   const AttentionArgs& args_;
   const int64_t steps_, key_steps_, groups_;
+  const size_t panel_step_;    // values of one step of a panel
   const size_t panel_values_;  // of the keys of a head, or of its values
   const int64_t chunk_;
   uint16_t* panels_ = nullptr;
@@ -204,6 +206,10 @@ void attention_split(const SplitKernels& kernels, const AttentionArgs& args) {
 
 void attention_split(const AttentionArgs& args) {
   attention_split(split_kernels(true), args);
+}
+
+void attention_rounded(const AttentionArgs& args) {
+  attention_split(rounded_kernels(true), args);
 }
 
 }  // namespace omnirt::cpu

@@ -11,6 +11,8 @@ struct SplitKernels;
 // Scratch, kept by the team: about 8 MB that all share, or one head's keys and values where these
 // are more; about 0.5 MB a thread.
 void attention_split(const AttentionArgs& args);
+// The same of numbers rounded to bf16 (rounded_available): right to about 1e-2 of the values' size.
+void attention_rounded(const AttentionArgs& args);
 // The same with given kernels, for tests.
 void attention_split(const SplitKernels& kernels, const AttentionArgs& args);
 

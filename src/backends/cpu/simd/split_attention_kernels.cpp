@@ -57,14 +57,14 @@ HWY_INLINE SplitVec split_weight(FloatVec w) {
 }
 
 // The weights of one row; returns their sum.
-template <bool whole>
+template <size_t parts, bool whole>
 HWY_INLINE float weigh_row(const SplitWeigh& task, size_t row, float highest) {
   const FloatTag d;
   const float* scores = task.scores + row * task.stride;
   const FloatVec top = hn::Set(d, highest);
   FloatVec sum_a = hn::Zero(d), sum_b = hn::Zero(d);
   for (size_t first = 0; first < task.keys; first += step_keys) {
-    uint16_t* to = task.weights + first / step_keys * 2 * task.plane + row * step_keys;
+    uint16_t* to = task.weights + first / step_keys * parts * task.plane + row * step_keys;
 #pragma GCC unroll 4
     for (size_t i = first; i < first + step_keys; i += 2 * float_lanes, to += 2 * float_lanes) {
       const FloatVec a = exp2_weight(hn::Sub(load_scores<whole>(scores, i, task.keys), top));
@@ -72,6 +72,10 @@ HWY_INLINE float weigh_row(const SplitWeigh& task, size_t row, float highest) {
           exp2_weight(hn::Sub(load_scores<whole>(scores, i + float_lanes, task.keys), top));
       sum_a = hn::Add(sum_a, a);
       sum_b = hn::Add(sum_b, b);
+      if constexpr (parts == 1) {
+        store_upper(rounded_vector(a), rounded_vector(b), to);
+        continue;
+      }
       const SplitVec split_a = split_weight(a), split_b = split_weight(b);
       store_upper(split_a.high, split_b.high, to);
       store_upper(split_a.low, split_b.low, to + task.plane);
@@ -80,23 +84,24 @@ HWY_INLINE float weigh_row(const SplitWeigh& task, size_t row, float highest) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(sum_a, sum_b)));
 }
 
-template <bool whole>
+template <size_t parts, bool whole>
 HWY_INLINE void weigh_rows(const SplitWeigh& task) {
   const FloatTag d;
   for (size_t row = 0; row < task.rows; ++row) {
     const float before = task.first ? std::numeric_limits<float>::lowest() : task.highest[row];
     const float now = highest_of<whole>(task.scores + row * task.stride, task.keys, before);
     const float decay = task.first ? 0.0f : hn::GetLane(exp2_weight(hn::Set(d, before - now)));
-    const float sum = weigh_row<whole>(task, row, now);
+    const float sum = weigh_row<parts, whole>(task, row, now);
     task.total[row] = task.first ? sum : task.total[row] * decay + sum;
     task.highest[row] = now;
     task.decay[row] = decay;
   }
 }
 
+template <size_t parts>
 void weigh(const SplitWeigh& task) {
   // A multiple of what a loop takes at a time.
-  task.keys % (4 * step_keys) == 0 ? weigh_rows<true>(task) : weigh_rows<false>(task);
+  task.keys % (4 * step_keys) == 0 ? weigh_rows<parts, true>(task) : weigh_rows<parts, false>(task);
 }
 
 // Up to 32 numbers, zeros past `count`; null: all zeros.
@@ -105,17 +110,18 @@ HWY_INLINE void load_columns(const float* from, size_t count, float* to) {
   if (from) std::copy_n(from, count, to);
 }
 
+template <size_t parts>
 void pack_values(const SplitValues& task) {
   const auto count = static_cast<size_t>(std::min(split_panel, task.dims - task.column));
   uint16_t* to = task.panel;
-  for (int64_t first = 0; first < task.keys; first += split_step, to += split_panel_step) {
+  for (int64_t first = 0; first < task.keys; first += split_step, to += panel_step_values(parts)) {
     for (int64_t i = 0; i < split_step; i += 2) {
       HWY_ALIGN float even[split_panel];
       HWY_ALIGN float odd[split_panel];
       const float* at = task.values + (first + i) * task.stride + task.column;
       load_columns(first + i < task.keys ? at : nullptr, count, even);
       load_columns(first + i + 1 < task.keys ? at + task.stride : nullptr, count, odd);
-      pack_pair<2>(even, odd, to + i / 2 * 32);
+      pack_pair<parts>(even, odd, to + i / 2 * 32);
     }
   }
 }
@@ -131,8 +137,11 @@ void scale_rows(float* y, size_t stride, size_t rows, size_t count, const float*
   }
 }
 
-SplitAttentionKernels attention_table() {
-  return {&weigh, &pack_values, &scale_rows};
+SplitAttentionKernels split_attention_table() {
+  return {&weigh<2>, &pack_values<2>, &scale_rows};
+}
+SplitAttentionKernels rounded_attention_table() {
+  return {&weigh<1>, &pack_values<1>, &scale_rows};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -142,10 +151,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace omnirt::cpu {
 
-HWY_EXPORT(attention_table);
+HWY_EXPORT(split_attention_table);
+HWY_EXPORT(rounded_attention_table);
 
-SplitAttentionKernels split_attention_kernels() {
-  return HWY_DYNAMIC_DISPATCH(attention_table)();
+SplitAttentionKernels split_attention_kernels(size_t parts) {
+  return parts == 1 ? HWY_DYNAMIC_DISPATCH(rounded_attention_table)()
+                    : HWY_DYNAMIC_DISPATCH(split_attention_table)();
 }
 
 }  // namespace omnirt::cpu

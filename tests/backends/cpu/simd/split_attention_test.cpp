@@ -26,6 +26,33 @@ TEST(SplitAttention, IsSoftmaxOfScaledScoresTimesValues) {
   });
 }
 
+// Scores up to about 5 are right to 2^-7 of themselves, as the values are.
+TEST(RoundedAttention, IsTheSameToBf16) {
+  for_each_way(
+      [&](const SplitKernels& kernels) {
+        for (const Case& c : {Case{2, 3, 5, 7, 9}, Case{1, 2, 40, 33, 77}, Case{1, 2, 160, 17, 129},
+                              Case{3, 2, 33, 129, 260}, Case{2, 6, 40, 70, 130, false, 3}}) {
+          Problem problem(c);
+          problem.run([&](const AttentionArgs& args) { attention_split(kernels, args); });
+          EXPECT_LT(problem.worst_error(), 4e-2)
+              << "d " << c.dim << " Tq " << c.q_tokens << " Tk " << c.k_tokens;
+        }
+      },
+      true);
+}
+
+TEST(RoundedAttention, ANanReachesTheQueriesThatSeeIt) {
+  for_each_way(
+      [&](const SplitKernels& kernels) {
+        Problem query({1, 1, 8, 40, 50});
+        query.q.at(0, 7, 0, 3) = nan;
+        query.run([&](const AttentionArgs& args) { attention_split(kernels, args); });
+        for (int64_t row = 0; row < 40; ++row)
+          EXPECT_EQ(std::isnan(query.y.at(0, row, 0, 0)), row == 7);
+      },
+      true);
+}
+
 TEST(SplitAttention, HeadsOfQueriesShareHeadsOfKeys) {
   for_each_way([&](const SplitKernels& kernels) {
     Problem problem({2, 6, 40, 70, 130, false, 3});
