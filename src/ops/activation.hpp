@@ -1,12 +1,10 @@
 #pragma once
 #include <string>
 
+#include "ops/activation_kind.hpp"
 #include "ops/op.hpp"
 
 namespace omnirt::ops {
-
-// gelu is the exact (erf) form; quick_gelu is x * sigmoid(1.702 x), as OpenAI's CLIP has it.
-enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };
 
 // By the names that config files use ("silu", "swish", "gelu", "quick_gelu", ...). Throws
 // Unsupported, naming `field`.

@@ -20,7 +20,7 @@ struct OriginalPart {
 struct ComponentFolder {
   std::string name;              // "unet"
   std::string library;           // "diffusers", "transformers"
-  std::string class_name;        // "UNet2DConditionModel"
+  std::string class_name;        // "UNet2DConditionModel"; empty where no file of it says
   std::filesystem::path folder;  // where its files are
   std::filesystem::path config_file;
   Json config = Json::object();

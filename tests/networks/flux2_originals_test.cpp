@@ -146,7 +146,9 @@ TEST_P(Flux2Lora, ChangesWeightsAsTheReferenceDoes) {
   targets.emplace_back("transformer", *network, /*denoiser=*/true);
   auto path = source_path(golden_case) / (std::string(GetParam()) + ".safetensors");
   adapters::AdapterFile file = adapters::open_adapter(path, "", "adapters[0]");
-  adapters::Resolution resolved = adapters::resolve(file, targets, {.field = "adapters[0]"});
+  adapters::ResolveOptions options;
+  options.field = "adapters[0]";
+  adapters::Resolution resolved = adapters::resolve(file, targets, options);
   EXPECT_TRUE(resolved.findings.empty());
   std::map<std::string, Tensor> made;
   for (const adapters::LayerChange& change : resolved.changes) {

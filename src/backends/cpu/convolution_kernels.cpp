@@ -43,7 +43,7 @@ PixelView<Float> pixels_of(const Tensor& x, Float* data) {
 Tensor normalised(const Tensor& x, const ops::InputNorm& norm) {
   Tensor y = new_channels_last(x.sizes().vec(), x);
   group_norm(norm_shape(x, norm), pixels_of(x, x.const_data_ptr<float>()),
-             data_or_null(norm.weight), data_or_null(norm.bias), activation(norm.activation),
+             data_or_null(norm.weight), data_or_null(norm.bias), norm.activation,
              pixels_of(y, y.mutable_data_ptr<float>()));
   return y;
 }
@@ -90,7 +90,7 @@ struct Call {
                  .sample_bias_stride = args.weight.size(0),
                  .residual = args.residual ? residual.const_data_ptr<float>() : nullptr,
                  .residual_strides = strides_of(y),
-                 .activation = activation(args.activation)} {}
+                 .activation = args.activation} {}
 
   ConvInput input() const { return {.data = x.const_data_ptr<float>(), .strides = strides_of(x)}; }
 
@@ -106,7 +106,7 @@ struct Call {
     input.scale = scale;
     input.shift = scale + batch * channels;
     input.scale_stride = channels;
-    input.activation = activation(norm.activation);
+    input.activation = norm.activation;
     return input;
   }
 

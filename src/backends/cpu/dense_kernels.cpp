@@ -83,7 +83,7 @@ Tensor run_linear(const ops::Linear& args) {
            .epilogue = {.bias = data_or_null(args.bias),
                         .residual = args.residual ? residual.const_data_ptr<float>() : nullptr,
                         .residual_stride = out,
-                        .activation = activation(args.activation)}},
+                        .activation = args.activation}},
           x, args.weight, args.pack);
   return y;
 }

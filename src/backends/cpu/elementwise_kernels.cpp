@@ -28,8 +28,7 @@ PixelShape pixels_of(const Tensor& x) {
 
 Tensor run_activate(const ops::Activate& args) {
   Tensor y = like(args.x);
-  activate(args.x.const_data_ptr<float>(), args.x.numel(), activation(args.kind),
-           y.mutable_data_ptr<float>());
+  activate(args.x.const_data_ptr<float>(), args.x.numel(), args.kind, y.mutable_data_ptr<float>());
   return y;
 }
 

@@ -18,7 +18,7 @@ Tensor run_group_norm(const ops::GroupNorm& args) {
   int64_t channels = x.size(1), pixels = x.size(2) * x.size(3);
   GroupNormShape shape{x.size(0), pixels, channels, args.groups, args.eps};
   group_norm(shape, {x.const_data_ptr<float>(), pixels * channels, channels},
-             data_or_null(args.weight), data_or_null(args.bias), activation(args.activation),
+             data_or_null(args.weight), data_or_null(args.bias), args.activation,
              {y.mutable_data_ptr<float>(), pixels * channels, channels});
   return y;
 }

@@ -3,7 +3,6 @@
 
 #include "backends/cpu/simd/types.hpp"
 #include "base/ensure.hpp"
-#include "ops/activation.hpp"
 #include "ops/op.hpp"
 
 namespace omnirt::cpu {
@@ -58,24 +57,6 @@ inline WeightType weight_type(const Tensor& weight) {
   return type == at::kFloat  ? WeightType::f32
          : type == at::kHalf ? WeightType::f16
                              : WeightType::bf16;
-}
-
-inline Activation activation(ops::Activation kind) {
-  switch (kind) {
-    case ops::Activation::none:
-      return Activation::none;
-    case ops::Activation::silu:
-      return Activation::silu;
-    case ops::Activation::gelu:
-      return Activation::gelu;
-    case ops::Activation::gelu_tanh:
-      return Activation::gelu_tanh;
-    case ops::Activation::quick_gelu:
-      return Activation::quick_gelu;
-    case ops::Activation::relu:
-      return Activation::relu;
-  }
-  return Activation::none;
 }
 
 inline const float* data_or_null(const Tensor* x) {

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 
+#include "ops/activation_kind.hpp"
+
 namespace omnirt::cpu {
 
-// What a product or convolution does to its result last; gelu is the exact one, by erf.
-enum class Activation { none, silu, gelu, gelu_tanh, quick_gelu, relu };
+// What a product or convolution does to its result last.
+using ops::Activation;
 
 // How a checkpoint file holds its weights. Kernels widen them, exactly.
 enum class WeightType { f32, f16, bf16 };
