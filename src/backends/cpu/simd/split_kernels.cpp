@@ -213,12 +213,11 @@ SplitKernels split_kernels(bool tiles) {
 SplitKernels rounded_kernels(bool by_unit) {
   SplitKernels table = HWY_DYNAMIC_DISPATCH(rounded_table)();
   if (!by_unit) return table;
-  if (amx_features().bf16) {
+  if (bf16_available()) table.pack = &pack_bf16;
+  if (amx_features().bf16)
     set_product(table, &amx_rounded_product);
-  } else {
+  else
     table.product = &bf16_product;
-    table.pack = &pack_bf16;
-  }
   return table;
 }
 

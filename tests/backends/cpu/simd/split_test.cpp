@@ -175,44 +175,13 @@ TEST(RoundedProduct, IsTheRoundedNumbersProduct) {
   for_each_way(check_cases, true);
 }
 
-TEST(RoundedProduct, BitsDependOnNeitherThreadsNorRows) {
-  const GemmRun many({1700, 65, 800, false, Activation::none, WeightType::bf16}, 1);
-  const SplitKernels kernels = rounded_kernels(rounded_available());
-  GemmRun part = many;
-  part.all.m = 100;
-  const int threads = team_size();
-  const std::vector<float> all = many.run(kernels);
-  set_team_size(1);
-  EXPECT_EQ(many.run(kernels), all);
-  set_team_size(3);
-  const std::vector<float> first = part.run(kernels);
-  set_team_size(threads);
-  EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin()));
-}
-
-TEST(RoundedProduct, NanAndInfinityReachTheirRowsAndNoOther) {
-  for_each_way(
-      [&](const SplitKernels& kernels) {
-        GemmRun run({40, 40, 64}, 1);
-        run.x[1 + 5 * 67 + 3] = nan;
-        run.x[1 + 9 * 67 + 40] = inf;
-        const std::vector<float> y = run.run(kernels);
-        for (int64_t r = 0; r < 40; ++r)
-          for (int64_t c = 0; c < 40; ++c)
-            EXPECT_EQ(std::isfinite(y[size_t(r * 41 + c)]), r != 5 && r != 9) << r << " " << c;
-      },
-      true);
-}
-
 TEST(SplitProduct, ManyRowsGoByBandsWithPanelsPackedOnce) {
   const GemmRun run({1600, 40, 40});
   for_each_way([&](const SplitKernels& kernels) { run.check(run.run(kernels)); });
 }
 
-TEST(SplitProduct, BitsDependOnNeitherThreadsNorRowsNorPacking) {
-  const GemmRun many({1700, 65, 800}),
-      few({100, 65, 800, false, Activation::none, WeightType::f32, false, false, true});
-  const SplitKernels kernels = split_kernels(split_available());
+void check_bits(const SplitKernels& kernels, WeightType type) {
+  const GemmRun many({1700, 65, 800, false, Activation::none, type}, kernels.parts);
   GemmRun part = many;
   part.all.m = 100;
   const int threads = team_size();
@@ -223,21 +192,38 @@ TEST(SplitProduct, BitsDependOnNeitherThreadsNorRowsNorPacking) {
   const std::vector<float> first = part.run(kernels);
   set_team_size(threads);
   EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin()));
-  GemmRun unpacked = few;
+  const GemmRun packed({100, 65, 800, false, Activation::none, type, false, false, true},
+                       kernels.parts);
+  GemmRun unpacked = packed;
   unpacked.all.packed = false;
-  EXPECT_EQ(unpacked.run(kernels), few.run(kernels));
+  EXPECT_EQ(unpacked.run(kernels), packed.run(kernels));
+}
+
+TEST(SplitProduct, BitsDependOnNeitherThreadsNorRowsNorPacking) {
+  check_bits(split_kernels(split_available()), WeightType::f32);
+}
+
+TEST(RoundedProduct, BitsDependOnNeitherThreadsNorRowsNorPacking) {
+  check_bits(rounded_kernels(rounded_available()), WeightType::f32);
+  check_bits(rounded_kernels(rounded_available()), WeightType::bf16);
+}
+
+void check_reach(const SplitKernels& kernels) {
+  GemmRun run({40, 40, 64}, kernels.parts);
+  run.x[1 + 5 * 67 + 3] = nan;
+  run.x[1 + 9 * 67 + 40] = inf;
+  const std::vector<float> y = run.run(kernels);
+  for (int64_t r = 0; r < 40; ++r)
+    for (int64_t c = 0; c < 40; ++c)
+      EXPECT_EQ(std::isfinite(y[size_t(r * 41 + c)]), r != 5 && r != 9) << r << " " << c;
 }
 
 TEST(SplitProduct, NanAndInfinityReachTheirRowsAndNoOther) {
-  for_each_way([&](const SplitKernels& kernels) {
-    GemmRun run({40, 40, 64});
-    run.x[1 + 5 * 67 + 3] = nan;
-    run.x[1 + 9 * 67 + 40] = inf;
-    const std::vector<float> y = run.run(kernels);
-    for (int64_t r = 0; r < 40; ++r)
-      for (int64_t c = 0; c < 40; ++c)
-        EXPECT_EQ(std::isfinite(y[size_t(r * 41 + c)]), r != 5 && r != 9) << r << " " << c;
-  });
+  for_each_way(check_reach);
+}
+
+TEST(RoundedProduct, NanAndInfinityReachTheirRowsAndNoOther) {
+  for_each_way(check_reach, true);
 }
 
 TEST(SplitProduct, LargeAndSmallNumbersKeepTheirPlaces) {
