@@ -104,7 +104,8 @@ std::vector<std::string> read_known_things(const fs::path& model) {
 bool names_none_of(std::string_view prompt, std::span<const std::string> things) {
   std::vector<std::string> words = words_of(prompt, words_read);
   return !words.empty() && std::ranges::none_of(things, [&](const std::string& thing) {
-    return !std::ranges::search(words, words_of(thing, max_name_bytes)).empty();
+    std::vector<std::string> own = words_of(thing, max_name_bytes);
+    return std::search(words.begin(), words.end(), own.begin(), own.end()) != words.end();
   });
 }
 

@@ -86,6 +86,35 @@ void check_role(const Proposal& proposal, const ComponentFolder& component) {
        "name a folder of the right kind"});
 }
 
+// Those that the asked task needs, and no others; `by_inputs` is the task that takes just these.
+void check_inputs(Proposal& proposal, const TaskInputs& task, const TaskInputs* by_inputs,
+                  const std::set<std::string>& present) {
+  for (const std::string& input : task.inputs) {
+    if (present.contains(input)) continue;
+    proposal.error({"inputs." + input, "",
+                    fmt::format("task {} needs it, and it is missing", task.task),
+                    fmt::format("add inputs.{}", input)});
+  }
+  std::string way = by_inputs ? "set task to " + by_inputs->task + ", or remove it" : "remove it";
+  for (const std::string& input : present) {
+    if (task.inputs.contains(input)) continue;
+    proposal.error(
+        {"inputs." + input, "", fmt::format("task {} does not take it", task.task), way});
+  }
+}
+
+// The model's own entry for the task, where it has one.
+void take_entry(Proposal& proposal) {
+  const ModelSpec* exact = proposal.catalogue->find_entry(proposal.spec->id, proposal.task);
+  if (!exact && proposal.spec->trained_for_its_tasks_only) {
+    std::vector<std::string> own = proposal.catalogue->tasks_of(proposal.spec->id);
+    proposal.error({"task", proposal.task,
+                    fmt::format("model '{}' was not trained for this task", proposal.spec->id),
+                    fmt::format("its tasks: {}", fmt::join(own, ", "))});
+  }
+  if (exact) proposal.spec = exact;
+}
+
 }  // namespace
 
 bool settle_model(Proposal& proposal) {
@@ -156,30 +185,11 @@ bool settle_task(Proposal& proposal) {
                                 fmt::join(proposal.catalogue->tasks_of(proposal.spec->id), ", "))});
     return false;
   } else {
-    for (const std::string& input : by_name->inputs) {
-      if (!present.contains(input)) {
-        proposal.error({"inputs." + input, "",
-                        fmt::format("task {} needs it, and it is missing", given),
-                        fmt::format("add inputs.{}", input)});
-      }
-    }
-    for (const std::string& input : present) {
-      if (by_name->inputs.contains(input)) continue;
-      std::string way =
-          by_inputs ? "set task to " + by_inputs->task + ", or remove it" : "remove it";
-      proposal.error({"inputs." + input, "", fmt::format("task {} does not take it", given), way});
-    }
+    check_inputs(proposal, *by_name, by_inputs, present);
     proposal.task = given;
     if (!proposal.errors.empty() && by_name != by_inputs) return false;
   }
-  const ModelSpec* exact = proposal.catalogue->find_entry(proposal.spec->id, proposal.task);
-  if (!exact && proposal.spec->trained_for_its_tasks_only) {
-    std::vector<std::string> own = proposal.catalogue->tasks_of(proposal.spec->id);
-    proposal.error({"task", proposal.task,
-                    fmt::format("model '{}' was not trained for this task", proposal.spec->id),
-                    fmt::format("its tasks: {}", fmt::join(own, ", "))});
-  }
-  if (exact) proposal.spec = exact;
+  take_entry(proposal);
   return true;
 }
 
