@@ -3,7 +3,7 @@
 
   tools/caption_font.py > src/io/image_caption_font.inc
 
-A line a glyph from the space on: its rows of ROWS, one after the other, a hexadecimal digit a pixel. Its length over
+One line per glyph, from the space on: its rows of ROWS, one after the other, one hexadecimal digit per pixel. Its length over
 ROWS is its advance.
 """
 

@@ -9,7 +9,7 @@
 namespace omnirt::io {
 namespace {
 
-// Aileron Regular (CC0), 12 pixels: the glyphs from the space on, a hexadecimal digit a pixel, row
+// Aileron Regular (CC0), 12 pixels: the glyphs from the space on, one hex digit per pixel, row
 // after row (tools/caption_font.py).
 constexpr std::array<std::string_view, 95> glyphs{
 #include "io/image_caption_font.inc"
@@ -86,7 +86,7 @@ Image captioned(const Image& image, const std::vector<std::string>& lines, size_
 
 std::vector<Image> with_captions(std::span<const Image> images,
                                  std::span<const std::string> captions) {
-  ensure(images.size() == captions.size(), "a caption an image");
+  ensure(images.size() == captions.size(), "one caption per image");
   std::vector<std::vector<std::string>> lines;
   size_t height = 0;
   for (size_t i = 0; i < images.size(); ++i) {

@@ -46,7 +46,7 @@ void check_name(const fs::path& file, const std::string& name, size_t so_far) {
   if (name.size() > max_name_bytes) {
     throw InvalidFile({file.string(), name.substr(0, max_name_bytes),
                        fmt::format("a name of more than {} bytes", max_name_bytes),
-                       "give a name a line"});
+                       "give one name per line"});
   }
   if (so_far == max_things) {
     throw InvalidFile({file.string(), name, fmt::format("more than {} names", max_things),

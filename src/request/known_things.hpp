@@ -7,7 +7,7 @@
 
 namespace omnirt {
 
-// What a small model was made to draw: a file of this name in its folder, UTF-8, a name a line.
+// What a small model was made to draw: a file of this name in its folder, UTF-8, one name per line.
 inline constexpr const char* things_file = "things.txt";
 
 // The list of the folder `model`, in its order and without empty lines; empty where there is none.
