@@ -24,14 +24,15 @@ void ask_for_next(const uint16_t* panel, size_t at) {
     __builtin_prefetch(panel + panel_step_values(parts) + i * 32, 0, 3);
 }
 
-// Rows 0 to 15 of the left side are in tile 4, rows 16 to 31 in tile 5; the panel's columns in
-// tiles 6 and 7. What is loaded serves all products that it can before it gives way.
-template <bool both>
-void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* panel) {
+// The high parts of a step. Rows 0 to 15 of the left side are in tile 4, rows 16 to 31 in tile 5;
+// the panel's columns in tiles 6 and 7. What is loaded serves all products that it can before it
+// gives way.
+template <bool both, size_t parts>
+void multiply_highs(const uint16_t* high, const uint16_t* panel) {
   load_tile<4>(high, line);
   load_tile<6>(panel, line);
   multiply_tiles<0, 4, 6>();
-  ask_for_next<2>(panel, 0);
+  ask_for_next<parts>(panel, 0);
   load_tile<7>(panel + tile, line);
   multiply_tiles<1, 4, 7>();
   if constexpr (both) {
@@ -39,7 +40,13 @@ void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* pa
     multiply_tiles<2, 5, 6>();
     multiply_tiles<3, 5, 7>();
   }
-  ask_for_next<2>(panel, 1);
+  ask_for_next<parts>(panel, 1);
+}
+
+// Both parts: the panel's highs are still in tiles 6 and 7 when the left side's lows come.
+template <bool both>
+void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* panel) {
+  multiply_highs<both, 2>(high, panel);
   load_tile<4>(low, line);
   multiply_tiles<0, 4, 6>();
   multiply_tiles<1, 4, 7>();
@@ -62,23 +69,6 @@ void multiply_step(const uint16_t* high, const uint16_t* low, const uint16_t* pa
   }
 }
 
-// The same of the high parts alone.
-template <bool both>
-void multiply_rounded_step(const uint16_t* left, const uint16_t* panel) {
-  load_tile<4>(left, line);
-  load_tile<6>(panel, line);
-  multiply_tiles<0, 4, 6>();
-  ask_for_next<1>(panel, 0);
-  load_tile<7>(panel + tile, line);
-  multiply_tiles<1, 4, 7>();
-  if constexpr (both) {
-    load_tile<5>(left + tile, line);
-    multiply_tiles<2, 5, 6>();
-    multiply_tiles<3, 5, 7>();
-  }
-  ask_for_next<1>(panel, 1);
-}
-
 template <bool both, size_t parts>
 void product(const SplitProduct& p) {
   const size_t row_bytes = p.sums_stride * sizeof(float);
@@ -97,7 +87,7 @@ void product(const SplitProduct& p) {
     for (size_t tap = 0; tap < p.tap_count; ++tap, panel += panel_step_values(parts)) {
       const uint16_t* from = left + p.taps[tap] * split_step;
       if constexpr (parts == 1)
-        multiply_rounded_step<both>(from, panel);
+        multiply_highs<both, 1>(from, panel);
       else
         multiply_step<both>(from, from + p.plane, panel);
     }
