@@ -16,6 +16,8 @@ class TensorShapes {
  public:
   TensorShapes() = default;
   explicit TensorShapes(const io::TensorFiles& files);
+  explicit TensorShapes(std::map<std::string, std::vector<int64_t>> shapes)
+      : shapes_(std::move(shapes)) {}
   void add(std::string name, std::vector<int64_t> shape) {
     shapes_[std::move(name)] = std::move(shape);
   }

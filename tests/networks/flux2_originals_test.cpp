@@ -66,26 +66,37 @@ TEST(Flux2Originals, AreKnownByNamesAndRefusedWhereShapesDoNotTellTheHeads) {
               ThrowsMessage<Unsupported>(HasSubstr("another width than 128")));
 }
 
+// What a file in the network's first original layout holds.
+std::map<std::string, std::vector<int64_t>> original_shapes(const nn::Network& network) {
+  nn::OriginalLayout layout = network.original_layouts().at(0);
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const Param* param : network.params()) {
+    auto place = nn::original_place(layout, *param);
+    EXPECT_TRUE(place) << param->name;
+    if (place) shapes[place->name] = place->shape;
+  }
+  return shapes;
+}
+
+void expect_same_parameters(const nn::Network& made, const nn::Network& wanted) {
+  ASSERT_EQ(made.params().size(), wanted.params().size());
+  for (size_t i = 0; i < made.params().size(); ++i) {
+    EXPECT_EQ(made.params()[i]->name, wanted.params()[i]->name);
+    EXPECT_EQ(made.params()[i]->shape, wanted.params()[i]->shape);
+  }
+}
+
 // The config of a published model, told from what its file in the original layout holds.
 TEST(Flux2Originals, OfStockModelsHaveTheirConfigs) {
   for (const char* model : {"flux2-klein-4b", "flux2-klein-9b", "flux2-dev"}) {
     SCOPED_TRACE(model);
     Json config = read_json(source_path("tests/data/configs") / model / "transformer/config.json");
     auto network = make_network(config);
-    nn::OriginalLayout layout = network->original_layouts().at(0);
-    std::map<std::string, std::vector<int64_t>> shapes;
-    for (const Param* param : network->params()) {
-      auto place = nn::original_place(layout, *param);
-      ASSERT_TRUE(place) << param->name;
-      shapes[place->name] = place->shape;
-    }
     const nn::FromTensors& told = flux2_transformer_2d_model_info().from_tensors;
-    Json made = told.config(shapes, "components.transformer");
+    Json made = told.config(original_shapes(*network), "components.transformer");
     ASSERT_FALSE(made.is_null());
     auto same = make_network(made);
-    ASSERT_EQ(same->params().size(), network->params().size());
-    for (size_t i = 0; i < same->params().size(); ++i)
-      EXPECT_EQ(same->params()[i]->shape, network->params()[i]->shape);
+    expect_same_parameters(*same, *network);
     EXPECT_EQ(dynamic_cast<nn::DenoiserNetwork&>(*same).takes_guidance_scale(),
               dynamic_cast<nn::DenoiserNetwork&>(*network).takes_guidance_scale());
   }
@@ -114,19 +125,8 @@ TEST(Flux2Originals, OfAutoencodersTellTheirConfigs) {
     Json config = {{"_class_name", "AutoencoderKLFlux2"}};
     config.update(changes);
     auto network = make_network(config);
-    nn::OriginalLayout layout = network->original_layouts().at(0);
-    std::map<std::string, std::vector<int64_t>> shapes;
-    for (const Param* param : network->params()) {
-      auto place = nn::original_place(layout, *param);
-      ASSERT_TRUE(place) << param->name;
-      shapes[place->name] = place->shape;
-    }
-    auto same = make_network(told.config(shapes, "components.vae"));
-    ASSERT_EQ(same->params().size(), network->params().size());
-    for (size_t i = 0; i < same->params().size(); ++i) {
-      EXPECT_EQ(same->params()[i]->name, network->params()[i]->name);
-      EXPECT_EQ(same->params()[i]->shape, network->params()[i]->shape);
-    }
+    auto same = make_network(told.config(original_shapes(*network), "components.vae"));
+    expect_same_parameters(*same, *network);
   }
 }
 

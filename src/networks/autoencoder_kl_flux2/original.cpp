@@ -43,8 +43,7 @@ nn::OriginalLayout flux2_autoencoder_layout(const AutoencoderKLFlux2& vae) {
 
 Json flux2_autoencoder_config(const std::map<std::string, std::vector<int64_t>>& all,
                               const std::string& where) {
-  TensorShapes shapes;
-  for (const auto& [name, shape] : all) shapes.add(name, shape);
+  const TensorShapes shapes(all);
   if (!shapes.has("bn.running_mean") || !shapes.has("encoder.down.0.block.0.conv1.weight") ||
       !shapes.has("decoder.up.0.block.0.conv1.weight"))
     return {};

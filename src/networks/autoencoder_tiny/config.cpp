@@ -63,8 +63,7 @@ AutoencoderTinyConfig read_autoencoder_tiny_config(const Json& json, const std::
 
 Json autoencoder_tiny_config_of(const std::map<std::string, std::vector<int64_t>>& all,
                                 const std::string& /*where*/) {
-  TensorShapes shapes;
-  for (const auto& [name, shape] : all) shapes.add(name, shape);
+  const TensorShapes shapes(all);
   const std::string first_in = "encoder.layers.0.weight", first_out = "decoder.layers.0.weight";
   if (!shapes.has(first_in) || !shapes.has(first_out)) return {};
   std::vector<int64_t> down = blocks_of(shapes, "encoder.layers.");

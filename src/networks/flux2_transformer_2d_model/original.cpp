@@ -64,8 +64,7 @@ nn::OriginalLayout flux2_original_layout() {
 
 Json flux2_original_config(const std::map<std::string, std::vector<int64_t>>& all,
                            const std::string& where) {
-  TensorShapes shapes;
-  for (const auto& [name, shape] : all) shapes.add(name, shape);
+  const TensorShapes shapes(all);
   if (!shapes.has("single_stream_modulation.lin.weight") || !shapes.has("txt_in.weight")) return {};
   constexpr int64_t head_dim = 128;  // of all that were released
   int64_t dim = shapes.size("img_in.weight", 0);
