@@ -69,6 +69,15 @@ def largest_difference(path, tensors):
     }
 
 
+def worst_difference(path, tensors):
+    """The largest of these, of the tensor's largest value or of 1 where that is less."""
+    return max(d / max(1.0, s) for d, s in largest_difference(path, tensors).values())
+
+
+def report_difference(name, path, tensors):
+    print(f"{name}: differs by {worst_difference(path, tensors):.1e}")
+
+
 # -------------------------------------------------------------------------------------- randomness
 def reseed_parameters(module, seed, gain=1.0):
     """Fills every parameter from one seed, by sorted name, so that a checkpoint does not depend on

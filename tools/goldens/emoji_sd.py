@@ -232,11 +232,7 @@ def write_goldens(folder, only, check):
         if bad:
             print(f"{name}: the reference itself is not finite in {', '.join(bad)}: not written")
         elif check:
-            worst = max(
-                d / max(1.0, s)
-                for d, s in common.largest_difference(case / "golden.safetensors", made).values()
-            )
-            print(f"{name}: differs by {worst:.1e}")
+            common.report_difference(name, case / "golden.safetensors", made)
         else:
             common.write_json(case / "request.json", {"name": name, **flat})
             common.write_tensors(case / "golden.safetensors", made)

@@ -555,9 +555,7 @@ def save(folder, request, tensors, check, name="request"):
     if not all(bool(value.isfinite().all()) for value in tensors.values()):
         raise SystemExit(f"{folder.name}: not finite")
     if check:
-        differences = common.largest_difference(folder / "golden.safetensors", tensors)
-        worst = max(d / max(1.0, s) for d, s in differences.values())
-        print(f"{folder.name}: differs by {worst:.1e}")
+        common.report_difference(folder.name, folder / "golden.safetensors", tensors)
         return
     common.write_json(folder / f"{name}.json", request)
     common.write_tensors(folder / "golden.safetensors", tensors)

@@ -473,10 +473,7 @@ def main():
             if not all(bool(value.isfinite().all()) for value in tensors.values()):
                 raise SystemExit(f"{path}: not finite")
             if options.check:
-                worst = max(
-                    d / max(1.0, s) for d, s in common.largest_difference(path, tensors).values()
-                )
-                print(f"{name}/{file}: differs by {worst:.1e}")
+                common.report_difference(f"{name}/{file}", path, tensors)
             else:
                 common.write_tensors(path, tensors)
         if not options.check:

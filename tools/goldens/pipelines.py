@@ -346,10 +346,7 @@ def main():
                 raise SystemExit(f"{name}/{title}: not finite")
             path = folder / title / "golden.safetensors"
             if options.check:
-                worst = max(
-                    d / max(1.0, s) for d, s in common.largest_difference(path, tensors).values()
-                )
-                print(f"{name}/{title}: differs by {worst:.1e}")
+                common.report_difference(f"{name}/{title}", path, tensors)
             else:
                 common.write_json(folder / title / "request.json", request)
                 common.write_tensors(path, tensors)

@@ -321,8 +321,7 @@ def check_or_write(path, tensors, check):
     if not all(bool(value.isfinite().all()) for value in tensors.values()):
         raise SystemExit(f"{path}: not finite")
     if check:
-        differences = common.largest_difference(path, tensors).values()
-        print(f"{path.parent.name}: differs by {max(d / max(1.0, s) for d, s in differences):.1e}")
+        common.report_difference(path.parent.name, path, tensors)
     else:
         common.write_tensors(path, tensors)
         print(path.parent, {k: f"{v.float().std():.2f}" for k, v in tensors.items() if "out." in k or k == "image"})

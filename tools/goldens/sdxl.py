@@ -498,8 +498,7 @@ def keep(path, tensors, check, title):
     if not all(bool(value.isfinite().all()) for value in tensors.values()):
         raise SystemExit(f"{title}: not finite")
     if check:
-        differences = common.largest_difference(path, tensors).values()
-        print(f"{title}: differs by {max(d / max(1.0, s) for d, s in differences):.1e}")
+        common.report_difference(title, path, tensors)
     else:
         common.write_tensors(path, tensors)
 

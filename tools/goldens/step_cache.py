@@ -212,11 +212,7 @@ def main():
         if not all(bool(value.isfinite().all()) for value in tensors.values()):
             raise SystemExit(f"{name}: not finite")
         if check:
-            worst = max(
-                d / max(1.0, s)
-                for d, s in common.largest_difference(case / "golden.safetensors", tensors).values()
-            )
-            print(f"{name}: differs by {worst:.1e}")
+            common.report_difference(name, case / "golden.safetensors", tensors)
         else:
             common.write_json(case / "request.json", request)
             common.write_tensors(case / "golden.safetensors", tensors)

@@ -116,14 +116,9 @@ def make_networks(check):
             if not all(bool(value.isfinite().all()) for value in tensors.values()):
                 raise SystemExit(f"{path}: not finite")
             if check:
-                report(f"{model}/{file}", path, tensors)
+                common.report_difference(f"{model}/{file}", path, tensors)
             else:
                 common.write_tensors(path, tensors)
-
-
-def report(name, path, tensors):
-    worst = max(d / max(1.0, s) for d, s in common.largest_difference(path, tensors).values())
-    print(f"{name}: differs by {worst:.1e}")
 
 
 # ------------------------------------------------------------------------------------------- resize
@@ -137,7 +132,7 @@ def make_resize(check):
         tensors[f"out.{name}"] = svd._resize_with_antialiasing(tensors[f"in.{name}"], (16, 16))
     path = FOLDER / "resize.safetensors"
     if check:
-        report("resize", path, tensors)
+        common.report_difference("resize", path, tensors)
     else:
         common.write_tensors(path, tensors)
 
@@ -359,7 +354,7 @@ def make_runs(check):
             raise SystemExit(f"{folder}: not finite")
         path = folder / "golden.safetensors"
         if check:
-            report(f"{model}/{name}", path, out)
+            common.report_difference(f"{model}/{name}", path, out)
         else:
             common.write_tensors(path, out)
             print(model, name, {k: (list(v.shape), round(v.float().std().item(), 3)) for k, v in out.items()})
