@@ -82,8 +82,8 @@ std::optional<std::string> mp4_comment(std::string_view bytes) {
   return std::string(*at);
 }
 
-std::optional<std::string> under_our_key(const ImageMetadata& metadata) {
-  auto found = metadata.find(request_metadata_key);
+std::optional<std::string> under_key(const ImageMetadata& metadata, const char* key) {
+  auto found = metadata.find(key);
   return found == metadata.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -94,17 +94,21 @@ std::optional<CarriedText> read_carried_text(const fs::path& path) {
   if (fs::is_directory(path, error)) {
     fs::path first = path / "000000.png";
     if (!fs::is_regular_file(first, error)) return std::nullopt;
-    return CarriedText{"frames", under_our_key(read_image_metadata(first))};
+    return CarriedText{"frames", under_key(read_image_metadata(first), request_metadata_key),
+                       std::nullopt};
   }
   if (!fs::is_regular_file(path, error)) return std::nullopt;
   auto mapped = MappedFile::open(path);
   std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()),
                          mapped->bytes().size());
-  if (auto format = sniff_image_format(bytes))
-    return CarriedText{name_of(*format), under_our_key(read_image_metadata(path))};
-  if (bytes.starts_with("GIF8")) return CarriedText{"gif", gif_comment(bytes)};
+  if (auto format = sniff_image_format(bytes)) {
+    ImageMetadata texts = read_image_metadata(path);
+    return CarriedText{name_of(*format), under_key(texts, request_metadata_key),
+                       under_key(texts, parameters_metadata_key)};
+  }
+  if (bytes.starts_with("GIF8")) return CarriedText{"gif", gif_comment(bytes), std::nullopt};
   if (bytes.size() > 8 && bytes.substr(4, 4) == "ftyp")
-    return CarriedText{"mp4", mp4_comment(bytes)};
+    return CarriedText{"mp4", mp4_comment(bytes), std::nullopt};
   return std::nullopt;
 }
 

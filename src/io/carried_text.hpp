@@ -10,6 +10,8 @@ struct CarriedText {
   std::string kind;                 // "png", "jpeg", "webp", "gif", "mp4", "frames"
   std::optional<std::string> text;  // under request_metadata_key, as encode_image and encode_video
                                     // put it there; nothing where the file carries none
+  std::optional<std::string> parameters;  // an image's under parameters_metadata_key, whichever
+                                          // program wrote them
 };
 
 // Nothing where `path` is no picture, no gif, no mp4 and no folder of numbered frames. Reads no

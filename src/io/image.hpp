@@ -56,6 +56,9 @@ using ImageMetadata = std::map<std::string, std::string>;
 inline constexpr size_t max_metadata_bytes = size_t{2} << 20;
 // The key under which a picture carries the request that made it (JSON).
 inline constexpr const char* request_metadata_key = "omnirt";
+// The key of generation parameters as AUTOMATIC1111 writes them: a text of this name in a PNG, the
+// EXIF UserComment in a JPEG (up to a segment's 64 KiB; longer ones are left out) and a WebP.
+inline constexpr const char* parameters_metadata_key = "parameters";
 
 struct EncodeOptions {
   int quality = 95;           // jpeg, lossy webp: 1 to 100

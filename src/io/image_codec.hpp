@@ -35,8 +35,9 @@ std::string encode_jpeg(const Image& image, const ImageMetadata& metadata,
 std::string encode_webp(const Image& image, const ImageMetadata& metadata,
                         const EncodeOptions& options);
 
-// A WebP file, still or animated, with an XMP packet beside its pixels.
-std::string with_xmp(std::string_view webp, const std::string& packet);
+// A WebP file, still or animated, with these texts beside its pixels (XMP, and EXIF for
+// parameters).
+std::string with_metadata(std::string_view webp, const ImageMetadata& metadata);
 
 // libpng and libjpeg report an error by calling a function that must not return. It jumps back into
 // `guarded`; so every function that calls them holds only trivially destructible objects, and what

@@ -1,9 +1,9 @@
 #include "io/image_embedded.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "io/image_exif.hpp"
 #include "io/image_xmp.hpp"
 
 namespace omnirt::io {
@@ -11,11 +11,16 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// An orientation stands within the first few entries; who writes more than this writes thumbnails.
+// An orientation and a comment need less; who writes more than this writes thumbnails.
 constexpr size_t max_exif_bytes = size_t{1} << 20;
 
 uint32_t byte_at(std::string_view bytes, size_t at) {
   return static_cast<unsigned char>(bytes[at]);
+}
+
+void add_parameters(EmbeddedData& found) {
+  std::string comment = exif_comment(found.exif);
+  if (!comment.empty()) found.text.emplace(parameters_metadata_key, std::move(comment));
 }
 
 // JPEG (ITU T.81, B.1.1): segments FF, marker, 16-bit length, up to the first scan.
@@ -40,6 +45,7 @@ EmbeddedData read_embedded_jpeg(std::string_view bytes) {
     if (body.starts_with(xmp_extension_name)) extensions.push_back(body);
   }
   found.text = parse_xmp(found.xmp);
+  add_parameters(found);
   if (!extensions.empty()) found.text.merge(parse_xmp(join_extended_xmp(extensions)));
   return found;
 }
@@ -60,44 +66,8 @@ EmbeddedData read_embedded_webp(std::string_view bytes) {
     if (name == "XMP " && body.size() <= max_xmp_packet_bytes) found.xmp = body;
   }
   found.text = parse_xmp(found.xmp);
+  add_parameters(found);
   return found;
-}
-
-// Reads numbers of a TIFF structure in its own byte order; nullopt outside its bytes.
-class TiffView {
- public:
-  explicit TiffView(std::string_view bytes) : bytes_(bytes), little_(bytes.starts_with("II")) {}
-
-  std::optional<uint32_t> number(size_t at, size_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) return std::nullopt;
-    uint32_t value = 0;
-    for (size_t k = 0; k < size; ++k) {
-      value = value << 8 | byte_at(bytes_, at + (little_ ? size - 1 - k : k));
-    }
-    return value;
-  }
-
- private:
-  std::string_view bytes_;
-  bool little_;
-};
-
-// TIFF 6.0, section 2: header, then the first directory of 12-byte entries; 0x0112 is Orientation.
-int exif_orientation(std::string_view exif) {
-  if (!exif.starts_with("II*\0"sv) && !exif.starts_with("MM\0*"sv)) return 0;
-  const TiffView tiff(exif);
-  const size_t directory = tiff.number(4, 4).value_or(0);
-  const size_t entries = tiff.number(directory, 2).value_or(0);
-  for (size_t i = 0; i < entries; ++i) {
-    const size_t at = directory + 2 + 12 * i;
-    const auto tag = tiff.number(at, 2);
-    if (!tag) return 0;
-    if (*tag != 0x0112) continue;
-    const uint32_t type = tiff.number(at + 2, 2).value_or(0);
-    const size_t size = type == 1 ? 1 : type == 3 ? 2 : type == 4 ? 4 : 0;
-    return size == 0 ? 0 : static_cast<int>(tiff.number(at + 8, size).value_or(0) & 0xffff);
-  }
-  return 0;
 }
 
 int xmp_orientation(std::string_view xmp) {

@@ -11,6 +11,7 @@
 #include "base/ensure.hpp"
 #include "io/image_arithmetic.hpp"
 #include "io/image_codec.hpp"
+#include "io/image_exif.hpp"
 #include "io/image_xmp.hpp"
 
 namespace omnirt::io {
@@ -304,6 +305,11 @@ std::string encode_jpeg(const Image& image, const ImageMetadata& metadata,
                         const EncodeOptions& options) {
   std::vector<std::string> segments;
   if (!metadata.empty()) segments = xmp_segments(metadata);
+  auto parameters = metadata.find(parameters_metadata_key);
+  if (parameters != metadata.end()) {
+    std::string exif = std::string("Exif\0\0", 6) + exif_with_comment(parameters->second);
+    if (exif.size() <= max_app_segment_bytes) segments.insert(segments.begin(), std::move(exif));
+  }
   return JpegWriter().write(image, segments, options.quality);
 }
 

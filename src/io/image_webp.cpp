@@ -8,6 +8,7 @@
 
 #include "base/ensure.hpp"
 #include "io/image_codec.hpp"
+#include "io/image_exif.hpp"
 #include "io/image_xmp.hpp"
 
 namespace omnirt::io {
@@ -165,13 +166,20 @@ std::string as_string(const WebPData& data) {
 
 }  // namespace
 
-std::string with_xmp(std::string_view webp, const std::string& packet) {
+std::string with_metadata(std::string_view webp, const ImageMetadata& metadata) {
+  if (metadata.empty()) return std::string(webp);
   const WebPData image{data_of(webp), webp.size()};
   const std::unique_ptr<WebPMux, DeleteMux> mux(WebPMuxCreate(&image, 0));
   if (!mux) throw OutOfMemory("no memory to assemble a WebP");
+  const std::string packet = xmp_packet(metadata);
   const WebPData xmp{data_of(packet), packet.size()};
+  auto parameters = metadata.find(parameters_metadata_key);
+  const std::string exif =
+      parameters == metadata.end() ? "" : exif_with_comment(parameters->second);
+  const WebPData exif_data{data_of(exif), exif.size()};
   OwnedData assembled;
-  if (WebPMuxSetChunk(mux.get(), "XMP ", &xmp, 0) != WEBP_MUX_OK ||
+  if ((!exif.empty() && WebPMuxSetChunk(mux.get(), "EXIF", &exif_data, 0) != WEBP_MUX_OK) ||
+      WebPMuxSetChunk(mux.get(), "XMP ", &xmp, 0) != WEBP_MUX_OK ||
       WebPMuxAssemble(mux.get(), &assembled.data) != WEBP_MUX_OK) {
     throw OutOfMemory("no memory to assemble a WebP");
   }
@@ -198,8 +206,7 @@ std::string encode_webp(const Image& image, const ImageMetadata& metadata,
   }
   Picture picture;
   picture.encode(image.channels == 1 ? to_rgb(image) : image, make_config(options));
-  if (metadata.empty()) return as_string(picture.bytes());
-  return with_xmp(as_string(picture.bytes()), xmp_packet(metadata));
+  return with_metadata(as_string(picture.bytes()), metadata);
 }
 
 }  // namespace omnirt::io

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view name_space = "urn:omnirt:metadata:1.0:";
 constexpr size_t max_entries = 4096;
-// A segment's length field counts itself and is 16 bits: 65535 - 2.
-constexpr size_t max_segment = 65533;
 constexpr size_t extension_header = xmp_extension_name.size() + 32 + 4 + 4;
 
 std::string escape(std::string_view text) {
@@ -45,6 +43,7 @@ std::string escape(std::string_view text) {
 std::string properties(const ImageMetadata& metadata) {
   std::string result;
   for (const auto& [key, value] : metadata) {
+    if (key == parameters_metadata_key) continue;  // it is EXIF's
     result += fmt::format("<omnirt:{0}>{1}</omnirt:{0}>\n", key, escape(value));
   }
   return result;
@@ -163,7 +162,7 @@ std::string xmp_packet(const ImageMetadata& metadata) {
 
 std::vector<std::string> xmp_segments(const ImageMetadata& metadata) {
   const std::string packet = xmp_packet(metadata);
-  if (xmp_segment_name.size() + packet.size() <= max_segment) {
+  if (xmp_segment_name.size() + packet.size() <= max_app_segment_bytes) {
     return {std::string(xmp_segment_name) + packet};
   }
   const std::string guid = md5_hex(packet);
@@ -173,7 +172,7 @@ std::vector<std::string> xmp_segments(const ImageMetadata& metadata) {
                                 "xmpNote:HasExtendedXMP=\"{}\"",
                                 guid),
                     "")};
-  constexpr size_t step = max_segment - extension_header;
+  constexpr size_t step = max_app_segment_bytes - extension_header;
   for (size_t offset = 0; offset < packet.size(); offset += step) {
     segments.push_back(std::string(xmp_extension_name) + guid + big_endian(packet.size()) +
                        big_endian(offset) + packet.substr(offset, step));

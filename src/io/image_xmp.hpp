@@ -19,6 +19,8 @@ std::vector<std::string> xmp_segments(const ImageMetadata& metadata);
 // markup around.
 inline constexpr size_t max_xmp_packet_bytes = 6 * max_metadata_bytes + (size_t{1} << 16);
 
+// What an APP segment of a JPEG holds: its length field counts itself and is 16 bits, 65535 - 2.
+inline constexpr size_t max_app_segment_bytes = 65533;
 inline constexpr std::string_view xmp_segment_name{"http://ns.adobe.com/xap/1.0/\0", 29};
 inline constexpr std::string_view xmp_extension_name{"http://ns.adobe.com/xmp/extension/\0", 35};
 

@@ -7,7 +7,6 @@
 #include "base/ensure.hpp"
 #include "base/error.hpp"
 #include "io/image_codec.hpp"
-#include "io/image_xmp.hpp"
 #include "io/video_codec.hpp"
 
 namespace omnirt::io {
@@ -76,7 +75,7 @@ std::string encode_animated_webp(std::span<const Image> frames, const ImageMetad
       !WebPAnimEncoderAssemble(encoder.get(), &made.data))
     fail();
   std::string bytes(reinterpret_cast<const char*>(made.data.bytes), made.data.size);
-  return metadata.empty() ? bytes : with_xmp(bytes, xmp_packet(metadata));
+  return with_metadata(bytes, metadata);
 }
 
 }  // namespace omnirt::io

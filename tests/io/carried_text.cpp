@@ -49,6 +49,28 @@ TEST(CarriedText, IsNothingWherePicturesCarryNoneAndInOtherFiles) {
   EXPECT_FALSE(read_carried_text(folder / "absent"));
 }
 
+TEST(CarriedText, ParametersComeBackFromEveryImageFormat) {
+  TempFolder folder;
+  const ImageMetadata both{{request_metadata_key, "{}"},
+                           {parameters_metadata_key, "an \xc3\xa4pple \xf0\x9f\x8d\x8e\nSteps: 4"}};
+  for (const char* name : {"a.png", "a.jpg", "a.webp"}) {
+    write_image(folder / name, frames().front(), both);
+    auto read = read_carried_text(folder / name);
+    ASSERT_TRUE(read) << name;
+    EXPECT_EQ(read->parameters, both.at(parameters_metadata_key)) << name;
+    EXPECT_EQ(read->text, "{}") << name;
+  }
+}
+
+TEST(CarriedText, ParametersThatNoSegmentHoldsAreLeftOutOfAJpeg) {
+  TempFolder folder;
+  write_image(folder / "a.jpg", frames().front(),
+              {{request_metadata_key, "{}"}, {parameters_metadata_key, std::string(40000, 'x')}});
+  auto read = read_carried_text(folder / "a.jpg");
+  EXPECT_EQ(read->parameters, std::nullopt);
+  EXPECT_EQ(read->text, "{}");
+}
+
 TEST(CarriedText, OfACutOrDamagedVideoIsNothingOrAsItWas) {
   TempFolder folder;
   for (VideoFormat format : {VideoFormat::gif, VideoFormat::mp4}) {
