@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "blocks/export_files.hpp"
+#include "blocks/parameters_text.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -37,7 +38,12 @@ io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, 
   Json one = record_of_item(record, prompt, prompts);
   one["config"]["seed"] = seed;
   one["config"]["num_images_per_prompt"] = 1;
-  return {{io::request_metadata_key, one.dump()}};
+  io::ImageMetadata texts{{io::request_metadata_key, one.dump()}};
+  // A courtesy to other programs, for which the request itself must not be refused.
+  std::string parameters = parameters_text(one);
+  if (parameters.size() + texts.begin()->second.size() + 64 <= io::max_metadata_bytes)
+    texts.emplace(io::parameters_metadata_key, std::move(parameters));
+  return texts;
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ void print_own(const Json& found) {
     say("  {}x{}, {}\n", found["width"].get<int64_t>(), found["height"].get<int64_t>(),
         found["format"].get<std::string>());
   const Json& request = found["request"];
-  if (request.is_null())
+  if (request.is_null() && found.contains("parameters"))
+    say_lines(found["parameters"].get<std::string>() + "\n");
+  else if (request.is_null())
     say("  it carries no request\n");
   else
     say_json(request);

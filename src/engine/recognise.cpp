@@ -53,6 +53,7 @@ Json inspect_picture(const fs::path& path, const io::CarriedText& carried) {
   json["request"] = nullptr;
   if (carried.text)
     json["request"] = parse_json(*carried.text, path.string(), io::max_metadata_bytes);
+  if (carried.parameters) json["parameters"] = *carried.parameters;
   return json;
 }
 

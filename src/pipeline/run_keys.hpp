@@ -7,10 +7,10 @@
 namespace omnirt {
 
 // What files carry of the request that made them.
-enum class CarriedRequest { full, names, none };
+enum class CarriedRequest { full, short_form, none };
 template <>
 struct ChoiceNames<CarriedRequest> {
-  static constexpr std::array names{"full", "names", "none"};
+  static constexpr std::array names{"full", "short", "none"};
 };
 
 }  // namespace omnirt
@@ -51,10 +51,10 @@ inline constexpr Key<std::string> preview_decoder{
     "how latents become these images: linear (the model's own colours, no network), tiny (the "
     "model's tiny autoencoder, where it is on this machine), or the folder of one"};
 
-inline constexpr Key<CarriedRequest> metadata{
-    "metadata", CarriedRequest::full, "metadata",
-    "what images and videos carry of their request: all of it with absolute paths, base names in "
-    "place of paths (names), or nothing"};
+inline constexpr Key<CarriedRequest> metadata{"metadata", CarriedRequest::full, "metadata",
+                                              "what images and videos carry of their request: all "
+                                              "of it with absolute paths (full), with base "
+                                              "names in place of paths (short), or nothing (none)"};
 
 std::vector<const KeyInfo*> of_runs();
 // Those whose values are paths: relative ones begin where the request's file lies.

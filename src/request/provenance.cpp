@@ -119,7 +119,7 @@ Json provenance_of(const Proposal& proposal) {
     if (given && given->value.is_string()) record["config"][key->name] = given->value;
   }
   record["fingerprints"] = fingerprints_of(proposal);
-  if (wanted == CarriedRequest::names) leave_base_names(proposal, record);
+  if (wanted == CarriedRequest::short_form) leave_base_names(proposal, record);
   return record;
 }
 

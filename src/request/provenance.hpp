@@ -6,7 +6,7 @@ namespace omnirt {
 // The request that a run's pictures and videos carry, to be made again wherever it is read: the
 // model as it was named (an id, or an absolute path), only keys that the picture depends on,
 // absolute paths, and fingerprints of all files that took part: {"unet", "inputs.image",
-// "adapters[0]", ...}. With metadata "names" base names stand in place of paths; null with "none".
+// "adapters[0]", ...}. With metadata "short" base names stand in place of paths; null with "none".
 Json provenance_of(const Proposal& proposal);
 
 // Adds a finding for each fingerprint of the request that is not that of the file here.

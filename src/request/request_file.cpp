@@ -46,8 +46,10 @@ namespace {
 Json load_carried(const std::string& path, const io::CarriedText& carried) {
   if (carried.text) return parse_json(*carried.text, path, io::max_metadata_bytes);
   throw InvalidFile({path, carried.kind, "it carries no request of this program",
-                     "pictures carry one unless they were made with metadata none, or written "
-                     "again by another program"});
+                     carried.parameters
+                         ? "it carries generation parameters, which `omnirt inspect` shows"
+                         : "images carry one unless they were made with metadata none, or "
+                           "written again by another program"});
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ TEST(Provenance, WithNamesOrNothingTellsNoFolder) {
   Words image{
       "-m", scratch.file("mine"),      "-p",          "a pear",
       "-i", scratch.file("start.png"), "--component", "vae=" + scratch.file("mine") + "/vae"};
-  make(image + quick + Words{"--metadata", "names", "-o", scratch.file("out.png")});
+  make(image + quick + Words{"--metadata", "short", "-o", scratch.file("out.png")});
   std::string text = request_of(scratch.file("out.png")).dump();
   EXPECT_THAT(text, AllOf(Not(HasSubstr(scratch.path().string())), HasSubstr("start.png")));
   make(image + quick + Words{"--metadata", "none", "-o", scratch.file("none.png")});
@@ -244,12 +244,12 @@ TEST(Provenance, WithNamesRunsWhereItsFilesLieTogether) {
   Scratch scratch;
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
   make(Words{"-m", "emoji-sd", "-p", "a pear", "-i", scratch.file("start.png"), "--metadata",
-             "names", "-o", scratch.file("out.png")} +
+             "short", "-o", scratch.file("out.png")} +
        quick);
   fs::create_directories(scratch.path() / "moved");
   fs::rename(scratch.path() / "start.png", scratch.path() / "moved" / "start.png");
   fs::rename(scratch.path() / "out.png", scratch.path() / "moved" / "out.png");
-  make({"--strict", "-f", scratch.file("moved/out.png"), "--metadata", "names", "-o",
+  make({"--strict", "-f", scratch.file("moved/out.png"), "--metadata", "short", "-o",
         scratch.file("again.png")});
   EXPECT_EQ(bytes_of(scratch.file("again.png")), bytes_of(scratch.file("moved/out.png")));
 }
