@@ -118,7 +118,7 @@ void sort_text(Text text, EmbeddedData& found) {
 // What an entry of a map takes besides its texts, about.
 constexpr size_t entry_cost = 128;
 
-bool is_text(std::string_view type) {
+bool is_text_chunk(std::string_view type) {
   return type == "tEXt" || type == "zTXt" || type == "iTXt";
 }
 
@@ -134,7 +134,7 @@ EmbeddedData read_embedded_png(std::string_view bytes) {
     const std::string_view type = bytes.substr(at + 4, 4);
     const std::string_view body = bytes.substr(at + 8, length);
     const uint32_t crc = read_u32(bytes, at + 8 + length);
-    const bool wanted = type == "eXIf" || (is_text(type) && budget > 0);
+    const bool wanted = type == "eXIf" || (is_text_chunk(type) && budget > 0);
     if (wanted && crc_matches(bytes.substr(at + 4, length + 4), crc)) {
       Text text;
       if (type == "eXIf") {

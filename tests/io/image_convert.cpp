@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cmath>
 
@@ -11,10 +10,6 @@
 
 namespace omnirt::io {
 namespace {
-
-uint32_t checksum(const Image& image) {
-  return static_cast<uint32_t>(crc32(0, image.pixels.data(), image.pixels.size()));
-}
 
 Image row_of(std::vector<uint8_t> pixels, int64_t channels) {
   const auto width = static_cast<int64_t>(pixels.size()) / channels;

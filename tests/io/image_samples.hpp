@@ -1,5 +1,7 @@
 #pragma once
 // The files of tests/data/images, made by tools/goldens/images.py.
+#include <zlib.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -49,6 +51,10 @@ inline std::vector<Sample> image_samples() {
 }
 
 // The noise of tools/goldens/images.py.
+inline uint32_t checksum(const Image& image) {
+  return static_cast<uint32_t>(crc32(0, image.pixels.data(), image.pixels.size()));
+}
+
 inline Image noise_image(int64_t width, int64_t height, int64_t channels) {
   Image image = Image::zeros(width, height, channels);
   uint32_t state = 1;
