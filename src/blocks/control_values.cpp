@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "io/image_resize.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
 
-Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width) {
+Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width,
+                      ImageFit fit) {
   io::Image picture = channels == 1 ? io::to_grey(image) : io::to_rgb(image);
-  if (picture.width != width || picture.height != height)
-    picture = io::resize_lanczos(picture, width, height);
-  return image_to_tensor(picture);
+  return image_to_tensor(io::fit_image(picture, width, height, fit));
 }
 
 double part_of(const Json& value, size_t place) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "io/image.hpp"
+#include "io/image_fit.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/denoiser.hpp"
 
@@ -16,7 +16,8 @@ inline constexpr size_t most_controls = 4;
 // A picture for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
 // has another size, {1, channels, height, width} fp32 in 0..1 (reference: VaeImageProcessor without
 // do_normalize, and _preprocess_adapter_image).
-Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width);
+Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width,
+                      ImageFit fit);
 
 // The value of the part at `place` of a number for all, or of a list.
 double part_of(const Json& value, size_t place);

@@ -59,7 +59,7 @@ ControlNet::ControlNet(size_t place)
 void ControlNet::run(Frame& frame) const {
   frame[pixels] =
       Value(control_pixels(frame[control_image], frame[controlnet].conditioning_channels(),
-                           frame[height], frame[width]),
+                           frame[height], frame[width], frame[image_fit]),
             Life::run);
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "blocks/control_keys.hpp"
+#include "blocks/fit_images.hpp"
 #include "io/image.hpp"
 #include "networks/controlnet_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
@@ -25,6 +26,7 @@ class ControlNet final : public StepBlock {
   Config<Json> start{this, keys::control_guidance_start};
   Config<Json> end{this, keys::control_guidance_end};
   Config<bool> guess_mode{this, keys::guess_mode};
+  Config<ImageFit> image_fit{this, keys::image_fit};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Output<Value> pixels;

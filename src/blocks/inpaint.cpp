@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "io/image_mask.hpp"
 #include "io/image_resize.hpp"
 #include "pipeline/checks.hpp"
 #include "tensor/image_tensor.hpp"
@@ -13,47 +14,19 @@
 namespace omnirt::blocks {
 namespace {
 
-bool all_equal(const io::Image& image, int64_t first, int64_t last) {
-  int64_t count = image.width * image.height;
-  for (int64_t pixel = 1; pixel < count; ++pixel) {
-    const uint8_t* here = image.pixels.data() + pixel * image.channels;
-    if (!std::equal(here + first, here + last, image.pixels.data() + first)) return false;
-  }
-  return true;
-}
-
-// A shape painted in one colour on a transparent layer: then the alpha channel is the mask.
-bool is_in_alpha(const io::Image& mask) {
-  return mask.channels == 4 && all_equal(mask, 0, 3) && !all_equal(mask, 3, 4);
-}
-
-io::Image alpha_of(const io::Image& image) {
-  io::Image alpha = io::Image::zeros(image.width, image.height, 3);
-  int64_t count = image.width * image.height;
-  for (int64_t pixel = 0; pixel < count; ++pixel)
-    std::fill_n(alpha.pixels.data() + 3 * pixel, 3,
-                image.pixels[static_cast<size_t>(4 * pixel + 3)]);
-  return alpha;
-}
-
-// What a mask says of each pixel, in three equal channels or as it was painted.
-io::Image painted(const io::Image& mask) {
-  return is_in_alpha(mask) ? alpha_of(mask) : io::to_rgb(mask);
-}
-
 bool is_repainted(uint8_t grey) {
   return 2 * grey >= 255;
 }
 
 void warn_of_mask(Checks& checks, const std::string& path) {
   const io::Image mask = io::read_image(path);
-  if (is_in_alpha(mask)) {
+  if (io::mask_is_in_alpha(mask)) {
     checks.warn({"inputs.mask", path,
                  "its colours are all the same: its alpha channel is read, and what is opaque is "
                  "repainted",
                  "give a mask of black and white"});
   }
-  if (std::ranges::none_of(io::to_grey(painted(mask)).pixels, is_repainted)) {
+  if (std::ranges::none_of(io::to_grey(io::painted_mask(mask)).pixels, is_repainted)) {
     checks.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",
                  "paint what is to change in white"});
   }
@@ -76,7 +49,7 @@ void PrepareMask::check(Checks& checks) const {
 }
 
 void PrepareMask::run(Frame& frame) const {
-  io::Image rgb = painted(frame[mask]);
+  io::Image rgb = io::painted_mask(frame[mask]);
   if (rgb.width != frame[width] || rgb.height != frame[height]) {
     rgb = io::resize_lanczos(rgb, frame[width], frame[height]);
   }

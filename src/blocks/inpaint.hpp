@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/latents.hpp"
+#include "blocks/masked_part.hpp"
 #include "blocks/slots.hpp"
 #include "pipeline/loop.hpp"
 
@@ -13,7 +14,7 @@ class PrepareMask final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Input<io::Image> image{this, slots::image};
-  Input<io::Image> mask{this, "mask", "white where the image is repainted, black where it is kept"};
+  Input<io::Image> mask{this, slots::mask};
   Output<Tensor> mask_pixels{this, slots::mask_pixels};
   Output<Tensor> mask_latents{this, slots::mask_latents};
 

@@ -18,8 +18,8 @@ T2IControl::T2IControl(size_t place)
 
 void T2IControl::run(Frame& frame) const {
   const T2IAdapter& network = frame[adapter];
-  Tensor image =
-      control_pixels(frame[adapter_image], network.in_channels(), frame[height], frame[width]);
+  Tensor image = control_pixels(frame[adapter_image], network.in_channels(), frame[height],
+                                frame[width], frame[image_fit]);
   Values made = frame.call(adapter, {{"image", {image}}},
                            [](const T2IAdapter& net, Context& cx, const Values& in) {
                              return Values{{"features", listed(net.forward(cx, one(in, "image")))}};

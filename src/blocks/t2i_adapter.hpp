@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/control_keys.hpp"
+#include "blocks/fit_images.hpp"
 #include "io/image.hpp"
 #include "networks/t2i_adapter/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
@@ -21,6 +22,7 @@ class T2IControl final : public StepBlock {
   Input<io::Image> adapter_image;
   Config<Json> scale{this, keys::adapter_conditioning_scale};
   Config<double> factor{this, keys::adapter_conditioning_factor};
+  Config<ImageFit> image_fit{this, keys::image_fit};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Output<std::vector<Value>> features;

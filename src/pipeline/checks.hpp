@@ -17,7 +17,7 @@ class StepBlock;  // pipeline/loop.hpp
 // A port that an input of the request comes in by.
 template <class P, class T>
 concept InputOf = std::derived_from<P, Input<T>> || std::derived_from<P, OptionalInput<T>> ||
-    std::derived_from<P, Described<T>>;
+    std::derived_from<P, InOut<T>> || std::derived_from<P, Described<T>>;
 
 // What a block's checks see of a request: what comes in by the block's own ports, what holds for
 // the run as a whole, and a place for what they find. Made for one block; a port of another one
@@ -123,10 +123,11 @@ class Checks {
   // The port's value under each condition that has one.
   template <class T>
   std::vector<const T*> restored(const Input<T>& port) const {
-    std::vector<const T*> all;
-    for (const std::any* value : restored_values(own(port).name()))
-      all.push_back(std::any_cast<T>(value));
-    return all;
+    return restored_as<T>(port);
+  }
+  template <class T>
+  std::vector<const T*> restored(const InOut<T>& port) const {
+    return restored_as<T>(port);
   }
   void refuse_restored(const Port& port, const std::string& why);
 
@@ -162,6 +163,13 @@ class Checks {
     return port;
   }
   void check(const Port& port) const;
+  template <class T>
+  std::vector<const T*> restored_as(const Port& port) const {
+    std::vector<const T*> all;
+    for (const std::any* value : restored_values(own(port).name()))
+      all.push_back(std::any_cast<T>(value));
+    return all;
+  }
   template <class T>
   const T& component(const std::string& name, const LoadedPipeline* loaded) const {
     if constexpr (std::is_same_v<T, SchedulerChoice>) {

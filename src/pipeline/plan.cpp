@@ -113,11 +113,13 @@ class PlanMaker {
         problem(block, fmt::format("'{}' was made with another type", port.name));
       return;
     }
-    if (port.kind == Kind::inout) {
+    // An image of the request may be replaced by one cut or fitted; all else that is replaced was
+    // made by a block.
+    if (port.kind == Kind::inout && port.type != typeid(io::Image)) {
       nobody_makes(block, port, port.name);
       return;
     }
-    want(block, port, port.name, port.kind == Kind::input);
+    want(block, port, port.name, port.kind != Kind::optional_input);
     if (block.guidance() != Guidance::per_condition) return;
     for (const Condition& condition : conditions_) {
       auto renamed = condition.renames.find(port.name);

@@ -35,6 +35,7 @@ BlockList flux2_blocks() {
   add(std::make_shared<flux2::EncodePrompt>());
   add(std::make_shared<flux2::SetTimesteps>(!inpaint));
   add(std::make_shared<flux2::SetPartialTimesteps>(inpaint));
+  for (auto& block : blocks::given_image_blocks(inpaint, inpaint)) list.push_back(block);
   add(std::make_shared<blocks::PrepareLatents>(!inpaint));
   add(std::make_shared<flux2::EncodeReferences>(edit));
   add(std::make_shared<flux2::EncodeRepainted>(inpaint));
@@ -45,6 +46,7 @@ BlockList flux2_blocks() {
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
   add(std::make_shared<blocks::DecodeLatents>());
+  for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::ExportImages>());
   return list;
 }

@@ -37,6 +37,7 @@ BlockList sd_blocks() {
   add(std::make_shared<PlaceEntities>(has_entities()));
   add(std::make_shared<SetTimesteps>(from_noise));
   add(std::make_shared<SetPartialTimesteps>(image));
+  for (auto& block : given_image_blocks(image, inpaint)) list.push_back(block);
   add(std::make_shared<PrepareLatents>(from_noise));
   add(std::make_shared<EncodeImage>(from_image || (inpaint && !has_mask_channels())));
   add(std::make_shared<EncodeImageBelowFullStrength>(inpaint && has_mask_channels()));
@@ -52,6 +53,7 @@ BlockList sd_blocks() {
   add_denoise_loops(list, {.constants = entity_inputs()}, windows);
   add(std::make_shared<DecodeLatents>(!circular));
   add(std::make_shared<DecodeCircular>(circular));
+  for (auto& block : put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<ExportImages>());
   return list;
 }

@@ -62,6 +62,8 @@ BlockList sdxl_blocks() {
   add_conditions(list, from_noise);
   add(std::make_shared<SetTimestepsXL>(from_noise));
   add(std::make_shared<SetPartialTimestepsXL>(!from_noise));
+  const Trigger pixels = inpaint && !writes_latents();
+  for (auto& block : given_image_blocks(image, pixels)) list.push_back(block);
   add(std::make_shared<PrepareLatents>(from_noise));
   add(std::make_shared<EncodeImage>(encoded || (inpaint && !has_mask_channels())));
   add(std::make_shared<EncodeImageBelowFullStrength>(inpaint && has_mask_channels()));
@@ -78,6 +80,7 @@ BlockList sdxl_blocks() {
   add_denoise_loops(list, denoise_options(), windows);
   add(std::make_shared<DecodeLatents>(!writes_latents() && !circular));
   add(std::make_shared<DecodeCircular>(!writes_latents() && circular));
+  for (auto& block : put_back_blocks(pixels)) list.push_back(block);
   add(std::make_shared<ExportImages>(!writes_latents()));
   add(std::make_shared<ExportLatents>());
   return list;

@@ -1,0 +1,115 @@
+#include "blocks/masked_part.hpp"
+
+#include "blocks/fit_images.hpp"
+#include "io/image_mask.hpp"
+#include "io/image_resize.hpp"
+
+namespace omnirt::blocks {
+namespace {
+
+io::Image grey_mask(const io::Image& mask) {
+  return io::to_grey(io::painted_mask(mask));
+}
+
+io::Image blurred(const io::Image& mask, int64_t radius) {
+  return io::to_rgb(io::gaussian_blur(grey_mask(mask), static_cast<double>(radius)));
+}
+
+std::optional<io::Region> region_of(const io::Image& mask, int64_t width, int64_t height,
+                                    int64_t padding) {
+  return io::masked_region(grey_mask(mask), width, height, padding);
+}
+
+// An image in the place of a region, black around it.
+io::Image placed(const io::Image& part, const io::Region& region, int64_t width, int64_t height) {
+  io::Image whole = io::Image::zeros(width, height, 3);
+  for (int64_t y = 0; y < region.height; ++y)
+    std::copy_n(part.row(y), part.row_bytes(), whole.row(region.y + y) + 3 * region.x);
+  return whole;
+}
+
+void refuse_beside(Checks& checks, const char* input) {
+  checks.error({"config.padding_mask_crop", input, "only image and mask are cut to the masked part",
+                std::string("remove inputs.") + input + ", or padding_mask_crop"});
+}
+
+}  // namespace
+
+void BlurMask::run(Frame& frame) const {
+  frame[mask] = blurred(frame[mask], frame[mask_blur]);
+}
+
+void CropToMask::check(Checks& checks) const {
+  if (checks.image(control_image)) refuse_beside(checks, "control_image");
+  if (checks.image(adapter_image)) refuse_beside(checks, "adapter_image");
+  if (!checks.images(entity_masks).empty()) refuse_beside(checks, "entity_masks");
+  const ImageInput* given = checks.image(mask);
+  auto wide = checks.maybe(width), high = checks.maybe(height);
+  if (!given || !wide || !high || !checks.restored(mask).empty()) return;
+  io::Image read = io::read_image(given->path);
+  if (auto radius = checks.maybe(mask_blur)) read = blurred(read, *radius);
+  if (region_of(read, *wide, *high, checks[padding])) return;
+  checks.error({"inputs.mask", given->path, "black everywhere: there is no part to inpaint",
+                "paint what is to change in white, or remove padding_mask_crop"});
+}
+
+void CropToMask::run(Frame& frame) const {
+  const io::Image rgb = io::to_rgb(frame[image]), painted = io::painted_mask(frame[mask]);
+  auto region = region_of(painted, frame[width], frame[height], frame[padding]);
+  ensure(region.has_value(), "a mask of {}x{} that is black everywhere", painted.width,
+         painted.height);
+  auto part = [&](const io::Image& of) {
+    return io::fit_image(io::crop(of, *region), frame[width], frame[height], ImageFit::fill);
+  };
+  frame[image] = part(rgb);
+  frame[mask] = part(painted);
+  frame[original_image] = rgb;
+  frame[original_mask] = painted;
+}
+
+void PutBackPart::check_loaded(Checks& checks) const {
+  auto images_given = checks.restored(original_image), masks = checks.restored(original_mask);
+  if (images_given.empty() || masks.empty()) return;
+  const io::Image &whole = *images_given.front(), &covered = *masks.front();
+  if (whole.width != covered.width || whole.height != covered.height)
+    checks.refuse_restored(original_mask, "has another size than the image");
+  else if (!region_of(covered, 1, 1, 0))
+    checks.refuse_restored(original_mask, "is black everywhere");
+}
+
+void PutBackPart::run(Frame& frame) const {
+  const io::Image rgb = io::to_rgb(frame[original_image]), grey = grey_mask(frame[original_mask]);
+  for (io::Image& made : frame[images]) {
+    auto region = io::masked_region(grey, made.width, made.height, frame[padding]);
+    ensure(region.has_value(), "a mask of {}x{} that is black everywhere", grey.width, grey.height);
+    io::Image part = io::fit_image(made, region->width, region->height, ImageFit::crop);
+    made = io::put_back(rgb, placed(part, *region, rgb.width, rgb.height), grey);
+  }
+}
+
+void PutBackOriginal::run(Frame& frame) const {
+  for (io::Image& made : frame[images]) {
+    auto resized = [&](const io::Image& given) {
+      return io::resize_lanczos(given, made.width, made.height);
+    };
+    made = io::put_back(resized(io::to_rgb(frame[image])), made,
+                        io::to_grey(resized(io::painted_mask(frame[mask]))));
+  }
+}
+
+BlockList given_image_blocks(const Trigger& image, const Trigger& inpaint) {
+  const Trigger part = inpaint && has_config(keys::padding_mask_crop.name);
+  const Trigger fit = has_config(keys::image_fit.name) && !part;
+  return {std::make_shared<BlurMask>(inpaint && has_config(keys::mask_blur.name)),
+          std::make_shared<CropToMask>(part),
+          std::make_shared<FitImage>("fit_image", slots::image, image && fit),
+          std::make_shared<FitImage>("fit_mask", slots::mask, inpaint && fit)};
+}
+
+BlockList put_back_blocks(const Trigger& inpaint) {
+  const Trigger part = inpaint && has_config(keys::padding_mask_crop.name);
+  return {std::make_shared<PutBackPart>(part),
+          std::make_shared<PutBackOriginal>(inpaint && has_config(keys::mask_blur.name) && !part)};
+}
+
+}  // namespace omnirt::blocks
