@@ -84,6 +84,22 @@ class Frame {
     return find<T>(port.name(), condition);
   }
 
+  // What comes in by the port under each condition that the guider asks for, each input once.
+  template <class T>
+  std::vector<const T*> under_each(const Input<T>& port) const {
+    check(port);
+    std::map<std::string, const T*> all;
+    for (const Condition& condition : guider().conditions()) {
+      auto renamed = condition.renames.find(port.name());
+      const std::string& name = renamed == condition.renames.end() ? port.name() : renamed->second;
+      auto value = values_.at("").find(name);
+      if (value != values_.at("").end()) all[name] = std::any_cast<T>(&value->second);
+    }
+    std::vector<const T*> each;
+    for (const auto& [name, value] : all) each.push_back(value);
+    return each;
+  }
+
   // Whether the running condition puts another input in this one's place (negative_prompt for
   // prompt).
   template <class T>

@@ -59,6 +59,7 @@ void settle_all(Proposal& proposal) {
   settle_paths(proposal);
   settle_resume(proposal);
   if (!proposal.ok() || !settle_model(proposal)) return;
+  take_prompt_adapters(proposal);
   expand_lists(proposal);
   settle_components(proposal);
   settle_adapters(proposal);

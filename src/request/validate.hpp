@@ -39,7 +39,11 @@ void settle_config(Proposal& proposal);              // validate_config.cpp
 void settle_scheduler(Proposal& proposal);           // validate_config.cpp
 void settle_output(Proposal& proposal);              // validate_inputs.cpp
 void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
-void settle_preview(Proposal& proposal);             // validate_preview.cpp
+// Takes <lora:name:0.8> of a1111 prompts out of them, and to the adapters behind the given ones.
+void take_prompt_adapters(Proposal& proposal);  // validate_prompts.cpp
+// The adapters' paths from `first` on, absolute, and where they may lie.
+void settle_adapter_paths(Proposal& proposal, size_t first);  // validate_inputs.cpp
+void settle_preview(Proposal& proposal);                      // validate_preview.cpp
 // Takes the network of a component's config among the facts; what is wrong with it is a finding
 // once the component is asked for.
 void describe(Proposal& proposal, const ComponentFolder& component);  // validate_model.cpp

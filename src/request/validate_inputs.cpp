@@ -197,6 +197,16 @@ bool is_path(const KeyInfo& key, const Json& value) {
 
 }  // namespace
 
+void settle_adapter_paths(Proposal& proposal, size_t first) {
+  for (size_t i = first; i < proposal.request.adapters.size(); ++i) {
+    try {
+      settle_adapter_path(proposal, i, proposal.request.adapters[i]);
+    } catch (const InvalidRequest& thrown) {
+      proposal.take(thrown);
+    }
+  }
+}
+
 // From here on the request's paths are absolute (but inputs', whose types the model tells), and lie
 // where they may.
 void settle_paths(Proposal& proposal) {
@@ -219,8 +229,7 @@ void settle_paths(Proposal& proposal) {
     each([&, &name = name, &value = value] {
       settle_component(proposal, "components." + name, value);
     });
-  for (size_t i = 0; i < request.adapters.size(); ++i)
-    each([&] { settle_adapter_path(proposal, i, request.adapters[i]); });
+  settle_adapter_paths(proposal, 0);
 }
 
 void check_output_dir(Proposal& proposal, const std::string& field, const fs::path& given) {

@@ -4,7 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
-#include "blocks/prompt_tokens.hpp"
+#include "blocks/weighted_prompts.hpp"
 
 namespace omnirt::families {
 
@@ -44,17 +44,25 @@ int64_t layers_skipped(Frame& frame, const T& block) {
 // No negative prompt was given, and the model was trained with zeros then.
 template <class T>
 bool is_zero(Frame& frame, const T& block) {
-  return frame.renamed(block.prompt) && frame[block.prompt].empty() && frame[block.force_zeros];
+  return frame.renamed(block.prompt) && frame[block.prompt].empty() && frame[block.force_zeros] &&
+         frame[block.syntax] == PromptSyntax::plain;
 }
 
 template <class T>
-Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
-  const CLIPTextModelWithProjection& network = frame[block.text_encoder];
-  int64_t window = frame[block.tokenizer].window(), width = network.hidden_size();
-  if (is_zero(frame, block))
-    return {at::zeros({1, window, width}), at::zeros({1, network.projection_dim()})};
+Tensor states_of(Frame& frame, const T& block, const Tensor& ids) {
   int64_t skip = layers_skipped(frame, block);
-  Tensor ids = token_ids(frame[block.tokenizer], prompts);
+  return host(frame.call(
+      block.text_encoder, {{"ids", {ids}}},
+      [skip](const CLIPTextModel& encoder, Context& cx, const Values& in) {
+        CLIPTextOptions options{.clip_skip = skip + 1, .normalize = false};
+        return encoder.forward(cx, one(in, "ids"), options).last_hidden_state;
+      },
+      fmt::format("penultimate, clip_skip={}", skip)));
+}
+
+template <class T>
+Encoded pooled_states_of(Frame& frame, const T& block, const Tensor& ids) {
+  int64_t skip = layers_skipped(frame, block);
   Values both = frame.call(
       block.text_encoder, {{"ids", {ids}}},
       [skip](const CLIPTextModelWithProjection& encoder, Context& cx, const Values& in) {
@@ -66,15 +74,65 @@ Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
   return {host(one(both, "states")), host(one(both, "pooled"))};
 }
 
+// States of prompts in windows, each moved from the window's last by `weights` {n, T}. `states`
+// gives those of ids.
+template <class States>
+Tensor weighted_states(const WeightedRows& rows, States&& states) {
+  std::vector<Tensor> parts;
+  int64_t prompts = rows.weights.size(0), whole = 0;
+  if (rows.windows.defined()) {
+    whole = rows.windows.size(0) / prompts * rows.windows.size(1);
+    Tensor made = weigh_from_last(states(rows.windows),
+                                  rows.weights.narrow(1, 0, whole).reshape(rows.windows.sizes()));
+    parts.push_back(made.reshape({prompts, whole, -1}));
+  }
+  if (rows.rest.defined()) {
+    parts.push_back(
+        weigh_from_last(states(rows.rest), rows.weights.narrow(1, whole, rows.rest.size(1))));
+  }
+  return at::cat(parts, 1);
+}
+
+template <class T>
+WeightedRows weighted_rows(Frame& frame, const T& block, const Texts& prompts) {
+  return rows_of_words(frame[block.tokenizer], prompts,
+                       most_tokens(frame[block.tokenizer], frame.under_each(block.prompt)));
+}
+
+// The whole prompt is what its last window says.
+template <class T>
+Encoded weighted_pooled(Frame& frame, const T& block, const Texts& prompts) {
+  WeightedRows rows = weighted_rows(frame, block, prompts);
+  Tensor pooled;
+  Tensor states = weighted_states(rows, [&](const Tensor& ids) {
+    Encoded made = pooled_states_of(frame, block, ids);
+    auto count = static_cast<int64_t>(prompts.size()), windows = ids.size(0) / count;
+    pooled = made.pooled.reshape({count, windows, -1}).select(1, windows - 1);
+    return made.states;
+  });
+  return {states, pooled};
+}
+
+template <class T>
+Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
+  const CLIPTextModelWithProjection& network = frame[block.text_encoder];
+  int64_t window = frame[block.tokenizer].window(), width = network.hidden_size();
+  if (is_zero(frame, block))
+    return {at::zeros({1, window, width}), at::zeros({1, network.projection_dim()})};
+  if (frame[block.syntax] == PromptSyntax::a1111) return weighted_pooled(frame, block, prompts);
+  return pooled_states_of(frame, block, token_ids(frame[block.tokenizer], prompts));
+}
+
 }  // namespace
 
 void EncodePromptFirst::check(Checks& checks) const {
   check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
   check_clip_skip(checks, clip_skip, checks[text_encoder]);
+  check_syntax(checks, syntax, checks.all_texts(prompt));
 }
 
 void EncodePromptFirst::check_loaded(Checks& checks) const {
-  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt));
+  check_weighted_tokens(checks, syntax, tokenizer, checks[text_encoder], checks.all_texts(prompt));
 }
 
 void EncodePromptFirst::run(Frame& frame) const {
@@ -85,24 +143,38 @@ void EncodePromptFirst::run(Frame& frame) const {
         {static_cast<int64_t>(pictures), frame[tokenizer].window(), network.hidden_size()});
     return;
   }
-  int64_t skip = layers_skipped(frame, *this);
-  Tensor states = host(frame.call(
-      text_encoder, {{"ids", {token_ids(frame[tokenizer], or_empty(frame[prompt]))}}},
-      [skip](const CLIPTextModel& encoder, Context& cx, const Values& in) {
-        CLIPTextOptions options{.clip_skip = skip + 1, .normalize = false};
-        return encoder.forward(cx, one(in, "ids"), options).last_hidden_state;
-      },
-      fmt::format("penultimate, clip_skip={}", skip)));
+  Texts prompts = or_empty(frame[prompt]);
+  auto encode = [&](const Tensor& ids) { return states_of(frame, *this, ids); };
+  Tensor states = frame[syntax] == PromptSyntax::a1111
+                      ? weighted_states(weighted_rows(frame, *this, prompts), encode)
+                      : encode(token_ids(frame[tokenizer], prompts));
   frame[first_embeds] = by_picture(states, pictures);
 }
 
 void EncodePromptSecond::check(Checks& checks) const {
   check_text_count(checks, checks.all_texts(prompt_2), checks.texts(prompt).size());
   check_clip_skip(checks, clip_skip, checks[text_encoder]);
+  check_seconds(checks);
+}
+
+// Both text encoders' states lie side by side, word by word.
+void EncodePromptSecond::check_seconds(Checks& checks) const {
+  if (checks[syntax] == PromptSyntax::plain)
+    return warn_of_syntax(checks, checks.all_texts(prompt_2));
+  for (const auto& [input, given] : checks.all_texts(prompt_2)) {
+    // What stands in for both prompts at once is one.
+    if (!input.ends_with("_2") || given.empty() || given.front().empty()) continue;
+    checks.error({"inputs." + input, given.front(),
+                  fmt::format("prompt_syntax {} reads one prompt for both text encoders",
+                              name_of(checks[syntax])),
+                  "write all of it in " + input.substr(0, input.rfind("_2"))});
+  }
 }
 
 void EncodePromptSecond::check_loaded(Checks& checks) const {
-  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt_2));
+  if (checks[syntax] == PromptSyntax::plain)
+    return check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt_2));
+  check_weighted_tokens(checks, syntax, tokenizer, checks[text_encoder], checks.all_texts(prompt));
 }
 
 void EncodePromptSecond::run(Frame& frame) const {
@@ -115,10 +187,11 @@ void EncodePromptSecond::run(Frame& frame) const {
 void EncodePromptAlone::check(Checks& checks) const {
   check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
   check_clip_skip(checks, clip_skip, checks[text_encoder]);
+  check_syntax(checks, syntax, checks.all_texts(prompt));
 }
 
 void EncodePromptAlone::check_loaded(Checks& checks) const {
-  check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt));
+  check_weighted_tokens(checks, syntax, tokenizer, checks[text_encoder], checks.all_texts(prompt));
 }
 
 void EncodePromptAlone::run(Frame& frame) const {

@@ -4,6 +4,7 @@
 #include "networks/clip_text_model/model.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/prompt_keys.hpp"
 #include "text/tokenizer.hpp"
 
 namespace omnirt::families {
@@ -12,6 +13,9 @@ namespace omnirt::families {
 // StableDiffusionXLPipeline.encode_prompt), one row per image, for each condition that the guider
 // asks for: the states before a text encoder's last layer, not normalised. Without a negative
 // prompt they are zeros where the model says so.
+// With prompt_syntax a1111, as diffusers' community pipeline lpw_stable_diffusion_xl makes them:
+// {B, T, D} with as many tokens as the longest prompt has, the whole prompt's from the last window,
+// and no zeros.
 
 // The first text encoder's part.
 class EncodePromptFirst final : public Block {
@@ -19,6 +23,7 @@ class EncodePromptFirst final : public Block {
   Component<text::Tokenizer> tokenizer{this, "tokenizer"};
   Component<CLIPTextModel> text_encoder{this, "text_encoder"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
+  Config<PromptSyntax> syntax{this, keys::prompt_syntax};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
@@ -38,6 +43,7 @@ class EncodePromptSecond final : public Block {
   Component<text::Tokenizer> tokenizer{this, "tokenizer_2"};
   Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
+  Config<PromptSyntax> syntax{this, keys::prompt_syntax};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   OptionalInput<std::vector<std::string>> prompt_2{
@@ -53,6 +59,9 @@ class EncodePromptSecond final : public Block {
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
   void check_loaded(Checks& checks) const override;
+
+ private:
+  void check_seconds(Checks& checks) const;
 };
 
 // The refiner's: it has the second text encoder only.
@@ -61,6 +70,7 @@ class EncodePromptAlone final : public Block {
   Component<text::Tokenizer> tokenizer{this, "tokenizer_2"};
   Component<CLIPTextModelWithProjection> text_encoder{this, "text_encoder_2"};
   Config<int64_t> clip_skip{this, keys::clip_skip};
+  Config<PromptSyntax> syntax{this, keys::prompt_syntax};
   Config<bool> force_zeros{this, keys::force_zeros_for_empty_prompt};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
