@@ -25,6 +25,17 @@ std::string shown(const std::string& value) {
   return printable(std::string_view(value).substr(0, end)) + "...";
 }
 
+// A way out may list names, each in an indented line of its own; other line breaks are not kept.
+std::string printable_list(std::string_view text) {
+  constexpr std::string_view item = "\n  ";
+  std::string list;
+  for (size_t to = text.find(item); to != text.npos; to = text.find(item)) {
+    list += printable(text.substr(0, to)) + std::string(item);
+    text.remove_prefix(to + item.size());
+  }
+  return list + printable(text);
+}
+
 // A file's reader knows what is wrong and mostly not why; the ways out are the same for all of
 // them.
 std::vector<Finding> with_ways_out(const std::string& kind, std::vector<Finding> findings) {
@@ -46,7 +57,7 @@ std::string Finding::text() const {
   if (!value.empty()) text += (text.empty() ? "" : " = ") + shown(value);
   if (!text.empty()) text += ": ";
   text += printable(message);
-  if (!way_out.empty()) text += "; " + printable(way_out);
+  if (!way_out.empty()) text += "; " + printable_list(way_out);
   return text;
 }
 

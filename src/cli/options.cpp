@@ -26,6 +26,22 @@ Json json_flag(const std::string& field, const std::string& text) {
   return parse_json(checked_text(field, text), "--" + field);
 }
 
+constexpr const char* scheduler_config = "scheduler_config";
+
+// A flag for JSON; "key=value" given to it is what another flag takes.
+Json object_flag(const KeyInfo& key, const std::string& text) {
+  try {
+    return json_flag(key.flag_name(), text);
+  } catch (const InvalidRequest&) {
+    if (key.name != std::string_view(scheduler_config) || text.find_first_of("{[") == 0 ||
+        text.find('=') == std::string::npos)
+      throw;
+    throw InvalidRequest({"--" + key.flag_name(), text, "a JSON object is expected",
+                          fmt::format("use --scheduler-set {}, or --{} '{{\"{}\": ...}}'", text,
+                                      key.flag_name(), text.substr(0, text.find('=')))});
+  }
+}
+
 // "{...}", "PATH" or "PATH:SCALE"; what stands behind the last colon and is no number belongs to
 // the path.
 Json adapter_flag(const std::string& text) {
@@ -88,6 +104,10 @@ void RequestOptions::add_fields(CLI::App& app) {
   app.add_option("--guider-set", guider_settings_,
                  "key=value: a setting of the guider, the value as JSON or text")
       ->group(group);
+  app.add_option("--scheduler-set", scheduler_settings_,
+                 "key=value: a setting of the scheduler's config, the value as JSON or text; again "
+                 "for more")
+      ->group(group);
   app.add_option("--component", components_,
                  "name=folder: a part in place of the model's; again for more")
       ->group(group);
@@ -129,7 +149,7 @@ void RequestOptions::add_key(CLI::App& app, const KeyInfo& key, bool by_model) {
 Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) const {
   checked_text(key.name, text);
   if (key.type == KeyInfo::Type::text) return text;
-  if (key.type == KeyInfo::Type::object) return json_flag(key.flag_name(), text);
+  if (key.type == KeyInfo::Type::object) return object_flag(key, text);
   if (key.type == KeyInfo::Type::list)
     return json_flag(key.flag_name(), text.starts_with('[') ? text : "[" + text + "]");
   Json value = parse_scalar(text);
@@ -146,6 +166,17 @@ void RequestOptions::take_guider(GenerateRequest& request) const {
   for (const std::string& text : guider_settings_) {
     auto [name, value] = pair_flag("guider-set", text);
     request.guider[name] = parse_json_or_text(value, "--guider-set");
+  }
+}
+
+// Settings one by one, over those that --scheduler-config or the file has.
+void RequestOptions::take_scheduler(GenerateRequest& request) const {
+  for (const std::string& text : scheduler_settings_) {
+    auto [name, value] = pair_flag("scheduler-set", text);
+    Json& config = request.config[scheduler_config];
+    if (!config.is_object() && !config.is_null()) return;  // validation says what it must be
+    config[name] = parse_json_or_text(value, "--scheduler-set");
+    request.say("config.scheduler_config");
   }
 }
 
@@ -206,6 +237,7 @@ GenerateRequest RequestOptions::request(GenerateRequest base) const {
     }
     if (flag != flags_.end() && flag->second != 0) request.config[key->name] = flag->second > 0;
   }
+  take_scheduler(request);
   return request;
 }
 

@@ -31,11 +31,13 @@ class RequestOptions {
   void add_fields(CLI::App& app);
   void add_key(CLI::App& app, const KeyInfo& key, bool by_model);
   void take_guider(GenerateRequest& request) const;
+  void take_scheduler(GenerateRequest& request) const;
   Json key_value(const KeyInfo& key, const std::string& text) const;
 
   std::string confine_, file_, task_, model_, backend_, image_, latents_, mask_, guider_;
   std::vector<std::string> prompts_, prompts_2_, negative_prompts_, negative_prompts_2_;
-  std::vector<std::string> components_, inputs_, adapters_, settings_, guider_settings_;
+  std::vector<std::string> components_, inputs_, adapters_, settings_, guider_settings_,
+      scheduler_settings_;
   std::vector<const KeyInfo*> keys_;
   // Values as typed; a map's nodes do not move, so the options can point at them.
   std::map<std::string, std::string> values_;

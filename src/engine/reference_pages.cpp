@@ -11,6 +11,7 @@
 #include "nn/feature_metadata.hpp"
 #include "ops/op_table.hpp"
 #include "pipeline/keys.hpp"
+#include "schedulers/scheduler_names.hpp"
 
 namespace omnirt {
 namespace {
@@ -178,11 +179,32 @@ std::string keys_page(const Catalogue& catalogue) {
   return page;
 }
 
+std::string names_table(const char* heading, const std::vector<SchedulerNameRow>& rows) {
+  std::string table = heading;
+  for (const SchedulerNameRow& row : rows) {
+    std::string what = row.class_name.empty() ? "" : row.class_name + " | ";
+    table += fmt::format("| {} | {}{} |\n", list(row.names), what,
+                         row.settings.empty() ? "" : "`" + row.settings.dump() + "`");
+  }
+  return table;
+}
+
+std::string scheduler_names() {
+  return "\n## Names of other programs\n\nThe names of AUTOMATIC1111's web UI, k-diffusion, "
+         "ComfyUI "
+         "and stable-diffusion.cpp, in any case; spaces, - and _ are the same, + is p.\n" +
+         names_table("\n| name | class | settings |\n|---|---|---|\n", scheduler_name_rows()) +
+         "\nA sigma schedule's name may follow (`dpmpp-2m-karras`), or stand alone for the model's "
+         "own scheduler with it:\n" +
+         names_table("\n| sigma schedule | settings |\n|---|---|\n", sigma_schedule_rows());
+}
+
 std::string schedulers_page(const Catalogue& catalogue) {
   std::string page =
       std::string("# Schedulers\n") + made_by +
-      "Named by class or short name in `config.scheduler`; `config.scheduler_config` "
-      "sets keys over the model's own.\n";
+      "Named in `config.scheduler` by class, by short name, or as other programs name it (below); "
+      "`config.scheduler_config` sets keys over the model's own.\n" +
+      scheduler_names();
   for (const SchedulerInfo& info : catalogue.schedulers) {
     page += fmt::format("\n## {}\n\n{}\n\nShort names: {}.\n\nConfig keys: {}.\n", info.class_name,
                         info.summary, list(info.short_names), list(info.config_keys));

@@ -41,6 +41,11 @@ Family& Catalogue::family(const std::string& name) {
   throw InvalidRequest({"family", name, "there is no such family", suggest(name, known)});
 }
 
+NamedScheduler Catalogue::named_scheduler(const std::string& name,
+                                          const ComponentFolder& own) const {
+  return omnirt::named_scheduler(schedulers, name, find_scheduler(own.class_name), own.config);
+}
+
 const SchedulerInfo* Catalogue::find_scheduler(const std::string& name) const {
   return omnirt::find_scheduler(schedulers, name);
 }

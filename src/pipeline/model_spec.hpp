@@ -14,6 +14,7 @@
 #include "pipeline/keys.hpp"
 #include "runtime/resolve.hpp"
 #include "schedulers/scheduler.hpp"
+#include "schedulers/scheduler_names.hpp"
 #include "text/tokenizer.hpp"
 #include "weights/adapters/layouts.hpp"
 #include "weights/pipeline_folder.hpp"
@@ -169,6 +170,8 @@ struct Catalogue {
   const nn::NetworkInfo* find_network(const std::string& class_name) const;
   // By class name or short name, case folded.
   const SchedulerInfo* find_scheduler(const std::string& name) const;
+  // The one that a name as people type it stands for, beside the model's own (scheduler_names.hpp).
+  NamedScheduler named_scheduler(const std::string& name, const ComponentFolder& own) const;
   const GuiderInfo* find_guider(const std::string& type) const;
   const text::TokenizerInfo* find_tokenizer(const std::string& class_name) const;
   const ImageProcessorInfo* find_image_processor(const std::string& class_name) const;

@@ -36,7 +36,7 @@ void settle_guider(Proposal& proposal);              // validate_config.cpp
 void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
 void check_things(Proposal& proposal);               // validate_things.cpp
 void settle_config(Proposal& proposal);              // validate_config.cpp
-void settle_scheduler(Proposal& proposal);           // validate_config.cpp
+void settle_scheduler(Proposal& proposal);           // validate_scheduler.cpp
 void settle_output(Proposal& proposal);              // validate_inputs.cpp
 void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
 // Takes <lora:name:0.8> of a1111 prompts out of them, and to the adapters behind the given ones.
@@ -44,6 +44,9 @@ void take_prompt_adapters(Proposal& proposal);  // validate_prompts.cpp
 // The adapters' paths from `first` on, absolute, and where they may lie.
 void settle_adapter_paths(Proposal& proposal, size_t first);  // validate_inputs.cpp
 void settle_preview(Proposal& proposal);                      // validate_preview.cpp
+// Whether the network predicts guided results by itself, told the scale (latent consistency
+// models): then it is asked under one condition, as in the reference.
+bool takes_guidance_scale(const Proposal& proposal);  // validate_config.cpp
 // Takes the network of a component's config among the facts; what is wrong with it is a finding
 // once the component is asked for.
 void describe(Proposal& proposal, const ComponentFolder& component);  // validate_model.cpp

@@ -153,15 +153,6 @@ Json values_of_preset(const Proposal& proposal) {
   return preset ? preset_values(*preset, proposal.task, *proposal.spec) : Json::object();
 }
 
-// Whether the network predicts guided results by itself, told the scale (latent consistency
-// models): then it is asked under one condition, as in the reference.
-bool takes_guidance_scale(const Proposal& proposal) {
-  return std::ranges::any_of(proposal.facts.components, [](const auto& entry) {
-    const auto* network = dynamic_cast<const nn::DenoiserNetwork*>(entry.second.get());
-    return network && network->takes_guidance_scale();
-  });
-}
-
 void draw_seed(Proposal& proposal) {
   if (proposal.config.find(keys::seed.name)) return;
   std::random_device device;
@@ -227,29 +218,14 @@ void take_model_guidance(const Proposal& proposal, const GuiderInfo& info, Json&
   }
 }
 
-// A scheduler that does not suit what the model predicts. `name` is what the request calls it.
-void warn_of_scheduler(Proposal& proposal, const SchedulerInfo& info, const std::string& name) {
-  const auto& supported = proposal.spec->supported_schedulers;
-  if (supported.empty() || std::ranges::count(supported, info.class_name) > 0) return;
-  std::string why = fmt::format("not among those that are held against the reference with '{}'",
-                                proposal.spec->id);
-  std::string way_out = fmt::format("give one of: {}", fmt::join(supported, ", "));
-  if (info.made_for == SchedulerFor::flow_matching) {
-    why = fmt::format(
-        "for models of flow matching; '{}' predicts noise, and the image will be spoilt",
-        proposal.spec->id);
-  } else if (info.made_for == SchedulerFor::consistency) {
-    // Adapters distil too (LCM-LoRA), which their files do not say.
-    if (takes_guidance_scale(proposal) || !proposal.adapters.empty()) return;
-    why = fmt::format(
-        "for models distilled for consistency; '{}' is not, and the image will lack detail",
-        proposal.spec->id);
-    way_out = "add an LCM-LoRA; or " + way_out;
-  }
-  proposal.warn({"config.scheduler", name, why, way_out});
-}
-
 }  // namespace
+
+bool takes_guidance_scale(const Proposal& proposal) {
+  return std::ranges::any_of(proposal.facts.components, [](const auto& entry) {
+    const auto* network = dynamic_cast<const nn::DenoiserNetwork*>(entry.second.get());
+    return network && network->takes_guidance_scale();
+  });
+}
 
 void settle_config(Proposal& proposal) {
   auto known = known_keys(proposal.plan);
@@ -307,60 +283,6 @@ void settle_guider(Proposal& proposal) {
   take_model_guidance(proposal, *info, config);
   try {
     proposal.guider = info->make(config);
-  } catch (const InvalidRequest& thrown) {
-    proposal.take(thrown);
-  }
-}
-
-void settle_scheduler(Proposal& proposal) {
-  const ComponentFolder* component = proposal.folder.find("scheduler");
-  if (!component) return;  // the plan has said so
-  std::string own = component->class_name;
-  Json config = component->config;
-  std::string name = proposal.config.maybe(keys::scheduler).value_or(own);
-  const SchedulerInfo* info = proposal.catalogue->find_scheduler(name);
-  if (!info) {
-    std::vector<std::string> known;
-    for (const SchedulerInfo& each : proposal.catalogue->schedulers) {
-      known.push_back(each.class_name);
-      known.insert(known.end(), each.short_names.begin(), each.short_names.end());
-    }
-    proposal.error(
-        {"config.scheduler", name, "this build has no such scheduler", suggest(name, known)});
-    return;
-  }
-  if (info->class_name != own) warn_of_scheduler(proposal, *info, name);
-  if (proposal.family->adopt_scheduler) {
-    const SchedulerInfo* folders = proposal.catalogue->find_scheduler(own);
-    proposal.family->adopt_scheduler({proposal.task, *info, folders == info}, config);
-  }
-  Json over = proposal.config.maybe(keys::scheduler_config).value_or(Json::object());
-  for (const auto& [key, value] : over.items()) {
-    if (std::ranges::find(info->config_keys, key) == info->config_keys.end()) {
-      proposal.warn({"config.scheduler_config." + key, shown(value),
-                     fmt::format("{} has no such setting; ignored", info->class_name),
-                     suggest(key, info->config_keys)});
-    }
-    config[key] = value;
-  }
-  proposal.config.set(keys::scheduler.name, info->class_name,
-                      proposal.config.find(keys::scheduler.name)
-                          ? proposal.config.find(keys::scheduler.name)->origin
-                          : Origin::model);
-  proposal.scheduler = {info, config, "scheduler"};
-  try {
-    auto scheduler = proposal.scheduler.make();
-    auto steps = proposal.config.maybe(keys::num_inference_steps);
-    StepPlan plan;
-    if (proposal.family->shifts_by_size) plan.mu = 1.0;  // any: only the number of steps is asked
-    if (steps) {
-      plan.num_inference_steps = *steps;
-      scheduler->set_timesteps(plan);
-    }
-    auto eta = proposal.config.maybe(keys::eta);
-    if (eta && *eta > 0 && !scheduler->uses_eta())
-      proposal.unused(keys::eta, fmt::format("{} does not use it", info->class_name),
-                      "remove it, or use DDIMScheduler");
   } catch (const InvalidRequest& thrown) {
     proposal.take(thrown);
   }

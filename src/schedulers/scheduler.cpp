@@ -9,12 +9,21 @@
 #include "schedulers/config_checks.hpp"
 
 namespace omnirt {
+
+std::string folded_scheduler_name(std::string_view name) {
+  std::string folded;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c == '+') c = 'p';
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) folded += c;
+  }
+  return folded;
+}
+
 namespace {
 
 bool same_name(const std::string& a, const std::string& b) {
-  auto fold = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return fold(x) == fold(y); });
+  return folded_scheduler_name(a) == folded_scheduler_name(b);
 }
 
 }  // namespace
@@ -48,7 +57,7 @@ const SchedulerInfo* find_scheduler(const std::string& name) {
 const SchedulerInfo* find_scheduler(std::span<const SchedulerInfo> among, const std::string& name) {
   for (const SchedulerInfo& info : among) {
     auto matches = [&](const std::string& known) { return same_name(known, name); };
-    if (matches(info.class_name) ||
+    if (matches(info.class_name) || same_name(info.class_name, name + "Scheduler") ||
         std::any_of(info.short_names.begin(), info.short_names.end(), matches)) {
       return &info;
     }

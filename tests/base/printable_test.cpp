@@ -67,5 +67,10 @@ TEST(Finding, CutsALongValueBetweenCharacters) {
   EXPECT_EQ((Finding{"f", value + "é" + value, "m", ""}.text()), "f = " + value + "...: m");
 }
 
+TEST(FindingText, KeepsTheLinesOfAListInItsWayOutAndNoOthers) {
+  EXPECT_EQ((Finding{"f", "v", "m", "one of:\n  a\n  b\nerror: c"}.text()),
+            "f = v: m; one of:\n  a\n  b error: c");
+}
+
 }  // namespace
 }  // namespace omnirt

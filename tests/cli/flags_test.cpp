@@ -25,5 +25,28 @@ TEST(Flags, TurnOffWhatIsOnByDefault) {
   EXPECT_EQ(value_of({"--resolution-binning"}, key)["origin"], "user");
 }
 
+TEST(Flags, SetSingleSettingsOfTheSchedulerOverTheJson) {
+  Json config = value_of({"--scheduler", "dpmpp_2m_karras", "--scheduler-config",
+                          R"({"solver_order": 3, "solver_type": "heun"})", "--scheduler-set",
+                          "solver_order=1", "--scheduler-set", "use_karras_sigmas=false"},
+                         "scheduler_config");
+  EXPECT_EQ(config["origin"], "user");
+  EXPECT_EQ(config["value"], (Json{{"algorithm_type", "dpmsolver++"},
+                                   {"solver_order", 1},
+                                   {"use_karras_sigmas", false},
+                                   {"solver_type", "heun"}}));
+}
+
+TEST(Flags, OfSchedulerConfigSayWhichFlagTakesASetting) {
+  Ended ended =
+      run_program({"validate", "--prompt", "a", "--scheduler-config", "use_karras_sigmas=true",
+                   "--model", OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/pixart_sigma/model"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.err,
+            "error: --scheduler-config = use_karras_sigmas=true: a JSON object is expected; use "
+            "--scheduler-set use_karras_sigmas=true, or --scheduler-config "
+            "'{\"use_karras_sigmas\": ...}'\n");
+}
+
 }  // namespace
 }  // namespace omnirt::testing
