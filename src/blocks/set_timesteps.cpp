@@ -8,7 +8,9 @@ namespace omnirt::blocks {
 
 std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, double eta) {
   std::shared_ptr<Scheduler> scheduler = choice.make();
-  scheduler->set_timesteps({.num_inference_steps = steps, .eta = eta});
+  StepPlan plan = choice.plan(steps);
+  plan.eta = eta;
+  scheduler->set_timesteps(plan);
   return scheduler;
 }
 

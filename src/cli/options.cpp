@@ -149,9 +149,9 @@ void RequestOptions::add_key(CLI::App& app, const KeyInfo& key, bool by_model) {
 Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) const {
   checked_text(key.name, text);
   if (key.type == KeyInfo::Type::text) return text;
-  if (key.type == KeyInfo::Type::object) return object_flag(key, text);
-  if (key.type == KeyInfo::Type::list)
-    return json_flag(key.flag_name(), text.starts_with('[') ? text : "[" + text + "]");
+  bool list = key.type == KeyInfo::Type::list || key.kinds == std::string_view("list");
+  if (key.type == KeyInfo::Type::object && !list) return object_flag(key, text);
+  if (list) return json_flag(key.flag_name(), text.starts_with('[') ? text : "[" + text + "]");
   Json value = parse_scalar(text);
   return value.is_number() ? value : Json(text);
 }

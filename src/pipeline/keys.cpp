@@ -12,7 +12,8 @@ std::vector<const KeyInfo*> of_every_run() {
                                    &model_path,       &level,
                                    &require_level,    &pack,
                                    &quantize,         &matmul_precision,
-                                   &profile,          &single_file_config};
+                                   &profile,          &single_file_config,
+                                   &timesteps,        &sigmas};
   for (const KeyInfo* key : of_runs()) keys.push_back(key);
   return keys;
 }

@@ -92,8 +92,24 @@ inline constexpr Key<Json> scheduler_config{
     {},
     "scheduler-config",
     "settings that override the scheduler's config, as JSON"};
+inline constexpr Key<Json> timesteps{
+    "timesteps",
+    std::monostate{},
+    {},
+    "timesteps",
+    "timesteps of the steps, the noisiest first, in place of the scheduler's own",
+    "",
+    "list"};
+inline constexpr Key<Json> sigmas{
+    "sigmas",
+    std::monostate{},
+    {},
+    "sigmas",
+    "noise levels of the steps, the noisiest first, in place of the scheduler's own",
+    "",
+    "list"};
 inline constexpr Key<double> eta{
-    "eta", 0.0, {0, 1}, "eta", "DDIM's share of fresh noise per step; 0: deterministic"};
+    "eta", 0.0, {0, 1}, "eta", "DDIM's and TCD's share of fresh noise per step; 0: deterministic"};
 inline constexpr Key<int64_t> clip_skip{
     "clip_skip",
     int64_t{0},

@@ -8,13 +8,28 @@
 namespace omnirt {
 namespace {
 
+constexpr size_t max_levels = 10001;  // a plan's most steps, and where the last ends
 constexpr size_t max_history = 1024;  // tensors; multistep solvers remember up to four
 
 Json plan_json(const StepPlan& plan) {
   return {{"num_inference_steps", plan.num_inference_steps},
           {"eta", plan.eta},
           {"mu", plan.mu ? Json(*plan.mu) : Json()},
-          {"even_levels", plan.even_levels}};
+          {"even_levels", plan.even_levels},
+          {"timesteps", plan.timesteps},
+          {"sigmas", plan.sigmas}};
+}
+
+std::vector<double> levels_of(const SavedValue& plan, const char* name) {
+  const Json list = plan.get<Json>(name);
+  bool legal = list.is_array() && list.size() <= max_levels;
+  std::vector<double> levels;
+  for (const Json& level : legal ? list : Json::array()) {
+    legal = legal && level.is_number();
+    if (legal) levels.push_back(level.get<double>());
+  }
+  if (!legal) SavedValue::refuse("the levels of the scheduler's plan");
+  return levels;
 }
 
 StepPlan plan_of(const SavedValue& saved) {
@@ -23,7 +38,9 @@ StepPlan plan_of(const SavedValue& saved) {
   return {.num_inference_steps = plan.get<int64_t>("num_inference_steps"),
           .eta = plan.get<double>("eta"),
           .mu = mu.is_number() ? std::optional(mu.get<double>()) : std::nullopt,
-          .even_levels = plan.get<bool>("even_levels")};
+          .even_levels = plan.get<bool>("even_levels"),
+          .timesteps = levels_of(plan, "timesteps"),
+          .sigmas = levels_of(plan, "sigmas")};
 }
 
 History history_of(const SavedValue& saved) {

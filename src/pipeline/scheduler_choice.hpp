@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schedulers/scheduler.hpp"
 
@@ -11,7 +12,13 @@ namespace omnirt {
 struct SchedulerChoice {
   const SchedulerInfo* info = nullptr;
   Json config = Json::object();
-  std::string where;  // the config file, for errors
+  std::string where;                // the config file, for errors
+  std::vector<double> timesteps{};  // the run's own levels; mostly none
+  std::vector<double> sigmas{};
+  // A walk of `steps`, with the levels given.
+  StepPlan plan(int64_t steps) const {
+    return {.num_inference_steps = steps, .timesteps = timesteps, .sigmas = sigmas};
+  }
   std::unique_ptr<Scheduler> make() const { return info->make(config, where); }
 };
 

@@ -116,6 +116,9 @@ void check_schedule(const Proposal& proposal, const Schedule& walk) {
   if (steps && walk.scheduler->plan().num_inference_steps != *steps)
     SavedValue::refuse(fmt::format("a walk of {} steps, where the request has {}",
                                    walk.scheduler->plan().num_inference_steps, *steps));
+  const StepPlan& plan = walk.scheduler->plan();
+  if (plan.timesteps != proposal.scheduler.timesteps || plan.sigmas != proposal.scheduler.sigmas)
+    SavedValue::refuse("a walk through other levels than the request's");
   History history(History::Mode::save);
   walk.scheduler->visit_history(history);
   auto shared = proposal.restored.find("");

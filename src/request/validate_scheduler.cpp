@@ -10,14 +10,28 @@
 namespace omnirt::validation {
 namespace {
 
+constexpr size_t most_levels = 10001;  // a schedule's most steps, and where the last ends
+
 // A scheduler that does not suit what the model predicts. `name` is what the request calls it.
-void warn_of_scheduler(Proposal& proposal, const SchedulerInfo& info, const std::string& name) {
+void warn_of_scheduler(Proposal& proposal, const SchedulerInfo& info, const std::string& name,
+                       const std::string& own_class) {
   const auto& supported = proposal.spec->supported_schedulers;
+  const SchedulerInfo* own = proposal.catalogue->find_scheduler(own_class);
+  bool of_edm = own && own->made_for == SchedulerFor::edm;
+  if (of_edm != (info.made_for == SchedulerFor::edm)) {
+    proposal.warn({"config.scheduler", name,
+                   of_edm ? "the model has the preconditioning of EDM, which this scheduler has not"
+                          : "for models with the preconditioning of EDM, which this one has not; "
+                            "the image will be spoilt",
+                   fmt::format("use {}, the model's own", own_class)});
+    return;
+  }
   if (supported.empty() || std::ranges::count(supported, info.class_name) > 0) return;
   std::string why = fmt::format("not among those that are held against the reference with '{}'",
                                 proposal.spec->id);
   std::string way_out = fmt::format("give one of: {}", fmt::join(supported, ", "));
-  if (info.made_for == SchedulerFor::flow_matching) {
+  bool of_flow = own && own->made_for == SchedulerFor::flow_matching;
+  if (info.made_for == SchedulerFor::flow_matching && !of_flow) {
     why = fmt::format(
         "for models of flow matching; '{}' predicts noise, and the image will be spoilt",
         proposal.spec->id);
@@ -66,21 +80,48 @@ void record_choice(Proposal& proposal, const NamedScheduler& named, const Json& 
   if (!named.settings.empty()) proposal.config.set(keys::scheduler_config.name, settings, origin);
 }
 
+// The list of numbers that a key holds; empty where it is not set.
+std::vector<double> levels_of(Proposal& proposal, const Key<Json>& key) {
+  const Json list = proposal.config.maybe(key).value_or(Json::array());
+  std::vector<double> levels;
+  for (const Json& level : list) {
+    if (level.is_number() && list.size() <= most_levels) {
+      levels.push_back(level.get<double>());
+      continue;
+    }
+    throw InvalidRequest({std::string("config.") + key.name, shown(list),
+                          fmt::format("a list of up to {} numbers is expected", most_levels), ""});
+  }
+  return levels;
+}
+
+// The request's own levels, which say how many steps there are.
+void take_levels(Proposal& proposal, const Scheduler& scheduler) {
+  SchedulerChoice& choice = proposal.scheduler;
+  choice.timesteps = levels_of(proposal, keys::timesteps);
+  choice.sigmas = levels_of(proposal, keys::sigmas);
+  auto steps = scheduler.given_steps(choice.plan(0));
+  if (!steps) return;
+  const ConfigValue* given = proposal.config.find(keys::num_inference_steps.name);
+  if (!given || given->origin == Origin::user) return;  // the plan refuses another number
+  proposal.config.set(keys::num_inference_steps.name, *steps, Origin::derived);
+}
+
 // Plans a walk, so that what cannot be walked is refused before any weight is read.
 void try_schedule(Proposal& proposal) {
   auto scheduler = proposal.scheduler.make();
+  take_levels(proposal, *scheduler);
   auto steps = proposal.config.maybe(keys::num_inference_steps);
-  StepPlan plan;
-  if (proposal.family->shifts_by_size) plan.mu = 1.0;  // any: only the number of steps is asked
   if (steps) {
-    plan.num_inference_steps = *steps;
+    StepPlan plan = proposal.scheduler.plan(*steps);
+    if (proposal.family->shifts_by_size) plan.mu = 1.0;  // any: only the number of steps is asked
     scheduler->set_timesteps(plan);
   }
   auto eta = proposal.config.maybe(keys::eta);
   if (eta && *eta > 0 && !scheduler->uses_eta())
     proposal.unused(keys::eta,
                     fmt::format("{} does not use it", proposal.scheduler.info->class_name),
-                    "remove it, or use DDIMScheduler");
+                    "remove it, or use DDIMScheduler or TCDScheduler");
 }
 
 }  // namespace
@@ -94,7 +135,7 @@ void settle_scheduler(Proposal& proposal) {
   const std::string& own = component->class_name;
   if (info.class_name != own) {
     warn_of_scheduler(proposal, info,
-                      proposal.config.maybe(keys::scheduler).value_or(info.class_name));
+                      proposal.config.maybe(keys::scheduler).value_or(info.class_name), own);
   }
   Json config = component->config;
   if (proposal.family->adopt_scheduler)

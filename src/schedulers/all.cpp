@@ -8,7 +8,9 @@ namespace omnirt {
       entry(dpm_solver_multistep) entry(dpm_solver_singlestep) entry(heun_discrete)               \
           entry(lms_discrete) entry(pndm) entry(unipc_multistep) entry(deis_multistep) entry(lcm) \
               entry(kdpm2_discrete) entry(kdpm2_ancestral_discrete)                               \
-                  entry(flow_match_euler_discrete)
+                  entry(flow_match_euler_discrete) entry(flow_match_heun_discrete)                \
+                      entry(flow_match_lcm) entry(tcd) entry(edm_euler)                           \
+                          entry(edm_dpm_solver_multistep) entry(sa_solver)
 
 // The one macro of this folder: a function cannot declare the functions that it then calls.
 #define OMNIRT_DECLARE(name) SchedulerInfo name();

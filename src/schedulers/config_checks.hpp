@@ -30,4 +30,11 @@ class ConfigChecks {
 [[noreturn]] void refuse_steps(int64_t steps, const std::string& limit,
                                const std::string& way_out = "");
 
+// Refuses a run's own list of levels, `list` being timesteps or sigmas.
+[[noreturn]] void refuse_given(const std::string& list, const std::string& why,
+                               const std::string& way_out);
+// `values`, a run's own list of levels, must be empty unless `taken`, and else finite, from 0 up,
+// and fall from each to the next.
+void check_given_list(const std::string& list, const std::vector<double>& values, bool taken);
+
 }  // namespace omnirt

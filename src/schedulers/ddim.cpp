@@ -66,15 +66,6 @@ class Ddim final : public TableScheduler {
   }
 
  private:
-  Tensor predict_epsilon(const Tensor& output, const Tensor& sample, float alpha) const {
-    if (prediction_ == Prediction::epsilon) return output;
-    if (prediction_ == Prediction::v) {
-      return output * torch_sqrt(alpha) + sample * torch_sqrt(1 - alpha);
-    }
-    // From the picture as the network gave it, before any limit.
-    return (sample - output * torch_sqrt(alpha)) / torch_sqrt(1 - alpha);
-  }
-
   SpacingConfig spacing_;
   float final_alpha_;
   int64_t stride_ = 1;

@@ -52,8 +52,12 @@ class Ddpm final : public TableScheduler {
 
   bool needs_predicted_variance() const override { return variance_type_.starts_with("learned"); }
 
+  GivenLevels takes_levels() const override { return {.timesteps = true}; }
+
   void plan_run(const StepPlan& plan) override {
-    timesteps_ = table_timesteps(spacing_, train_steps(), plan.num_inference_steps);
+    timesteps_ = plan.timesteps.empty()
+                     ? table_timesteps(spacing_, train_steps(), plan.num_inference_steps)
+                     : whole_timesteps(plan.timesteps, train_steps());
   }
 
   StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,

@@ -44,15 +44,19 @@ class DpmSolverMultistep final : public DpmSolver {
     }
   }
 
+  GivenLevels takes_levels() const override { return {.timesteps = true}; }
+
   void plan_run(const StepPlan& plan) override {
     SigmaWalk walk = walk_schedule(plan);
     begin_run(walk.timesteps, with_last(walk.sigmas, last_sigma()));
-    for (size_t i = 2; i < calls() && algorithm_ == "sde-dpmsolver"; ++i) {
-      if (order_at(i) > 2) {
-        refuse_steps(plan.num_inference_steps,
-                     "algorithm_type sde-dpmsolver has no third-order step",
-                     "use solver_order 2, or algorithm_type sde-dpmsolver++");
-      }
+    orders_ = {.calls = calls(),
+               .solver_order = solver_.solver_order,
+               .lower_order_final = solver_.lower_order_final,
+               .euler_at_final = own_.euler_at_final,
+               .to_zero = config_.final_sigmas_type == "zero"};
+    if (algorithm_ == "sde-dpmsolver" && orders_.highest() > 2) {
+      refuse_steps(plan.num_inference_steps, "algorithm_type sde-dpmsolver has no third-order step",
+                   "use solver_order 2, or algorithm_type sde-dpmsolver++");
     }
   }
 
@@ -61,38 +65,21 @@ class DpmSolverMultistep final : public DpmSolver {
     Tensor converted = convert(model_output, index, sample);
     remember(converted);
     Tensor drawn = stochastic() ? draw_like(noise, converted) : Tensor();
-    size_t order = usable_outputs(index, order_at(index));
-    DpmForm form = DpmForm::first;
-    if (order == 2) form = config_.solver_type == "heun" ? DpmForm::heun : DpmForm::midpoint;
-    if (order == 3) form = DpmForm::full;
-    Tensor prev = update(coefficients(point(index), point(index + 1), form), sample,
-                         slopes(index, order), drawn);
+    size_t order = usable_outputs(index, orders_.at(index));
+    DpmCoefficients c =
+        coefficients(point(index), point(index + 1), multistep_form(order, config_.solver_type));
+    Tensor prev = dpm_update(c, sample, multistep_slopes(points(), index, outputs_, order), drawn);
     return {prev, predicts_original() ? std::optional(converted) : std::nullopt};
   }
 
  private:
-  // The order that the schedule wants at a call, though fewer outputs may be known there.
-  size_t order_at(size_t index) const {
-    bool few = solver_.lower_order_final && calls() < 15;
-    if (index + 1 == calls() && (own_.euler_at_final || few || config_.final_sigmas_type == "zero"))
-      return 1;
-    size_t order = std::min<size_t>(3, static_cast<size_t>(solver_.solver_order));
-    return index + 2 == calls() && few ? std::min<size_t>(2, order) : order;
-  }
-
-  Slopes slopes(size_t index, size_t order) const {
-    if (order == 1) return {output(1), {}, {}};
-    float h = point(index + 1).lambda - point(index).lambda;
-    float r0 = (point(index).lambda - point(index - 1).lambda) / h;
-    Tensor first = (output(1) - output(2)) * (1 / r0);
-    if (order == 2) return {output(1), first, {}};
-    float r1 = (point(index - 1).lambda - point(index - 2).lambda) / h;
-    Tensor change = first - (output(2) - output(3)) * (1 / r1);
-    return {output(1), first + change * (r0 / (r0 + r1)), change * (1 / (r0 + r1))};
-  }
-
   SigmaWalk walk_schedule(const StepPlan& plan) const {
     int64_t n = plan.num_inference_steps;
+    if (!plan.timesteps.empty()) {
+      if (own_.use_lu_lambdas)
+        refuse_given("timesteps", "use_lu_lambdas has timesteps of its own", "turn it off");
+      return walk_given(plan.timesteps);
+    }
     bool cosine = solver_.betas.beta_schedule == "squaredcos_cap_v2";
     SigmaSpread spread = solver_.spread.spread();
     SigmaWalk walk;
@@ -120,6 +107,7 @@ class DpmSolverMultistep final : public DpmSolver {
   }
 
   MultistepConfig own_;
+  MultistepOrders orders_;
   int64_t usable_;
 };
 

@@ -31,9 +31,13 @@ class DpmSolverSinglestep final : public DpmSolver {
     }
   }
 
+  GivenLevels takes_levels() const override { return {.timesteps = true}; }
+
   void plan_run(const StepPlan& plan) override {
     bool flow = solver_.use_flow_sigmas && solver_.spread.spread() == SigmaSpread::table;
-    SigmaWalk walk = flow ? walk_flow(plan) : walk_table({}, usable_, plan.num_inference_steps);
+    SigmaWalk walk = !plan.timesteps.empty() ? walk_given(plan.timesteps)
+                     : flow                  ? walk_flow(plan)
+                                             : walk_table({}, usable_, plan.num_inference_steps);
     if (solver_.spread.spread() == SigmaSpread::karras) {
       for (double& t : walk.timesteps) t = np::round(t);
     }
@@ -51,8 +55,8 @@ class DpmSolverSinglestep final : public DpmSolver {
     if (order == 1) start_sample_ = sample;
     size_t start = index + 1 - order;
     size_t distinct = usable_outputs(index, order);
-    Tensor prev = update(coefficients(point(start), point(index + 1), form(order, distinct)),
-                         start_sample_, slopes(index, order, distinct), drawn);
+    Tensor prev = dpm_update(coefficients(point(start), point(index + 1), form(order, distinct)),
+                             start_sample_, slopes(index, order, distinct), drawn);
     return {prev, predicts_original() ? std::optional(converted) : std::nullopt};
   }
 

@@ -63,26 +63,27 @@ Tensor DpmSolver::convert(const Tensor& model_output, size_t index, const Tensor
   return (sample - original * at.alpha) / at.sigma;
 }
 
-DpmCoefficients DpmSolver::coefficients(const Point& start, const Point& end, DpmForm form) const {
+DpmCoefficients dpm_coefficients(const std::string& algorithm, const LambdaPoint& start,
+                                 const LambdaPoint& end, DpmForm form) {
   float h = end.lambda - start.lambda;
   if (h == 0) form = DpmForm::first;
   bool derivative = form == DpmForm::heun || form == DpmForm::full;
   DpmCoefficients c{};
   // A last sigma above the one before it (flow sigmas ending at sigma_min) is a step back, h < 0:
   // there is no noise to add, where the reference takes the root of a negative number.
-  if (algorithm_ == "dpmsolver++") {
+  if (algorithm == "dpmsolver++") {
     float phi = torch_exp(-h) - 1;
     c = {.sample = end.sigma / start.sigma, .d0 = -(end.alpha * phi)};
     if (form == DpmForm::midpoint) c.d1 = 0.5F * c.d0;
     if (derivative) c.d1 = end.alpha * (phi / h + 1);
     if (form == DpmForm::full) c.d2 = -(end.alpha * ((phi + h) / (h * h) - 0.5F));
-  } else if (algorithm_ == "dpmsolver") {
+  } else if (algorithm == "dpmsolver") {
     float phi = torch_exp(h) - 1;
     c = {.sample = end.alpha / start.alpha, .d0 = -(end.sigma * phi)};
     if (form == DpmForm::midpoint) c.d1 = 0.5F * c.d0;
     if (derivative) c.d1 = -(end.sigma * (phi / h - 1));
     if (form == DpmForm::full) c.d2 = -(end.sigma * ((phi - h) / (h * h) - 0.5F));
-  } else if (algorithm_ == "sde-dpmsolver++") {
+  } else if (algorithm == "sde-dpmsolver++") {
     float phi = 1 - torch_exp(-2 * h);
     c = {.sample = end.sigma / start.sigma * torch_exp(-h), .d0 = end.alpha * phi};
     if (form == DpmForm::midpoint) c.d1 = 0.5F * c.d0;
@@ -99,12 +100,45 @@ DpmCoefficients DpmSolver::coefficients(const Point& start, const Point& end, Dp
   return c;
 }
 
-Tensor DpmSolver::update(const DpmCoefficients& c, const Tensor& sample, const Slopes& slopes,
-                         const Tensor& drawn) {
+Tensor dpm_update(const DpmCoefficients& c, const Tensor& sample, const Slopes& slopes,
+                  const Tensor& drawn) {
   Tensor result = sample * c.sample + slopes.d0 * c.d0;
   if (slopes.d1.defined() && c.d1 != 0) result = result + slopes.d1 * c.d1;
   if (slopes.d2.defined() && c.d2 != 0) result = result + slopes.d2 * c.d2;
   return drawn.defined() ? result + drawn * c.noise : result;
+}
+
+size_t MultistepOrders::at(size_t index) const {
+  constexpr size_t few_calls = 15;
+  bool few = lower_order_final && calls < few_calls;
+  if (index + 1 == calls && (euler_at_final || few || to_zero)) return 1;
+  size_t order = std::min<size_t>(3, static_cast<size_t>(solver_order));
+  return index + 2 == calls && few ? std::min<size_t>(2, order) : order;
+}
+
+size_t MultistepOrders::highest() const {
+  size_t most = 1;
+  for (size_t i = 0; i < calls; ++i) most = std::max(most, std::min(at(i), i + 1));
+  return most;
+}
+
+DpmForm multistep_form(size_t order, const std::string& solver_type) {
+  if (order == 1) return DpmForm::first;
+  if (order == 3) return DpmForm::full;
+  return solver_type == "heun" ? DpmForm::heun : DpmForm::midpoint;
+}
+
+Slopes multistep_slopes(std::span<const LambdaPoint> points, size_t index,
+                        const std::vector<Tensor>& outputs, size_t order) {
+  auto output = [&](size_t back) { return outputs[outputs.size() - back]; };
+  if (order == 1) return {output(1), {}, {}};
+  float h = points[index + 1].lambda - points[index].lambda;
+  float r0 = (points[index].lambda - points[index - 1].lambda) / h;
+  Tensor first = (output(1) - output(2)) * (1 / r0);
+  if (order == 2) return {output(1), first, {}};
+  float r1 = (points[index - 1].lambda - points[index - 2].lambda) / h;
+  Tensor change = first - (output(2) - output(3)) * (1 / r1);
+  return {output(1), first + change * (r0 / (r0 + r1)), change * (1 / (r0 + r1))};
 }
 
 double DpmSolver::last_sigma() const {

@@ -43,6 +43,35 @@ struct DpmCoefficients {
 
 // Second-order weights by the midpoint rule or exact (heun); full adds the third order to heun's.
 enum class DpmForm { first, midpoint, heun, full };
+// `algorithm`: dpmsolver++, dpmsolver, or one of them behind sde-.
+DpmCoefficients dpm_coefficients(const std::string& algorithm, const LambdaPoint& start,
+                                 const LambdaPoint& end, DpmForm form);
+
+// D0 and, where the order has them, D1 and D2.
+struct Slopes {
+  Tensor d0;
+  Tensor d1;
+  Tensor d2;
+};
+// `drawn`: z, for a stochastic algorithm.
+Tensor dpm_update(const DpmCoefficients& c, const Tensor& sample, const Slopes& slopes,
+                  const Tensor& drawn);
+
+// Of the multistep form: which order a call has where enough outputs are known, how it is weighted,
+// and its derivatives from the outputs, the latest last, at calls up to `index`.
+struct MultistepOrders {
+  size_t calls = 0;
+  int64_t solver_order = 2;
+  bool lower_order_final = true;
+  bool euler_at_final = false;
+  bool to_zero = true;  // the last step ends at sigma 0
+
+  size_t at(size_t index) const;
+  size_t highest() const;  // of a walk from its beginning
+};
+DpmForm multistep_form(size_t order, const std::string& solver_type);
+Slopes multistep_slopes(std::span<const LambdaPoint> points, size_t index,
+                        const std::vector<Tensor>& outputs, size_t order);
 
 class DpmSolver : public LambdaScheduler {
  public:
@@ -54,16 +83,9 @@ class DpmSolver : public LambdaScheduler {
   bool predicts_original() const { return algorithm_.ends_with("dpmsolver++"); }
   bool stochastic() const { return algorithm_.starts_with("sde-"); }
   Tensor convert(const Tensor& model_output, size_t index, const Tensor& sample) const;
-  DpmCoefficients coefficients(const Point& start, const Point& end, DpmForm form) const;
-  // D0 and, where the order has them, D1 and D2.
-  struct Slopes {
-    Tensor d0;
-    Tensor d1;
-    Tensor d2;
-  };
-  // `drawn`: z, for a stochastic algorithm.
-  static Tensor update(const DpmCoefficients& c, const Tensor& sample, const Slopes& slopes,
-                       const Tensor& drawn);
+  DpmCoefficients coefficients(const Point& start, const Point& end, DpmForm form) const {
+    return dpm_coefficients(algorithm_, start, end, form);
+  }
   // Where the last step ends.
   double last_sigma() const;
 

@@ -51,10 +51,15 @@ class EulerDiscrete final : public SigmaScheduler {
             config.spacing, parse_prediction(config.prediction_type)),
         config_(std::move(config)) {}
 
+  GivenLevels takes_levels() const override {
+    return {.timesteps = true, .sigmas = true, .with_end = true};
+  }
+
   void plan_run(const StepPlan& plan) override {
-    SigmaWalk walk = walk_schedule(plan.num_inference_steps);
+    SigmaWalk walk = plan.sigmas.empty() ? walk_schedule(plan) : walk_given(plan.sigmas);
     bool to_zero = config_.final_sigmas_type == "zero";
-    sigmas_ = with_last(walk.sigmas, to_zero ? 0.0 : table_.front());
+    double last = to_zero ? 0.0 : table_.front();
+    sigmas_ = with_last(walk.sigmas, plan.sigmas.empty() ? last : plan.sigmas.back());
     if (config_.timestep_type == "continuous" && prediction_ == Prediction::v) {
       timesteps_.clear();
       for (size_t i = 0; i + 1 < sigmas_.size(); ++i) {
@@ -74,8 +79,15 @@ class EulerDiscrete final : public SigmaScheduler {
   }
 
  private:
-  SigmaWalk walk_schedule(int64_t n) const {
-    std::vector<double> timesteps = float_timesteps(spacing_, config_.betas.num_train_timesteps, n);
+  SigmaWalk walk_schedule(const StepPlan& plan) const {
+    int64_t n = plan.num_inference_steps;
+    config_.spread.refuse_beside(plan.timesteps);
+    bool told_sigmas = config_.timestep_type == "continuous" && prediction_ == Prediction::v;
+    if (told_sigmas && !plan.timesteps.empty())
+      refuse_given("timesteps", "timestep_type continuous has its own", "give sigmas");
+    std::vector<double> timesteps =
+        plan.timesteps.empty() ? float_timesteps(spacing_, config_.betas.num_train_timesteps, n)
+                               : fp32_timesteps(plan.timesteps, config_.betas.num_train_timesteps);
     if (config_.interpolation_type == "linear") {
       return walk_sigmas(config_.spread, table_, std::move(timesteps), n);
     }
@@ -86,6 +98,18 @@ class EulerDiscrete final : public SigmaScheduler {
     walk.timesteps.clear();
     std::vector<float> logs = log_sigmas(table_);
     for (double sigma : walk.sigmas) walk.timesteps.push_back(sigma_to_t(sigma, logs));
+    return walk;
+  }
+
+  // The run's own sigmas, of which the last is stepped to; whatever spread the config has.
+  SigmaWalk walk_given(const std::vector<double>& sigmas) const {
+    SigmaWalk walk;
+    std::vector<float> logs = log_sigmas(table_);
+    for (size_t i = 0; i + 1 < sigmas.size(); ++i) {
+      auto sigma = static_cast<float>(sigmas[i]);
+      walk.sigmas.push_back(sigma);
+      walk.timesteps.push_back(sigma_to_t_fp32(sigma, logs));
+    }
     return walk;
   }
 

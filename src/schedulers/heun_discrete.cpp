@@ -43,10 +43,15 @@ class HeunDiscrete final : public SigmaScheduler {
 
   int64_t order() const override { return 2; }
 
+  GivenLevels takes_levels() const override { return {.timesteps = true}; }
+
   void plan_run(const StepPlan& plan) override {
     int64_t n = plan.num_inference_steps;
-    SigmaWalk walk = walk_sigmas(
-        config_.spread, table_, float_timesteps(spacing_, config_.betas.num_train_timesteps, n), n);
+    config_.spread.refuse_beside(plan.timesteps);
+    std::vector<double> planned =
+        plan.timesteps.empty() ? float_timesteps(spacing_, config_.betas.num_train_timesteps, n)
+                               : fp32_timesteps(plan.timesteps, config_.betas.num_train_timesteps);
+    SigmaWalk walk = walk_sigmas(config_.spread, table_, std::move(planned), n);
     std::vector<float> sigmas = with_last(walk.sigmas, 0);
     std::vector<double> timesteps = as_fp32(walk.timesteps);
     sigmas_ = {sigmas.front()};

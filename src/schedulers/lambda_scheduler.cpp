@@ -50,6 +50,14 @@ SigmaWalk LambdaScheduler::walk_table(const SpacingConfig& spacing, int64_t usab
   return walk_whole_table(solver_.spread, table_, std::move(timesteps), n);
 }
 
+SigmaWalk LambdaScheduler::walk_given(const std::vector<double>& timesteps) const {
+  solver_.spread.refuse_beside(timesteps);
+  if (solver_.use_flow_sigmas)
+    refuse_given("timesteps", "use_flow_sigmas has timesteps of its own", "turn it off");
+  return walk_whole_table(solver_.spread, table_, whole_timesteps(timesteps, train_steps()),
+                          static_cast<int64_t>(timesteps.size()));
+}
+
 SigmaWalk LambdaScheduler::walk_flow(const StepPlan& plan) const {
   SigmaWalk walk;
   walk.sigmas = flow_sigmas(train_steps(), plan.num_inference_steps, solver_.shift(plan));
@@ -100,18 +108,23 @@ Tensor LambdaScheduler::predict_epsilon(const Tensor& output, size_t index,
 }
 
 void LambdaScheduler::remember(Tensor output) {
-  if (outputs_.size() == static_cast<size_t>(solver_.solver_order)) {
-    outputs_.erase(outputs_.begin());
-  }
-  outputs_.push_back(std::move(output));
+  remember_output(outputs_, std::move(output), solver_.solver_order);
 }
 
 size_t LambdaScheduler::usable_outputs(size_t index, size_t wanted) const {
-  size_t usable = std::min(wanted, outputs_.size());
-  for (size_t k = 1; k < usable; ++k) {
-    if (point(index - k).lambda == point(index - k + 1).lambda) return k;
+  return omnirt::usable_outputs(points_, index, std::min(wanted, outputs_.size()));
+}
+
+void remember_output(std::vector<Tensor>& outputs, Tensor output, int64_t most) {
+  if (outputs.size() == static_cast<size_t>(most)) outputs.erase(outputs.begin());
+  outputs.push_back(std::move(output));
+}
+
+size_t usable_outputs(std::span<const LambdaPoint> points, size_t index, size_t known) {
+  for (size_t k = 1; k < known; ++k) {
+    if (points[index - k].lambda == points[index - k + 1].lambda) return k;
   }
-  return usable;
+  return known;
 }
 
 }  // namespace omnirt

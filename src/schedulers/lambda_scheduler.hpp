@@ -41,6 +41,20 @@ struct SolverConfig {
   double shift(const StepPlan& plan) const;
 };
 
+// A place on the schedule, fp32 as the reference holds it: a noisy sample there is alpha * picture
+// + sigma * noise.
+struct LambdaPoint {
+  float alpha;
+  float sigma;
+  float lambda;  // log(alpha / sigma)
+};
+
+// The outputs known, or fewer: as many as stand at different noise levels, going back from `index`.
+// The formulas divide by those differences.
+size_t usable_outputs(std::span<const LambdaPoint> points, size_t index, size_t known);
+// Puts `output` behind the others, of which the last `most` are kept.
+void remember_output(std::vector<Tensor>& outputs, Tensor output, int64_t most);
+
 // What solvers in half the log signal-to-noise ratio, lambda = log(alpha / sigma), share
 // (arXiv 2206.00927): a noisy sample is alpha * picture + sigma * noise.
 class LambdaScheduler : public Scheduler {
@@ -49,12 +63,7 @@ class LambdaScheduler : public Scheduler {
   Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const override;
 
  protected:
-  // A place on the schedule, fp32 as the reference holds it.
-  struct Point {
-    float alpha;
-    float sigma;
-    float lambda;
-  };
+  using Point = LambdaPoint;
 
   LambdaScheduler(std::vector<float> alphas_cumprod, SolverConfig solver)
       : table_(sigmas_of(alphas_cumprod)),
@@ -69,6 +78,9 @@ class LambdaScheduler : public Scheduler {
   // n calls over the table, or over a spread between its ends, which knows no spacing; timesteps
   // not rounded. `usable` is for solver_timesteps.
   SigmaWalk walk_table(const SpacingConfig& spacing, int64_t usable, int64_t n) const;
+  // One call at each of a run's own timesteps, in whole numbers. Throws Unsupported beside a spread
+  // or flow sigmas.
+  SigmaWalk walk_given(const std::vector<double>& timesteps) const;
   // n calls over flow sigmas.
   SigmaWalk walk_flow(const StepPlan& plan) const;
 
@@ -76,6 +88,7 @@ class LambdaScheduler : public Scheduler {
   // are cut to whole numbers. Throws Unsupported for flow sigmas outside 0 to 1.
   void begin_run(std::span<const double> timesteps, std::vector<float> sigmas);
   const Point& point(size_t index) const { return points_.at(index); }
+  std::span<const Point> points() const { return points_; }
   size_t calls() const { return timesteps_.size(); }
 
   // The picture, or the noise, from the network's output at call `index`; with thresholding. A
@@ -86,8 +99,7 @@ class LambdaScheduler : public Scheduler {
   // Converted outputs, the latest last, at most solver_order of them.
   void remember(Tensor output);
   const Tensor& output(size_t back) const { return outputs_[outputs_.size() - back]; }
-  // The outputs known, or fewer: as many as stand at different noise levels, going back from
-  // `index`. The formulas divide by those differences.
+  // Of the outputs known, those that formulas of order `wanted` can use at `index`.
   size_t usable_outputs(size_t index, size_t wanted) const;
 
   std::vector<float> table_;  // sigma by training step

@@ -1,14 +1,10 @@
 // Latent consistency models (arXiv 2310.04378), algorithm 1: jump to the picture, add noise, again.
 #include <ATen/TensorOperators.h>
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "schedulers/describe.hpp"
-#include "schedulers/numpy_math.hpp"
+#include "schedulers/distilled_timesteps.hpp"
 #include "schedulers/table_scheduler.hpp"
+#include "schedulers/timestep_spacing.hpp"
 
 namespace omnirt {
 namespace {
@@ -29,10 +25,7 @@ struct LcmConfig {
   }
   void check(ConfigChecks& checks) const {
     betas.check(checks);
-    checks.require(
-        original_inference_steps >= 1 && original_inference_steps <= betas.num_train_timesteps,
-        "original_inference_steps", original_inference_steps,
-        fmt::format("from 1 to the {} training steps were expected", betas.num_train_timesteps));
+    check_original_steps(checks, original_inference_steps, betas.num_train_timesteps);
     original.check(checks);
   }
 };
@@ -47,20 +40,12 @@ class Lcm final : public TableScheduler {
         original_steps_(config.original_inference_steps),
         scaling_(config.timestep_scaling) {}
 
+  GivenLevels takes_levels() const override { return {.timesteps = true}; }
+
   void plan_run(const StepPlan& plan) override {
-    int64_t n = plan.num_inference_steps;
-    if (n > original_steps_) {
-      refuse_steps(
-          n, fmt::format("the model was distilled for {} steps", original_steps_),
-          fmt::format("use up to {}, or a larger original_inference_steps", original_steps_));
-    }
-    int64_t stride = train_steps() / original_steps_;
-    double every = static_cast<double>(original_steps_) / static_cast<double>(n);
-    timesteps_.clear();
-    for (int64_t i = 0; i < n; ++i) {
-      auto skipped = static_cast<int64_t>(std::floor(static_cast<double>(i) * every));
-      timesteps_.push_back(static_cast<double>((original_steps_ - skipped) * stride - 1));
-    }
+    timesteps_ = plan.timesteps.empty()
+                     ? distilled_timesteps(train_steps(), original_steps_, plan.num_inference_steps)
+                     : whole_timesteps(plan.timesteps, train_steps());
   }
 
   StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,

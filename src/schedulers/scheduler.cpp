@@ -37,9 +37,32 @@ void Scheduler::set_timesteps(const StepPlan& plan) {
     throw Unsupported(
         Finding{"eta", fmt::format("{}", plan.eta), "a number from 0 up was expected", ""});
   }
+  check_given(plan);
   ensure(!plan.even_levels || takes_even_levels(), "this scheduler takes no even levels");
   plan_ = plan;
   plan_run(plan);
+}
+
+std::optional<int64_t> Scheduler::given_steps(const StepPlan& plan) const {
+  if (!plan.timesteps.empty()) return static_cast<int64_t>(plan.timesteps.size());
+  if (plan.sigmas.empty()) return std::nullopt;
+  return static_cast<int64_t>(plan.sigmas.size()) - (takes_levels().with_end ? 1 : 0);
+}
+
+void Scheduler::check_given(const StepPlan& plan) const {
+  GivenLevels taken = takes_levels();
+  check_given_list("timesteps", plan.timesteps, taken.timesteps);
+  check_given_list("sigmas", plan.sigmas, taken.sigmas);
+  if (!plan.timesteps.empty() && !plan.sigmas.empty()) {
+    if (!taken.both)
+      refuse_given("sigmas", "this scheduler takes timesteps or sigmas", "give one of them");
+    if (plan.timesteps.size() != plan.sigmas.size())
+      refuse_given("sigmas", "as many as timesteps were expected", "give lists of one length");
+  }
+  auto steps = given_steps(plan);
+  if (!steps || *steps == plan.num_inference_steps) return;
+  refuse_steps(plan.num_inference_steps, fmt::format("the levels given make {} steps", *steps),
+               "leave the number of steps out");
 }
 
 Tensor Scheduler::scale_model_input(const Tensor& sample, size_t /*index*/) {

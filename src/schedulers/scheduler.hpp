@@ -24,6 +24,20 @@ struct StepPlan {
   // Noise levels from 1 evenly down to 1 / num_inference_steps, before they are shifted, in place
   // of the scheduler's own; only where takes_even_levels().
   bool even_levels = false;
+  // The levels themselves, from the noisiest down, where takes_levels(): one timestep for each
+  // step, or one sigma. num_inference_steps is then their number.
+  std::vector<double> timesteps{};
+  std::vector<double> sigmas{};
+
+  bool operator==(const StepPlan&) const = default;
+};
+
+// Which lists of a plan a scheduler takes.
+struct GivenLevels {
+  bool timesteps = false;
+  bool sigmas = false;
+  bool both = false;      // at once: what the network is told, and the noise
+  bool with_end = false;  // sigmas hold one more value, where the last step ends
 };
 
 struct StepResult {
@@ -60,6 +74,9 @@ class Scheduler {
   virtual bool uses_eta() const { return false; }
   // Whether a plan may ask for even_levels, as pipelines of flow-matching transformers do.
   virtual bool takes_even_levels() const { return false; }
+  virtual GivenLevels takes_levels() const { return {}; }
+  // How many steps the plan's lists make; nothing where it has none.
+  std::optional<int64_t> given_steps(const StepPlan& plan) const;
   // The network must give the noise's variance in channels of its own, after those of the sample
   // (variance_type learned, learned_range); step() throws Unsupported when they are missing.
   virtual bool needs_predicted_variance() const { return false; }
@@ -87,6 +104,9 @@ class Scheduler {
  protected:
   // set_timesteps() of a plan whose numbers are in range: sets timesteps_ and forgets earlier runs.
   virtual void plan_run(const StepPlan& plan) = 0;
+  // Throws Unsupported for lists that this scheduler does not take, that are not finite or do not
+  // fall, and for a number of steps that is not theirs.
+  void check_given(const StepPlan& plan) const;
   // Fresh noise of the shape and on the device of `like`.
   static Tensor draw_like(Noise& noise, const Tensor& like);
 
@@ -100,8 +120,9 @@ class Scheduler {
 
 // A scheduler as the catalogue lists it.
 // The networks that a scheduler's steps are made for: those that predict noise or velocity on a
-// diffusion's path, those of flow matching, or those distilled for consistency along a path.
-enum class SchedulerFor { diffusion, flow_matching, consistency };
+// diffusion's path, those of flow matching, those distilled for consistency along a path, or those
+// with the preconditioning of EDM (arXiv 2206.00364).
+enum class SchedulerFor { diffusion, flow_matching, consistency, edm };
 
 struct SchedulerInfo {
   std::string class_name;                // as scheduler_config.json names it in _class_name

@@ -25,7 +25,7 @@ std::span<const SamplerName> sampler_names() {
       {"dpm2|dpm_2|k_dpm_2", "KDPM2DiscreteScheduler"},
       {"dpm2-a|dpm_2_ancestral|dpm2_ancestral|k_dpm_2_a|k_dpm_2_ancestral",
        "KDPM2AncestralDiscreteScheduler"},
-      {"heun|k_heun", "HeunDiscreteScheduler"},
+      {"heun|k_heun", "HeunDiscreteScheduler", "{}", "FlowMatchHeunDiscreteScheduler"},
       {"lms|k_lms", "LMSDiscreteScheduler"},
       {"ddim", "DDIMScheduler"},
       {"ddpm", "DDPMScheduler"},
@@ -34,7 +34,9 @@ std::span<const SamplerName> sampler_names() {
       {"unipc-bh1|uni_pc_bh1", "UniPCMultistepScheduler", R"({"solver_type": "bh1"})"},
       {"unipc-bh2|uni_pc_bh2", "UniPCMultistepScheduler", R"({"solver_type": "bh2"})"},
       {"deis|deis_2m", "DEISMultistepScheduler"},
-      {"lcm", "LCMScheduler"},
+      {"lcm", "LCMScheduler", "{}", "FlowMatchLCMScheduler"},
+      {"tcd", "TCDScheduler"},
+      {"sa-solver|sa_solver", "SASolverScheduler"},
   });
   return rows;
 }
@@ -66,6 +68,7 @@ std::span<const MissingName> missing_names() {
       {"euler_cfg_pp|euler_max|gradient_estimation|res_multistep|res_2s", "euler"},
       {"euler_ancestral_cfg_pp|restart", "euler-a"},
       {"dpmpp_2m_cfg_pp|dpmpp_2m_alt|dpmpp_2m_test", "dpmpp-2m"},
+      {"sa_solver_pece", "sa-solver"},
       {"er_sde|seeds_2|seeds_3", "dpmpp-3m-sde"},
       {"ays|align_your_steps|align_your_steps_gits|gits|kl_optimal|smoothstep", "karras"},
       {"polyexponential", "exponential"},

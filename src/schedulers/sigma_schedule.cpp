@@ -68,6 +68,12 @@ SigmaSpread SigmaSpreadConfig::spread() const {
   return use_beta_sigmas ? SigmaSpread::beta : SigmaSpread::table;
 }
 
+void SigmaSpreadConfig::refuse_beside(const std::vector<double>& timesteps) const {
+  if (timesteps.empty() || spread() == SigmaSpread::table) return;
+  refuse_given("timesteps", "Karras, exponential and beta sigmas have timesteps of their own",
+               "turn them off in scheduler_config, or give no timesteps");
+}
+
 std::vector<double> spread_sigmas(const SigmaSpreadConfig& config, double first, double last,
                                   int64_t n) {
   last = config.sigma_min.value_or(last);
@@ -131,10 +137,6 @@ SigmaWalk walk_whole_table(const SigmaSpreadConfig& config, std::span<const floa
   return walk;
 }
 
-double shift_sigma(double sigma, double shift) {
-  return shift * sigma / (1 + (shift - 1) * sigma);
-}
-
 std::vector<double> flow_sigmas(int64_t train_steps, int64_t n, double shift) {
   std::vector<double> alphas = np::linspace(1, 1 / static_cast<double>(train_steps), n + 1);
   std::vector<double> sigmas;
@@ -144,21 +146,10 @@ std::vector<double> flow_sigmas(int64_t train_steps, int64_t n, double shift) {
   return sigmas;
 }
 
-double time_shift(double sigma, double mu, bool exponential) {
-  double weight = exponential ? std::exp(mu) : mu;
-  return weight / (weight + (1 / sigma - 1));
-}
-
 void refuse_dynamic_shifting() {
   throw Unsupported(Finding{"scheduler.use_dynamic_shifting", "true",
                             "this pipeline gives no shift (mu) that depends on the image size",
                             "set use_dynamic_shifting to false and give shift or flow_shift"});
-}
-
-void stretch_to_terminal(std::vector<double>& sigmas, double terminal) {
-  double scale = (1 - sigmas.back()) / (1 - terminal);
-  if (scale <= 0) return;
-  for (double& sigma : sigmas) sigma = 1 - (1 - sigma) / scale;
 }
 
 std::vector<float> with_last(std::span<const double> sigmas, double last) {

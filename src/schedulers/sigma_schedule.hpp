@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ struct SigmaSpreadConfig {
   }
   void check(ConfigChecks& checks) const;
   SigmaSpread spread() const;
+  // Throws Unsupported for timesteps from outside beside a spread, which has timesteps of its own.
+  void refuse_beside(const std::vector<double>& timesteps) const;
 };
 
 // n sigmas from the noisiest down; `first` and `last` are the ends where the config gives none.
@@ -62,15 +65,28 @@ SigmaWalk walk_whole_table(const SigmaSpreadConfig& config, std::span<const floa
                            std::vector<double> timesteps, int64_t n);
 
 // Noise levels of flow models, shifted towards noise: shift s / (1 + (shift - 1) s).
-double shift_sigma(double sigma, double shift);
+// Real is the type that it is computed in; the reference's is fp32 for levels that it is given.
+template <class Real>
+Real shift_sigma(Real sigma, double shift) {
+  return static_cast<Real>(shift) * sigma / (1 + static_cast<Real>(shift - 1) * sigma);
+}
 // n levels from the noisiest down of a solver whose last step ends at none (arXiv 2209.03003).
 std::vector<double> flow_sigmas(int64_t train_steps, int64_t n, double shift);
 // Shift by a function of the image size: exponential e^mu / (e^mu + 1/s - 1), or linear with mu.
-double time_shift(double sigma, double mu, bool exponential);
+template <class Real>
+Real time_shift(Real sigma, double mu, bool exponential) {
+  auto weight = static_cast<Real>(exponential ? std::exp(mu) : mu);
+  return weight / (weight + (1 / sigma - 1));
+}
 // use_dynamic_shifting without a mu: throws Unsupported.
 [[noreturn]] void refuse_dynamic_shifting();
 // Stretched so that the last level is `terminal`; a schedule of noise alone stays as it is.
-void stretch_to_terminal(std::vector<double>& sigmas, double terminal);
+template <class Real>
+void stretch_to_terminal(std::vector<Real>& sigmas, double terminal) {
+  Real scale = (1 - sigmas.back()) / static_cast<Real>(1 - terminal);
+  if (scale <= 0) return;
+  for (Real& sigma : sigmas) sigma = 1 - (1 - sigma) / scale;
+}
 
 // sigmas and then `last`, in fp32.
 std::vector<float> with_last(std::span<const double> sigmas, double last);

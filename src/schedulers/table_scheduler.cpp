@@ -45,4 +45,13 @@ Tensor TableScheduler::predict_original(const Tensor& output, const Tensor& samp
   return at::clamp(original, -config_.clip_sample_range, config_.clip_sample_range);
 }
 
+Tensor TableScheduler::predict_epsilon(const Tensor& output, const Tensor& sample,
+                                       float alpha) const {
+  if (prediction_ == Prediction::epsilon) return output;
+  if (prediction_ == Prediction::v) {
+    return output * torch_sqrt(alpha) + sample * torch_sqrt(1 - alpha);
+  }
+  return (sample - output * torch_sqrt(alpha)) / torch_sqrt(1 - alpha);
+}
+
 }  // namespace omnirt

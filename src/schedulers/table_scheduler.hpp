@@ -42,6 +42,9 @@ class TableScheduler : public Scheduler {
   // config says.
   Tensor predict_original(const Tensor& output, const Tensor& sample, float alpha) const;
 
+  // The noise from the network's output, before any limit on the picture.
+  Tensor predict_epsilon(const Tensor& output, const Tensor& sample, float alpha) const;
+
   std::vector<float> alphas_cumprod_;
   OriginalConfig config_;
   Prediction prediction_;

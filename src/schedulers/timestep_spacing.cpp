@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "schedulers/numpy_math.hpp"
 
@@ -78,6 +79,23 @@ std::vector<double> table_timesteps(const SpacingConfig& spacing, int64_t train_
                              spacing.steps_offset, timesteps.front(), train_steps),
                  "use fewer steps, or steps_offset 0");
   }
+  return timesteps;
+}
+
+std::vector<double> fp32_timesteps(const std::vector<double>& given, int64_t train_steps) {
+  if (!given.empty() && given.front() > static_cast<double>(train_steps - 1)) {
+    refuse_given("timesteps", fmt::format("the last training step is {}", train_steps - 1),
+                 "begin there or below");
+  }
+  std::vector<double> timesteps;
+  for (double t : given) timesteps.push_back(static_cast<float>(t));
+  return timesteps;
+}
+
+std::vector<double> whole_timesteps(const std::vector<double>& given, int64_t train_steps) {
+  std::vector<double> timesteps;
+  for (double t : fp32_timesteps(given, train_steps)) timesteps.push_back(std::trunc(t));
+  check_given_list("timesteps", timesteps, true);  // cut, two can be one
   return timesteps;
 }
 

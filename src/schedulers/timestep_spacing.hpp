@@ -31,4 +31,9 @@ std::vector<double> table_timesteps(const SpacingConfig& spacing, int64_t train_
 std::vector<double> solver_timesteps(const SpacingConfig& spacing, int64_t train_steps,
                                      int64_t usable, int64_t n);
 
+// A run's own timesteps, cut to whole numbers (at least 0, below train_steps, falling), or in fp32
+// (up to train_steps - 1). Throws Unsupported for others.
+std::vector<double> whole_timesteps(const std::vector<double>& given, int64_t train_steps);
+std::vector<double> fp32_timesteps(const std::vector<double>& given, int64_t train_steps);
+
 }  // namespace omnirt

@@ -66,8 +66,14 @@ class UniPcMultistep final : public LambdaScheduler {
             config.solver),
         config_(std::move(config)) {}
 
+  GivenLevels takes_levels() const override { return {.sigmas = true}; }
+
   void plan_run(const StepPlan& plan) override {
     if (solver_.use_dynamic_shifting && !plan.mu) refuse_dynamic_shifting();
+    bool flow_table = solver_.use_flow_sigmas && solver_.spread.spread() == SigmaSpread::table;
+    if (!plan.sigmas.empty() && !flow_table)
+      refuse_given("sigmas", "taken with flow sigmas alone",
+                   "set use_flow_sigmas in scheduler_config, and no other spread");
     SigmaWalk walk = walk_schedule(plan);
     bool from_table = solver_.spread.spread() == SigmaSpread::table && !solver_.use_flow_sigmas;
     double last = from_table ? table_.front() : walk.sigmas.back();
@@ -208,9 +214,14 @@ class UniPcMultistep final : public LambdaScheduler {
   }
 
   std::vector<double> shifted_sigmas(const StepPlan& plan) const {
-    std::vector<double> sigmas =
-        np::linspace(1, 1 / static_cast<double>(train_steps()), plan.num_inference_steps + 1);
-    sigmas.pop_back();
+    std::vector<double> sigmas = plan.sigmas;
+    if (sigmas.empty()) {
+      sigmas =
+          np::linspace(1, 1 / static_cast<double>(train_steps()), plan.num_inference_steps + 1);
+      sigmas.pop_back();
+    }
+    if (sigmas.front() > 1 || sigmas.back() <= 0)
+      refuse_given("sigmas", "flow sigmas lie above 0 and up to 1", "give sigmas of that range");
     for (double& sigma : sigmas) {
       sigma = solver_.use_dynamic_shifting
                   ? time_shift(sigma, *plan.mu, solver_.time_shift_type == "exponential")

@@ -263,6 +263,11 @@ TEST(Registry, WarnsOfSchedulersThatDoNotSuit) {
     EXPECT_THAT(warnings_of(model, "flow-match-euler"), about("config.scheduler", "flow matching"))
         << model;
     EXPECT_THAT(warnings_of(model, "lcm"), about("config.scheduler", "distilled")) << model;
+    EXPECT_THAT(warnings_of(model, "tcd"), about("config.scheduler", "distilled")) << model;
+    EXPECT_THAT(warnings_of(model, "edm-euler"), about("config.scheduler", "preconditioning"))
+        << model;
+    EXPECT_THAT(warnings_of(model, "sa_solver"), ::testing::Not(about("config.scheduler")))
+        << model;
     EXPECT_THAT(warnings_of(model, "euler"), ::testing::Not(about("config.scheduler"))) << model;
   }
 }

@@ -37,6 +37,12 @@ TEST(Flags, SetSingleSettingsOfTheSchedulerOverTheJson) {
                                    {"solver_type", "heun"}}));
 }
 
+TEST(Flags, GiveTheTimestepsOfARunAndSoItsNumberOfSteps) {
+  const std::vector<std::string> flags{"--scheduler", "dpmpp_2m", "--timesteps", "999,500,20"};
+  EXPECT_EQ(value_of(flags, "timesteps")["value"], Json::parse("[999, 500, 20]"));
+  EXPECT_EQ(value_of(flags, "num_inference_steps"), (Json{{"value", 3}, {"origin", "derived"}}));
+}
+
 TEST(Flags, OfSchedulerConfigSayWhichFlagTakesASetting) {
   Ended ended =
       run_program({"validate", "--prompt", "a", "--scheduler-config", "use_karras_sigmas=true",

@@ -45,6 +45,9 @@ GoldenCase read_case(const Json& json, const Json& trained_betas) {
   c.steps = json["steps"];
   c.eta = json.value("eta", 0.0);
   if (json.contains("mu")) c.mu = json["mu"].get<double>();
+  Json given = json.value("given", Json::object());
+  c.timesteps = given.value("timesteps", std::vector<double>{});
+  c.sigmas = given.value("sigmas", std::vector<double>{});
   c.image_to_image = json.value("image2image", false);
   c.outcome = json["outcome"];
   if (c.outcome != "ok") return c;
@@ -64,12 +67,13 @@ std::string GoldenCase::text() const {
   if (shown.contains("trained_betas") && shown["trained_betas"].is_array()) {
     shown["trained_betas"] = "(60 values)";
   }
-  return fmt::format("{} steps {} eta {} mu {}{}", shown.dump(), steps, eta, mu.value_or(0),
-                     image_to_image ? " image2image" : "");
+  return fmt::format("{} steps {} eta {} mu {}{} timesteps {} sigmas {}", shown.dump(), steps, eta,
+                     mu.value_or(0), image_to_image ? " image2image" : "", Json(timesteps).dump(),
+                     Json(sigmas).dump());
 }
 
-std::vector<GoldenCase> golden_cases(const std::string& class_name) {
-  std::string path = OMNIRT_SOURCE_DIR "/tests/goldens/schedulers/" + class_name + ".json";
+std::vector<GoldenCase> golden_cases(const std::string& class_name, const std::string& folder) {
+  std::string path = OMNIRT_SOURCE_DIR "/tests/goldens/" + folder + "/" + class_name + ".json";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("no golden file " + path);
   std::string text(std::istreambuf_iterator<char>(file), {});

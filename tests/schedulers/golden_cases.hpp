@@ -15,12 +15,14 @@ struct Recorded {
   std::vector<float> final_sample;  // and after the last
 };
 
-// One case of tests/goldens/schedulers/<scheduler>.json, decoded.
+// One case of tests/goldens/<folder>/<scheduler>.json, decoded.
 struct GoldenCase {
   Json config;
   int64_t steps = 0;
   double eta = 0;
   std::optional<double> mu;
+  std::vector<double> timesteps;  // the walk's own, mostly none
+  std::vector<double> sigmas;
   bool image_to_image = false;
   std::string outcome;  // of the reference: ok, refused, crash, nan
   size_t begin = 0;
@@ -29,7 +31,9 @@ struct GoldenCase {
   std::string text() const;
 };
 
-// Every case of a scheduler by its class name.
-std::vector<GoldenCase> golden_cases(const std::string& class_name);
+// Every case of a scheduler by its class name; `folder`: schedulers, or schedulers_given, which has
+// walks through levels from outside.
+std::vector<GoldenCase> golden_cases(const std::string& class_name,
+                                     const std::string& folder = "schedulers");
 
 }  // namespace omnirt::testing

@@ -170,5 +170,51 @@ TEST(SchedulerSteps, NeverGiveNanAtAsManyStepsAsThereAreTrainingSteps) {
   }
 }
 
+void refuse_plan(const char* scheduler, const StepPlan& plan, const char* field,
+                 const char* message) {
+  SCOPED_TRACE(scheduler);
+  auto made = find_scheduler(scheduler)->make(Json::object(), "scheduler");
+  try {
+    made->set_timesteps(plan);
+    ADD_FAILURE() << "was taken";
+  } catch (const Unsupported& error) {
+    EXPECT_EQ(error.findings().at(0).field, field);
+    EXPECT_EQ(error.findings().at(0).message, message);
+  }
+}
+
+TEST(GivenLevels, AreRefusedByNameWhereTheReferenceTakesNone) {
+  const char* none = "this scheduler takes none from outside";
+  const StepPlan timesteps{.num_inference_steps = 2, .timesteps = {900, 100}};
+  const StepPlan sigmas{.num_inference_steps = 2, .sigmas = {0.9, 0.1}};
+  for (const char* name : {"ddim", "euler-a", "lms", "pndm", "unipc", "deis", "kdpm2", "kdpm2-a",
+                           "flow-match-heun", "edm-euler", "edm-dpm-solver", "sa-solver"})
+    refuse_plan(name, timesteps, "config.timesteps", none);
+  for (const char* name : {"ddim", "euler-a", "heun", "ddpm", "lcm", "tcd", "dpm-solver",
+                           "dpm-solver-singlestep", "edm-euler", "sa-solver"})
+    refuse_plan(name, sigmas, "config.sigmas", none);
+}
+
+TEST(GivenLevels, ThatCannotBeWalkedAreRefused) {
+  const char* falling = "numbers from 0 up that fall from each to the next were expected";
+  for (const std::vector<double>& list :
+       {std::vector<double>{100, 900}, {500, 500}, {500, -1}, {INFINITY, 1}, {NAN, 1}})
+    refuse_plan("euler", {.num_inference_steps = 2, .timesteps = list}, "config.timesteps",
+                falling);
+  refuse_plan("dpm-solver", {.num_inference_steps = 2, .timesteps = {500.9, 500.1}},
+              "config.timesteps", falling);
+  for (const char* name : {"euler", "heun", "ddpm", "lcm", "tcd", "dpm-solver"})
+    refuse_plan(name, {.num_inference_steps = 2, .timesteps = {1000, 1}}, "config.timesteps",
+                "the last training step is 999");
+  refuse_plan("euler", {.num_inference_steps = 3, .timesteps = {900, 100}}, "num_inference_steps",
+              "the levels given make 2 steps");
+  refuse_plan("euler", {.num_inference_steps = 2, .sigmas = {3, 1}}, "num_inference_steps",
+              "the levels given make 1 steps");
+  refuse_plan("euler", {.num_inference_steps = 2, .timesteps = {900, 100}, .sigmas = {3, 1, 0}},
+              "config.sigmas", "this scheduler takes timesteps or sigmas");
+  refuse_plan("flow-match-euler", {.num_inference_steps = 2, .sigmas = {1.5, 0.5}}, "config.sigmas",
+              "levels of noise above 0 and up to all of it were expected");
+}
+
 }  // namespace
 }  // namespace omnirt

@@ -46,7 +46,11 @@ std::vector<float> numbers_of(const Tensor& x) {
 
 Recorded walk(const SchedulerInfo& info, const GoldenCase& c) {
   auto scheduler = info.make(c.config, "scheduler");
-  scheduler->set_timesteps({.num_inference_steps = c.steps, .eta = c.eta, .mu = c.mu});
+  scheduler->set_timesteps({.num_inference_steps = c.steps,
+                            .eta = c.eta,
+                            .mu = c.mu,
+                            .timesteps = c.timesteps,
+                            .sigmas = c.sigmas});
   scheduler->set_begin(c.begin);
   Recorded result{scheduler->timesteps(), scheduler->init_noise_sigma(), {}, {}, {}};
   Noise noise(std::vector<uint64_t>{11, 12});
@@ -185,6 +189,34 @@ TEST_P(Trajectories, EqualTheReferencesForEveryPairOfOptions) {
          plain, worst);
 }
 
+bool takes_levels(const SchedulerInfo& info) {
+  GivenLevels taken = info.make(Json::object(), "scheduler")->takes_levels();
+  return taken.timesteps || taken.sigmas;
+}
+
+TEST_P(Trajectories, ThroughLevelsFromOutsideEqualTheReferences) {
+  const SchedulerInfo* info = find_scheduler(GetParam());
+  ASSERT_NE(info, nullptr);
+  if (!takes_levels(*info)) return;
+  size_t compared = 0;
+  for (const GoldenCase& c : golden_cases(GetParam(), "schedulers_given")) {
+    SCOPED_TRACE(c.text());
+    if (c.outcome != "ok") {
+      EXPECT_THROW(walk(*info, c), Unsupported);
+      continue;
+    }
+    Recorded ours;
+    ASSERT_NO_THROW(ours = walk(*info, c));
+    Distance error = distance(ours, c.recorded);
+    Distance tolerance = reach_of_last_bits(*info, c, ours, error);
+    EXPECT_LE(error.timesteps, tolerance.timesteps);
+    EXPECT_LE(error.samples, tolerance.samples);
+    EXPECT_LE(error.samples, ordinary_limit);
+    ++compared;
+  }
+  EXPECT_GE(compared, 10U);
+}
+
 // A thousandth in a schedule is what the tolerances must not let pass.
 TEST_P(Trajectories, DifferWhereAScheduleIsNotTheReferences) {
   const SchedulerInfo* info = find_scheduler(GetParam());
@@ -195,6 +227,7 @@ TEST_P(Trajectories, DifferWhereAScheduleIsNotTheReferences) {
     SCOPED_TRACE(c.text());
     c.config["beta_end"] = c.config.value("beta_end", 0.0) * 1.001;
     c.config["shift"] = 1.001;  // what flow matching has in place of betas
+    if (info->made_for == SchedulerFor::edm) c.config["sigma_max"] = 80.08;
     Recorded other = walk(*info, c);
     Distance error = distance(other, c.recorded);
     EXPECT_FALSE(within(error, reach_of_last_bits(*info, c, other, error)));

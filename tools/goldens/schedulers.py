@@ -50,13 +50,14 @@ def network(x, t, learned):
     return torch.cat([out, 0.5 + 0.4 * FIXED], dim=1) if learned else out
 
 
-def run(cls, config, steps, eta, mu, strength):
+def run(cls, config, steps, eta, mu, strength, given=None):
     """The case's outcome and, when it is ok, what is recorded of it."""
     config = dict(config)
     if config.get("trained_betas") == "shared":
         config["trained_betas"] = TRAINED
     scheduler = cls.from_config(config)
-    scheduler.set_timesteps(steps, **({} if mu is None else {"mu": mu}))
+    plan = {"num_inference_steps": steps} if given is None else given
+    scheduler.set_timesteps(**plan, **({} if mu is None else {"mu": mu}))
     begin = max(steps - min(int(steps * strength), steps), 0) * scheduler.order
     if begin >= len(scheduler.timesteps):
         begin = 0
@@ -104,7 +105,7 @@ def packed(kind, values):
     return base64.b64encode(struct.pack(f"<{len(values)}{kind}", *values)).decode()
 
 
-def case_of(cls, config, steps, eta=0.0, mu=None, strength=1.0):
+def case_of(cls, config, steps, eta=0.0, mu=None, strength=1.0, given=None):
     case = {"config": config, "steps": steps}
     if eta:
         case["eta"] = eta
@@ -113,10 +114,10 @@ def case_of(cls, config, steps, eta=0.0, mu=None, strength=1.0):
     if strength < 1:
         case["image2image"] = True
     try:
-        case["outcome"], recorded = run(cls, config, steps, eta, mu, 1.0)
+        case["outcome"], recorded = run(cls, config, steps, eta, mu, 1.0, given)
         # What cannot be run from noise does not count from an image, though its late steps may run.
         if strength < 1 and case["outcome"] == "ok":
-            case["outcome"], recorded = run(cls, config, steps, eta, mu, strength)
+            case["outcome"], recorded = run(cls, config, steps, eta, mu, strength, given)
         case.update(recorded)
     except (ValueError, NotImplementedError) as error:
         # torch and numpy raise ValueError too, for shapes that do not fit: those are crashes.
@@ -214,6 +215,14 @@ def dimensions():
         "clamp": CLAMP,
         "variance": VARIANCE,
     }
+    edm = {
+        "ends": {"default": {}, "near": {"sigma_min": 0.01, "sigma_max": 20.0}},
+        "data": {"default": {}, "1": {"sigma_data": 1.0}},
+        "schedule": {n: {"sigma_schedule": n} for n in ("karras", "exponential", "linear")},
+        "prediction": THREE,
+        "rho": {"default": {}, "5": {"rho": 5.0}},
+        "final": FINAL,
+    }
     algorithms = ["dpmsolver++", "dpmsolver", "sde-dpmsolver++", "sde-dpmsolver", "deis"]
     algorithm = {"algorithm": {n: {"algorithm_type": n} for n in algorithms}}
     return {
@@ -280,6 +289,38 @@ def dimensions():
             "terminal": {"off": {}, "on": {"shift_terminal": 0.02}},
             "stochastic": flags("stochastic_sampling"),
         },
+        "FlowMatchHeunDiscreteScheduler": {
+            "shift": {"1": {}, "3": {"shift": 3.0}, "half": {"shift": 0.5}},
+            "training": {"1000": {}, "200": {"num_train_timesteps": 200}},
+        },
+        "FlowMatchLCMScheduler": {
+            "shift": {
+                "1": {},
+                "3": {"shift": 3.0},
+                "mu": {"use_dynamic_shifting": True, "@mu": 0.8},
+                "mu_linear": {"use_dynamic_shifting": True, "time_shift_type": "linear", "@mu": 1.7},
+                "mu_missing": {"use_dynamic_shifting": True},
+            },
+            "spread": {k: v for k, v in spreads().items() if not k.endswith("_ends")},
+            "invert": flags("invert_sigmas"),
+            "terminal": {"off": {}, "on": {"shift_terminal": 0.02}},
+        },
+        "TCDScheduler": {"betas": betas(), "prediction": FOUR, "zero_snr": ZERO_SNR}
+        | {"original": {"default": {}, "25": {"original_inference_steps": 25}, "60": {"original_inference_steps": 60}}}
+        | {"eta": {str(e): {"@eta": e} for e in (0.0, 0.3, 1.0)}},
+        "EDMEulerScheduler": edm,
+        "EDMDPMSolverMultistepScheduler": edm
+        | lower
+        | {"limit": limits(False), "order": ORDERS, "euler": flags("euler_at_final")}
+        | {"solver": {n: {"solver_type": n} for n in ("midpoint", "heun", "bh2", "rk4")}}
+        | {"algorithm": {n: {"algorithm_type": n} for n in ("dpmsolver++", "sde-dpmsolver++", "deis", "dpmsolver")}},
+        "SASolverScheduler": {"betas": betas(), "prediction": FOUR, "limit": limits(False), "spacing": spacings()}
+        | lower
+        | {"predictor": {str(n): {"predictor_order": n} for n in (1, 2, 3, 4)}}
+        | {"corrector": {str(n): {"corrector_order": n} for n in (1, 2, 3, 4)}}
+        | {"algorithm": {n: {"algorithm_type": n} for n in ("data_prediction", "noise_prediction", "deis")}}
+        | {"clamp": CLAMP, "variance": VARIANCE}
+        | {"spread": {k: v for k, v in (spreads() | FLOWS).items() if k != "flow_mu"}},
     }
 
 
@@ -338,6 +379,24 @@ class Cover:
         return self.cases + [case for some in self.failures.values() for case in some[:6]]
 
 
+# As models with EDM's preconditioning are published (Playground 2.5).
+EDM = {
+    "_class_name": "EDMDPMSolverMultistepScheduler",
+    "algorithm_type": "dpmsolver++",
+    "euler_at_final": False,
+    "final_sigmas_type": "zero",
+    "lower_order_final": True,
+    "num_train_timesteps": 1000,
+    "prediction_type": "epsilon",
+    "rho": 7.0,
+    "sigma_data": 0.5,
+    "sigma_max": 80.0,
+    "sigma_min": 0.002,
+    "solver_order": 2,
+    "solver_type": "midpoint",
+}
+
+
 def emoji_cases(cls, config):
     for steps in (1, 2, 5, 20, 30):
         yield case_of(cls, config, steps)
@@ -362,7 +421,8 @@ def main():
         if args.only not in ("", name):
             continue
         cls = getattr(diffusers, name)
-        cases = list(emoji_cases(cls, emoji)) + Cover(cls, dims | run_options(), random.Random(0)).run()
+        ordinary = EDM if name.startswith("EDM") else emoji
+        cases = list(emoji_cases(cls, ordinary)) + Cover(cls, dims | run_options(), random.Random(0)).run()
         lines = ",\n".join(json.dumps(case) for case in cases)
         text = f'{{"trained_betas": {json.dumps(TRAINED)},\n"cases": [\n{lines}\n]}}\n'
         (args.out / f"{name}.json").write_text(text)

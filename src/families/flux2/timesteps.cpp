@@ -12,9 +12,10 @@ namespace {
 // Levels evenly spread before the shift, where the scheduler takes them from outside.
 std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, int64_t tokens) {
   std::shared_ptr<Scheduler> scheduler = choice.make();
-  scheduler->set_timesteps({.num_inference_steps = steps,
-                            .mu = empirical_mu(tokens, steps),
-                            .even_levels = scheduler->takes_even_levels()});
+  StepPlan plan = choice.plan(steps);
+  plan.mu = empirical_mu(tokens, steps);
+  plan.even_levels = scheduler->takes_even_levels();
+  scheduler->set_timesteps(plan);
   return scheduler;
 }
 
