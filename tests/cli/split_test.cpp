@@ -32,6 +32,31 @@ TEST(SplitRun, CarriedOnByAnotherProcessGivesTheFileOfTheWholeRun) {
   }
 }
 
+// What a scheduler's name stands for and a run's own timesteps are in the state, too.
+TEST(SplitRun, OfANamedSchedulerAndGivenTimestepsGivesTheFileOfTheWholeRun) {
+  Scratch scratch;
+  for (const std::vector<std::string>& schedule :
+       {std::vector<std::string>{"--scheduler", "dpmpp_2m", "--timesteps", "999,500,20"},
+        {"--scheduler", "sa_solver_karras", "--steps", "3"}}) {
+    std::vector<std::string> request{"generate",    "-m",       "emoji-sd", "-p",
+                                     "a red apple", "--seed",   "3",        "--width",
+                                     "64",          "--height", "64"};
+    request.insert(request.end(), schedule.begin(), schedule.end());
+    std::vector<std::string> whole = request, first = request;
+    whole.insert(whole.end(), {"-o", scratch.file("whole.png")});
+    first.insert(first.end(),
+                 {"--stop-after", "prepare_latents", "--state", scratch.file("state")});
+    ASSERT_EQ(run_program(whole).exit_code, 0);
+    ASSERT_EQ(run_program(first).exit_code, 0);
+    Ended second = run_program(
+        {"generate", "--resume", scratch.file("state"), "-o", scratch.file("parts.png")});
+    ASSERT_EQ(second.exit_code, 0) << second.err;
+    EXPECT_EQ(io::read_file(scratch.file("parts.png"), 1 << 24),
+              io::read_file(scratch.file("whole.png"), 1 << 24))
+        << schedule[1];
+  }
+}
+
 TEST(SplitRun, TellsWhatItLoadedAndRefusesAnotherPrompt) {
   Scratch scratch;
   Ended first = run_program({"generate", "-p", "a red apple", "--steps", "2", "--stop-after",
