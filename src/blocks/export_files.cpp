@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "io/image.hpp"
+#include "io/output_name.hpp"
 
 namespace omnirt::blocks {
 namespace fs = std::filesystem;
@@ -13,16 +14,17 @@ Written::~Written() {
   for (const fs::path& file : files_) fs::remove_all(file, ignored);
 }
 
-fs::path Target::file(size_t i, size_t count) const {
-  std::string name = count == 1 ? stem + extension : fmt::format("{}_{}{}", stem, i, extension);
-  return (folder / name).lexically_normal();
+fs::path Target::file(size_t i, size_t count, uint64_t seed) const {
+  return io::output_name(pattern,
+                         {.index = i, .count = count, .seed = seed, .model = model, .run = run})
+      .lexically_normal();
 }
 
 Target target_of(const std::optional<std::string>& output, const std::string& output_dir,
-                 const std::string& fallback_stem) {
-  if (!output) return {fs::absolute(output_dir), fallback_stem, ""};
-  fs::path path = fs::absolute(*output);
-  return {path.parent_path(), path.stem().string(), path.extension().string()};
+                 const std::string& extension, const Frame& frame) {
+  fs::path path = output ? fs::path(*output) : fs::path(output_dir) / "{model}-{run}";
+  if (path.extension().empty()) path += extension;
+  return {fs::absolute(path).string(), frame.model(), frame.run_id()};
 }
 
 void make_folder(const fs::path& folder) {

@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "pipeline/checks.hpp"
+#include "pipeline/frame.hpp"
 
 namespace omnirt::blocks {
 
@@ -25,17 +26,17 @@ class Written {
 
 // Where a run's artifacts go.
 struct Target {
-  std::filesystem::path folder;
-  std::string stem;
-  std::string extension;  // with its dot; "" where none was named
+  std::string pattern;  // an absolute path, as io::output_name reads it
+  std::string model, run;
 
-  // out.png, or out_0.png, out_1.png, ... of several.
-  std::filesystem::path file(size_t i, size_t count) const;
+  // Of file `i` of `count`.
+  std::filesystem::path file(size_t i, size_t count, uint64_t seed) const;
 };
 
-// The output as the request names it, else `fallback_stem` in output_dir.
+// The output as the request names it, else a name of its own in output_dir; with `extension` where
+// it has none.
 Target target_of(const std::optional<std::string>& output, const std::string& output_dir,
-                 const std::string& fallback_stem);
+                 const std::string& extension, const Frame& frame);
 // Throws RunFailed.
 void make_folder(const std::filesystem::path& folder);
 

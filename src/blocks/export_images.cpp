@@ -59,10 +59,8 @@ void ExportImages::check(Checks& checks) const {
 void ExportImages::run(Frame& frame) const {
   const auto& pictures = frame[images];
   io::ImageFormat format = image_format_of(frame.maybe(output_format), frame.maybe(output));
-  Target target = target_of(frame.maybe(output), frame[output_dir],
-                            fmt::format("{}-{}", frame.model(), frame.run_id()));
-  if (target.extension.empty()) target.extension = io::image_extension(format);
-  make_folder(target.folder);
+  Target target =
+      target_of(frame.maybe(output), frame[output_dir], io::image_extension(format), frame);
   Written written;
   std::vector<ArtifactReport> made;
   ensure(!frame[prompt].empty() && pictures.size() == frame[seeds].size() &&
@@ -73,7 +71,8 @@ void ExportImages::run(Frame& frame) const {
   for (size_t i = 0; i < pictures.size(); ++i) {
     if (frame.cancel()) frame.cancel()->check();
     size_t of = i / per_prompt;
-    fs::path file = target.file(i, pictures.size());
+    fs::path file = target.file(i, pictures.size(), frame[seeds][i]);
+    make_folder(file.parent_path());
     io::write_image(file, pictures[i], format,
                     metadata_of(frame.record(), frame[seeds][i], of, frame[prompt].size()));
     written.add(file);

@@ -17,17 +17,9 @@ void ExportLatents::check(Checks& checks) const {
 }
 
 void ExportLatents::run(Frame& frame) const {
-  fs::path file = frame.maybe(output)
-                      ? fs::path(*frame.maybe(output))
-                      : fs::path(frame[output_dir]) /
-                            fmt::format("{}-{}.safetensors", frame.model(), frame.run_id());
-  file = fs::absolute(file).lexically_normal();
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  if (error) {
-    throw RunFailed(fmt::format("could not make the folder {}: {}", file.parent_path().string(),
-                                error.message()));
-  }
+  fs::path file = target_of(frame.maybe(output), frame[output_dir], ".safetensors", frame)
+                      .file(0, 1, frame[seeds].empty() ? 0 : frame[seeds].front());
+  make_folder(file.parent_path());
   if (frame.cancel()) frame.cancel()->check();
   const Tensor& sample = frame[latents];
   ensure(!frame[seeds].empty() && !frame[prompt].empty() && sample.dim() == 4,

@@ -52,10 +52,8 @@ void ExportVideo::check(Checks& checks) const {
 void ExportVideo::run(Frame& frame) const {
   const auto& all = frame[frames];
   io::VideoFormat format = video_format_of(frame.maybe(output_format), frame.maybe(output));
-  Target target = target_of(frame.maybe(output), frame[output_dir],
-                            fmt::format("{}-{}", frame.model(), frame.run_id()));
-  if (target.extension.empty()) target.extension = io::video_extension(format);
-  make_folder(target.folder);
+  Target target =
+      target_of(frame.maybe(output), frame[output_dir], io::video_extension(format), frame);
   Written written;
   std::vector<ArtifactReport> made;
   size_t videos = frame[seeds].size();
@@ -66,7 +64,8 @@ void ExportVideo::run(Frame& frame) const {
   for (size_t i = 0; i < videos; ++i) {
     if (frame.cancel()) frame.cancel()->check();
     std::span<const io::Image> of_one(all.data() + i * count, count);
-    fs::path file = target.file(i, videos);
+    fs::path file = target.file(i, videos, frame[seeds][i]);
+    make_folder(file.parent_path());
     io::write_video(file, of_one, format, metadata_of(frame.record(), frame[seeds][i]), options);
     written.add(file);
     auto [width, height] = io::video_size(of_one.front(), format);

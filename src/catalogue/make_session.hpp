@@ -12,4 +12,7 @@ namespace omnirt {
 std::unique_ptr<Session> make_session(bool single_run = false,
                                       const std::vector<std::filesystem::path>& plugins = {});
 
+// The cpu computes on `count` threads, from 1; to be called before anything is computed.
+void limit_threads(int count);
+
 }  // namespace omnirt

@@ -100,6 +100,7 @@ int bench(const BenchFlags& flags) {
   GenerateRequest request = flags.options->request(std::move(base));
   // Whether the result can be written is known before the runs.
   if (!flags.output.empty()) io::AtomicFile(flags.output);
+  flags.options->use_threads();
   flags.session->keep_components();
   flags.session->confine(flags.options->confine());
   Json result = run_bench(*flags.session, request, flags.options->strict(), plan).to_json(plan);
@@ -111,14 +112,21 @@ int bench(const BenchFlags& flags) {
   return 0;
 }
 
+int named_by_flags(const BenchFlags& flags) {
+  try {
+    return bench(flags);
+  } catch (const InvalidRequest& error) {
+    return print_error(error, flags.options->fields());
+  }
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<BenchFlags>();
   flags->session = &session;
-  CLI::App* command = app.add_subcommand("bench", "time a request over several runs");
-  flags->options =
-      std::make_unique<RequestOptions>(*command, session.keys(), session.model_defaults());
+  RequestCommand* command = &RequestCommand::add(app, "bench", "time a request over several runs");
+  flags->options = std::make_unique<RequestOptions>(*command, session.keys());
   command->add_option("--scenario", flags->scenario,
                       "file (JSON or YAML) with request, total, concurrency, warmup; flags stand "
                       "over it");
@@ -127,7 +135,7 @@ void add_bench(CLI::App& app, Run& run, Session& session) {
   command->add_option("--warmup", flags->warmup, "runs before that are not counted [1]");
   command->add_flag("--json", flags->json, "print the result as JSON");
   command->add_option("--result", flags->output, "file to write the result to, as JSON");
-  command->callback([flags, &run] { run = [flags] { return bench(*flags); }; });
+  command->callback([flags, &run] { run = [flags] { return named_by_flags(*flags); }; });
 }
 
 }  // namespace omnirt::cli

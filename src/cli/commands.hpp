@@ -18,7 +18,7 @@ void add_backends(CLI::App& app, Run& run, Session& session);
 void add_inspect(CLI::App& app, Run& run, Session& session);
 void add_docs(CLI::App& app, Run& run, Session& session);
 void add_sheet(CLI::App& app, Run& run);
-void add_completions(CLI::App& app, Run& run);
+void add_completions(CLI::App& app, Run& run, Session& session);
 void add_man(CLI::App& app, Run& run);
 
 }  // namespace omnirt::cli

@@ -22,9 +22,9 @@ void print_warnings(const std::vector<Finding>& findings) {
   print("warning", findings);
 }
 
-int print_error(const Error& error) {
+int print_error(const Error& error, const FlagNames& fields) {
   if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error))
-    print_errors(invalid->findings());
+    print_errors(fields.in_flags(invalid->findings()));
   else
     fmt::print(stderr, "error: {}\n", printable_lines(error.what()));
   return error.exit_code();

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "cli/flag_names.hpp"
 
 namespace omnirt::cli {
 
@@ -9,6 +10,6 @@ namespace omnirt::cli {
 void print_errors(const std::vector<Finding>& findings);
 void print_warnings(const std::vector<Finding>& findings);
 // An error with its findings, if it has any; returns the exit code.
-int print_error(const Error& error);
+int print_error(const Error& error, const FlagNames& fields = {});
 
 }  // namespace omnirt::cli

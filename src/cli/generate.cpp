@@ -28,12 +28,85 @@ void write_report(const GenerateFlags& flags, const RunReport& report) {
   if (flags.json) say_json(json);
 }
 
-int dry_run(const GenerateFlags& flags, const GenerateRequest& request) {
+void print_values(const Json& values) {
+  for (const auto& [name, value] : values.items()) {
+    bool settled = value.is_object() && value.contains("origin");
+    if (settled)
+      say("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());
+    else
+      say("{:<24} {}\n", name, value.dump());
+  }
+}
+
+void print_settled(const Json& settled) {
+  say("{}\n", settled["ok"].get<bool>() ? "ok" : "not ok");
+  for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
+    say("{:<24} {}\n", field, settled[field].get<std::string>());
+  }
+  if (const Json& file = settled["single_file"]; file.is_object()) {
+    say("{:<24} {}\n", "single_file", file["kind"].get<std::string>());
+    for (const Json& each : file["decided"]) {
+      say("  {:<22} {} ({})\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
+          each["how"].get<std::string>());
+    }
+  }
+  print_values(settled["inputs"]);
+  print_values(settled["config"]);
+}
+
+// What would run, and everything that is wrong with it; `generate --dry-run` and `validate` are the
+// same.
+int check(const GenerateFlags& flags) {
+  GenerateRequest request = flags.options->request();
+  flags.session->confine(flags.options->confine());
   auto checked = flags.session->check(request, flags.options->strict());
-  say_json(checked.settled);
-  print_warnings(checked.warnings);
-  print_errors(checked.errors);
+  if (flags.json)
+    say_json(checked.settled);
+  else
+    print_settled(checked.settled);
+  const FlagNames& fields = flags.options->fields();
+  if (!flags.json || flags.dry_run) {
+    print_warnings(fields.in_flags(checked.warnings));
+    print_errors(fields.in_flags(checked.errors));
+  }
   return checked.ok ? 0 : 2;
+}
+
+// By which noise the images were made, so that one of them can be made again.
+void print_seed(const GenerateFlags& flags, const RunReport& report) {
+  const ConfigValue* seed = report.config_resolved.find("seed");
+  if (flags.quiet || !seed || report.artifacts.empty()) return;
+  const size_t images = report.artifacts.size();
+  if (images == 1) return fmt::print(stderr, "seed {}\n", report.artifacts.front().seed);
+  fmt::print(stderr, "seeds {} to {}\n", report.artifacts.front().seed,
+             report.artifacts.back().seed);
+}
+
+void print_artifacts(const RunReport& report) {
+  for (const ArtifactReport& artifact : report.artifacts) say("{}\n", artifact.path);
+  if (!report.state.empty()) say("{}\n", report.state);
+}
+
+int run(const GenerateFlags& flags, const GenerateRequest& request) {
+  CancelToken cancel;
+  Stoppable stoppable(cancel);
+  Progress progress(flags.quiet);
+  RunReport report;
+  const FlagNames& fields = flags.options->fields();
+  try {
+    flags.session->run(request, flags.options->strict(), cancel, std::ref(progress), report);
+  } catch (const Error& error) {
+    progress.finish();
+    print_warnings(fields.in_flags(report.warnings));
+    write_report(flags, report);
+    return print_error(error, fields);
+  }
+  progress.finish();
+  print_warnings(fields.in_flags(report.warnings));
+  print_seed(flags, report);
+  write_report(flags, report);
+  if (!flags.json) print_artifacts(report);
+  return 0;
 }
 
 int generate(const GenerateFlags& flags) {
@@ -41,53 +114,17 @@ int generate(const GenerateFlags& flags) {
   // Whether the report can be written is known before the run.
   if (!flags.report_path.empty()) io::AtomicFile(flags.report_path);
   flags.session->confine(flags.options->confine());
-  if (flags.dry_run) return dry_run(flags, request);
-  CancelToken cancel;
-  Stoppable stoppable(cancel);
-  Progress progress(flags.quiet);
-  RunReport report;
-  try {
-    flags.session->run(request, flags.options->strict(), cancel, std::ref(progress), report);
-  } catch (const Error& error) {
-    progress.finish();
-    print_warnings(report.warnings);
-    write_report(flags, report);
-    return print_error(error);
-  }
-  progress.finish();
-  print_warnings(report.warnings);
-  write_report(flags, report);
-  if (!flags.json) {
-    for (const ArtifactReport& artifact : report.artifacts) say("{}\n", artifact.path);
-    if (!report.state.empty()) say("{}\n", report.state);
-  }
-  return 0;
+  flags.options->use_threads();
+  return run(flags, request);
 }
 
-int validate(const GenerateFlags& flags) {
-  flags.session->confine(flags.options->confine());
-  auto checked = flags.session->check(flags.options->request(), flags.options->strict());
-  if (flags.json) {
-    say_json(checked.settled);
-    return checked.ok ? 0 : 2;
+// An error that was met before the request was whole names flags, too.
+int with_flags(const GenerateFlags& flags, int (*command)(const GenerateFlags&)) {
+  try {
+    return command(flags);
+  } catch (const InvalidRequest& error) {
+    return print_error(error, flags.options->fields());
   }
-  say("{}\n", checked.ok ? "ok" : "not ok");
-  for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
-    say("{:<24} {}\n", field, checked.settled[field].get<std::string>());
-  }
-  if (const Json& file = checked.settled["single_file"]; file.is_object()) {
-    say("{:<24} {}\n", "single_file", file["kind"].get<std::string>());
-    for (const Json& each : file["decided"]) {
-      say("  {:<22} {} ({})\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
-          each["how"].get<std::string>());
-    }
-  }
-  for (const auto& [name, value] : checked.settled["config"].items()) {
-    say("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());
-  }
-  print_warnings(checked.warnings);
-  print_errors(checked.errors);
-  return checked.ok ? 0 : 2;
 }
 
 }  // namespace
@@ -95,25 +132,27 @@ int validate(const GenerateFlags& flags) {
 void add_generate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
   flags->session = &session;
-  CLI::App* command = app.add_subcommand("generate", "make pictures from a request");
-  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys(),
-                                                    flags->session->model_defaults());
+  RequestCommand* command = &RequestCommand::add(app, "generate", "make images from a request");
+  flags->options = std::make_unique<RequestOptions>(*command, session.keys());
   command->add_flag("--dry-run", flags->dry_run,
-                    "check everything, print what would run, run nothing");
-  command->add_flag("--json", flags->json, "print the whole report on standard output");
-  command->add_option("--report", flags->report_path, "file to write the report to");
-  command->add_flag("-q,--quiet", flags->quiet, "no progress");
-  command->callback([flags, &run] { run = [flags] { return generate(*flags); }; });
+                    "check everything and print what would run, as `omnirt validate` does");
+  command->add_flag("--json", flags->json, "print the whole report as JSON");
+  command->add_option("--report", flags->report_path, "write the report to this file, as JSON")
+      ->type_name("FILE");
+  command->add_flag("-q,--quiet", flags->quiet, "print no progress and no seed");
+  command->callback([flags, &run] {
+    run = [flags] { return with_flags(*flags, flags->dry_run ? check : generate); };
+  });
 }
 
 void add_validate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
   flags->session = &session;
-  CLI::App* command = app.add_subcommand("validate", "check a request without running it");
-  flags->options = std::make_unique<RequestOptions>(*command, flags->session->keys(),
-                                                    flags->session->model_defaults());
+  RequestCommand* command =
+      &RequestCommand::add(app, "validate", "check a request without running it");
+  flags->options = std::make_unique<RequestOptions>(*command, session.keys());
   command->add_flag("--json", flags->json, "print the result as JSON");
-  command->callback([flags, &run] { run = [flags] { return validate(*flags); }; });
+  command->callback([flags, &run] { run = [flags] { return with_flags(*flags, check); }; });
 }
 
 }  // namespace omnirt::cli

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "base/error.hpp"
@@ -71,10 +72,23 @@ void print_own(const Json& found) {
     say_json(request);
 }
 
+// A model's id means the folder or file that it is found at; a path that is there means itself.
+std::string place_of(const InspectFlags& flags, const Session& session) {
+  std::error_code error;
+  if (std::filesystem::exists(flags.path, error)) return flags.path;
+  try {
+    std::string found = session.model(flags.path)["tasks"][0]["found_at"].get<std::string>();
+    return found.empty() ? flags.path : found;
+  } catch (const InvalidRequest&) {
+    return flags.path;  // refused by the reader, as the file that is not there
+  }
+}
+
 int inspect_path(const InspectFlags& flags, const Session& session) {
   if (flags.describe) return describe(flags, session);
-  Json found = inspect(flags.path);
-  if (found["kind"] == "weights file") found["single_file"] = recognised(session, flags.path);
+  const std::string path = place_of(flags, session);
+  Json found = inspect(path);
+  if (found["kind"] == "weights file") found["single_file"] = recognised(session, path);
   if (flags.json) {
     say_json(found);
     return 0;
@@ -105,7 +119,9 @@ void add_inspect(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command =
       app.add_subcommand("inspect", "tell what a weights file or a model's folder holds");
-  command->add_option("path", flags->path, "a file, a folder, or (--describe) a network class")
+  command
+      ->add_option("path", flags->path,
+                   "a file, a folder, a model's id, or (--describe) a network class")
       ->required();
   command->add_flag("--describe", flags->describe,
                     "what each network supports, and what to set to change it");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -9,9 +10,12 @@
 #include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
+#include "cli/help.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/plugin_words.hpp"
 #include "cli/say.hpp"
+#include "cli/unknown_words.hpp"
+#include "cli/version.hpp"
 #include "engine/plugins.hpp"
 #include "io/lost_pages.hpp"
 #include "io/startup_pages.hpp"
@@ -22,8 +26,7 @@ namespace {
 // CLI11's own codes become this program's: 0 for help, 2 for words that cannot be taken.
 int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
-  fmt::print(stderr, "error: {}\n", printable(error.what()));
-  fmt::print(stderr, "see omnirt --help\n");
+  fmt::print(stderr, "error: {}\n", printable(unknown_word(app, error)));
   return 2;
 }
 
@@ -32,6 +35,10 @@ struct Program {
   explicit Program(const std::vector<std::filesystem::path>& files)
       : session(make_session(/*single_run=*/true, files)) {
     app.require_subcommand(1);
+    app.set_help_flag("-h,--help", "show this help");
+    app.set_version_flag("--version", version_text, "show the versions of OmniRT and libtorch");
+    app.formatter(std::make_shared<HelpText>(
+        session->keys(), [this](const std::string& model) { return session->model(model); }));
     app.fallthrough();
     app.add_option("--plugin", plugins,
                    "shared library that adds blocks, models, schedulers or guiders; again for more "
@@ -46,7 +53,7 @@ struct Program {
     add_inspect(app, command, *session);
     add_docs(app, command, *session);
     add_sheet(app, command);
-    add_completions(app, command);
+    add_completions(app, command, *session);
     add_man(app, command);
   }
 
@@ -63,13 +70,24 @@ std::vector<std::filesystem::path> named_plugins(const std::vector<std::string>&
   return plugin_words(Program(plugins_of_environment()).app, words);
 }
 
+// "help generate" means "generate --help".
+void take_help(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "help") return;
+  words.erase(words.begin());
+  words.resize(std::min<size_t>(words.size(), 1));
+  words.emplace_back("--help");
+}
+
 int run(int argc, char** argv) {
-  const std::vector<std::filesystem::path> named = named_plugins({argv + 1, argv + argc});
+  std::vector<std::string> words(argv + 1, argv + argc);
+  take_help(words);
+  const std::vector<std::filesystem::path> named = named_plugins(words);
   std::vector<std::filesystem::path> files = plugins_of_environment();
   files.insert(files.end(), named.begin(), named.end());
   Program program(files);
   try {
-    program.app.parse(argc, argv);
+    // CLI11 takes them from the last on.
+    program.app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     return parse_failure(program.app, error);
   }

@@ -42,13 +42,35 @@ std::map<std::string, std::string> aliases_of(const Json& entries) {
   return aliases;
 }
 
-void print_entries(const Json& entries) {
-  say("{:<24} {:<12} {:<12} {}\n", "model", "task", "maturity", "summary");
+// A model's entries of all tasks as one row.
+struct Row {
+  std::string id, tasks, summary;
+  bool here = false;
+};
+
+std::vector<Row> rows_of(const Json& entries) {
+  std::vector<Row> rows;
   for (const Json& entry : entries) {
     if (is_alias(entry)) continue;
-    say("{:<24} {:<12} {:<12} {}\n", field(entry, "id"), field(entry, "task"),
-        field(entry, "maturity"), field(entry, "summary"));
+    auto row = std::ranges::find(rows, field(entry, "id"), &Row::id);
+    if (row == rows.end()) {
+      rows.push_back({field(entry, "id"), field(entry, "task"), field(entry, "summary"),
+                      !field(entry, "found_at").empty()});
+    } else {
+      row->tasks += ", " + field(entry, "task");
+    }
   }
+  std::ranges::stable_sort(rows, [](const Row& a, const Row& b) { return a.here && !b.here; });
+  return rows;
+}
+
+// What is on this machine comes first.
+void print_entries(const Json& entries, const Json& found) {
+  say("{:<24} {:<9} {:<36} {}\n", "model", "", "tasks", "summary");
+  for (const Row& row : rows_of(entries))
+    say("{:<24} {:<9} {:<36} {}\n", row.id, row.here ? "here" : "not here", row.tasks, row.summary);
+  if (!found.empty()) say("\nalso here\n");
+  for (const Json& each : found) say("{:<24} {}\n", field(each, "name"), field(each, "path"));
   say("\naliases\n");
   for (const auto& [alias, id] : aliases_of(entries)) say("{:<24} {}\n", alias, id);
 }
@@ -184,7 +206,7 @@ int models(const ModelsFlags& flags, const Session& session) {
     if (flags.format == "markdown")
       print_markdown(document);
     else
-      print_entries(document);
+      print_entries(document, session.models_here());
   } else if (flags.format == "markdown") {
     print_markdown(document["tasks"]);
   } else {
@@ -198,17 +220,20 @@ int models(const ModelsFlags& flags, const Session& session) {
 
 void add_models(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<ModelsFlags>();
-  CLI::App* command = app.add_subcommand("models", "list the models, or tell of one");
-  command->add_option("id", flags->id, "a model's id");
-  command->add_option("--format", flags->format, "text, json or markdown")
-      ->check(CLI::IsMember({"text", "json", "markdown"}));
+  CLI::App* command =
+      app.add_subcommand("models", "list the models, those on this machine first, or describe one");
+  command->add_option("id", flags->id, "a model: its id, folder or file");
+  command->add_option("--format", flags->format, "how to print it")
+      ->check(CLI::IsMember({"text", "json", "markdown"}).description(""))
+      ->type_name("text|json|markdown");
   command->add_flag("--workflows", flags->workflows, "the blocks of each task");
   command->add_flag("--json", flags->json, "the same as --format json");
   command->add_flag("--blocks", flags->blocks,
                     "the model's blocks with their ports, components, config keys and triggers");
   command->add_option("--graph", flags->graph, "the same drawn, on standard output")
-      ->check(CLI::IsMember({"svg", "dot", "mermaid"}));
-  command->add_option("--task", flags->task, "of this task alone");
+      ->check(CLI::IsMember({"svg", "dot", "mermaid"}).description(""))
+      ->type_name("svg|dot|mermaid");
+  command->add_option("--task", flags->task, "of this task alone")->type_name("TASK");
   command->callback([flags, &run, &session] {
     if (flags->json) flags->format = "json";
     run = [flags, &session] { return models(*flags, session); };

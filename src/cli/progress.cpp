@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 namespace omnirt::cli {
 namespace {
@@ -13,6 +16,19 @@ constexpr size_t bar_width = 30;
 std::string bar(size_t step, size_t steps) {
   size_t filled = steps ? bar_width * step / steps : 0;
   return std::string(filled, '#') + std::string(bar_width - filled, '-');
+}
+
+// What a stage does, for whoever waits for it.
+std::string_view words_of(std::string_view stage) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
+      {{"prepare_conditions", "encoding the inputs"},
+       {"prepare_latents", "preparing the latents"},
+       {"decode", "decoding"},
+       {"export", "writing"}}};
+  for (const auto& [name, text] : words) {
+    if (name == stage) return text;
+  }
+  return "";
 }
 
 }  // namespace
@@ -27,8 +43,21 @@ void Progress::operator()(const SessionProgress& progress) {
   if (progress.stage != stage_) {
     stage_ = progress.stage;
     loop_start_ = std::chrono::steady_clock::now();
+    draw_stage();
   }
   if (progress.steps > 0) draw(progress);
+}
+
+// On a terminal until the next line takes its place; a log has a line of each stage.
+void Progress::draw_stage() {
+  std::string_view words = words_of(stage_);
+  if (words.empty()) return;
+  if (terminal_)
+    fmt::print(stderr, "\r{}\033[K", words);
+  else
+    fmt::print(stderr, "{}\n", words);
+  open_line_ = terminal_;
+  std::fflush(stderr);
 }
 
 void Progress::draw(const SessionProgress& progress) {
@@ -49,7 +78,8 @@ void Progress::draw(const SessionProgress& progress) {
 }
 
 void Progress::finish() {
-  if (open_line_) fmt::print(stderr, "\n");
+  // A stage's words go, the bar stays.
+  if (open_line_) fmt::print(stderr, "{}", words_of(stage_).empty() ? "\n" : "\r\033[K");
   open_line_ = false;
 }
 

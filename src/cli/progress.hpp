@@ -17,6 +17,7 @@ class Progress {
 
  private:
   void draw(const SessionProgress& progress);
+  void draw_stage();
   bool quiet_;
   bool terminal_;
   bool open_line_ = false;

@@ -1,6 +1,9 @@
 #include "engine/describe.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "base/nearest.hpp"
 #include "guiders/classifier_free_guidance.hpp"
@@ -9,8 +12,11 @@
 #include "pipeline/plan.hpp"
 #include "request/known_things.hpp"
 #include "request/model_search.hpp"
+#include "request/single_file.hpp"
+#include "weights/pipeline_folder.hpp"
 
 namespace omnirt {
+namespace fs = std::filesystem;
 namespace {
 
 // Inputs are listed as a guided run takes them: with what the guider puts in their place.
@@ -107,16 +113,6 @@ std::vector<const KeyInfo*> all_keys(const Catalogue& catalogue) {
   return all;
 }
 
-std::set<std::string> model_defaults(const Catalogue& catalogue) {
-  std::set<std::string> keys;
-  for (const Family& family : catalogue.families) {
-    for (const ModelSpec& spec : family.entries) {
-      for (const auto& [key, value] : spec.default_config.items()) keys.insert(key);
-    }
-  }
-  return keys;
-}
-
 Json describe_models(const Catalogue& catalogue) {
   Json entries = Json::array();
   for (const Family& family : catalogue.families) {
@@ -167,22 +163,54 @@ Json describe_backends(const Catalogue& catalogue) {
   return all;
 }
 
-Json describe_model(const Catalogue& catalogue, const std::string& id) {
-  const ModelSpec* first = catalogue.find_entry(id, "");
-  if (!first) throw UnknownModel({"model", id, "unknown model", suggest(id, catalogue.ids())});
+namespace {
+
+// Where a model that is no registered id lies; empty where it is nowhere.
+fs::path place_of(const std::string& model) {
+  if (looks_like_path(model, model)) return model;
+  return find_model(model, {});
+}
+
+// The entry that a folder or file of weights is a model of.
+const ModelSpec& entry_at(const Catalogue& catalogue, const std::string& model,
+                          const fs::path& place) {
+  std::error_code error;
+  PipelineFolder folder = fs::is_regular_file(place, error)
+                              ? open_single_file(catalogue, place).folder
+                              : read_pipeline_folder(place);
+  const Family* family = catalogue.family_of_class(folder.class_name);
+  const ModelSpec* spec = family ? catalogue.find_entry(family->variant_of(folder), "") : nullptr;
+  if (spec) return *spec;
+  throw Unsupported({"model", model,
+                     fmt::format("holds a {}, which this build does not have", folder.class_name),
+                     "omnirt models lists what it has"});
+}
+
+Json describe_task(const Catalogue& catalogue, const ModelSpec& spec) {
+  Json entry = entry_json(catalogue, spec);
+  Plan plan = plan_of(catalogue, spec);
+  Json keys = Json::array();
+  for (const KeyInfo* key : plan.keys) keys.push_back(key_json(*key, spec));
+  entry["keys"] = keys;
+  entry["workflow"] = workflow_json(plan);
+  return entry;
+}
+
+}  // namespace
+
+Json describe_model(const Catalogue& catalogue, const std::string& model) {
+  const ModelSpec* first =
+      catalogue.find_entry(model.empty() ? catalogue.default_model : model, "");
+  fs::path place = first ? find_model(first->id, first->hub_ids) : place_of(model);
+  if (!first && place.empty())
+    throw UnknownModel({"model", model, "unknown model", suggest(model, catalogue.ids())});
+  const ModelSpec& spec = first ? *first : entry_at(catalogue, model, place);
   Json tasks = Json::array();
-  for (const std::string& task : catalogue.tasks_of(first->id)) {
-    const ModelSpec& spec = *catalogue.find_entry(first->id, task);
-    Json entry = entry_json(catalogue, spec);
-    Plan plan = plan_of(catalogue, spec);
-    Json keys = Json::array();
-    for (const KeyInfo* key : plan.keys) keys.push_back(key_json(*key, spec));
-    entry["keys"] = keys;
-    entry["workflow"] = workflow_json(plan);
-    tasks.push_back(std::move(entry));
+  for (const std::string& task : catalogue.tasks_of(spec.id)) {
+    tasks.push_back(describe_task(catalogue, *catalogue.find_entry(spec.id, task)));
+    tasks.back()["found_at"] = place.string();
   }
-  Json things = read_known_things(find_model(first->id, first->hub_ids));
-  return {{"id", first->id}, {"things", things}, {"tasks", tasks}};
+  return {{"id", spec.id}, {"things", read_known_things(place)}, {"tasks", tasks}};
 }
 
 }  // namespace omnirt

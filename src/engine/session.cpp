@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/recognise.hpp"
 #include "engine/reference_pages.hpp"
+#include "request/model_search.hpp"
 #include "request/single_file.hpp"
 
 namespace omnirt {
@@ -47,11 +48,16 @@ void Session::confine(const std::string& folder) {
 std::vector<const KeyInfo*> Session::keys() const {
   return all_keys(engine_->catalogue());
 }
-std::set<std::string> Session::model_defaults() const {
-  return omnirt::model_defaults(engine_->catalogue());
-}
 Json Session::models() const {
   return describe_models(engine_->catalogue());
+}
+Json Session::models_here() const {
+  Json found = Json::array();
+  for (const FoundModel& each : omnirt::models_here()) {
+    if (!engine_->catalogue().find_entry(each.name, ""))
+      found.push_back({{"name", each.name}, {"path", each.path.string()}});
+  }
+  return found;
 }
 Json Session::backends() const {
   return describe_backends(engine_->catalogue());
@@ -63,8 +69,8 @@ std::string Session::graph(const std::string& id, const std::string& task,
                            const std::string& format) const {
   return draw_blocks(engine_->catalogue(), id, task, format);
 }
-Json Session::model(const std::string& id) const {
-  return describe_model(engine_->catalogue(), id);
+Json Session::model(const std::string& model) const {
+  return describe_model(engine_->catalogue(), model);
 }
 
 Json Session::convert(const Conversion& conversion) const {

@@ -2,7 +2,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -41,14 +40,15 @@ class Session {
 
   // Every config key of this build, each once.
   std::vector<const KeyInfo*> keys() const;
-  // Of those, the ones that some model of the registry has a default of its own for, by name.
-  std::set<std::string> model_defaults() const;
   // All registry entries, with what is derived from their blocks.
   Json models() const;
+  // What lies in the folders of models beside these: [{name, path}].
+  Json models_here() const;
   // All backends: {name, available, automatic, reason, way_out, ...}.
   Json backends() const;
-  // One model (aliases followed); throws UnknownModel.
-  Json model(const std::string& id) const;
+  // One model: an id (aliases followed), a folder, a file, or "" the default one. Throws
+  // UnknownModel, Unsupported, InvalidFile.
+  Json model(const std::string& model) const;
   // A checkpoint of one file into a folder, or back (engine/convert.hpp); what was done. Throws
   // InvalidRequest, Unsupported, WeightMismatch.
   struct Conversion {

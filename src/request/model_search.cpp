@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "base/error.hpp"
@@ -79,10 +80,51 @@ fs::path single_file_tokenizer() {
   return {};
 }
 
+namespace {
+
+// Where checkpoints of one file lie in a folder of models; A1111's and ComfyUI's, too.
+constexpr std::array checkpoint_folders{"", "checkpoints", "Stable-diffusion", "diffusion_models"};
+
+// A model of one file; empty where there is none.
+fs::path checkpoint_in(const fs::path& folder, const std::string& id) {
+  std::error_code error;
+  for (const char* below : checkpoint_folders) {
+    for (const std::string& name : {id, id + ".safetensors"}) {
+      fs::path file = folder / below / name;
+      if (file.extension() == ".safetensors" && fs::is_regular_file(file, error))
+        return file.lexically_normal();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<FoundModel> models_here() {
+  std::vector<FoundModel> found;
+  std::error_code error;
+  for (const fs::path& folder : model_folders()) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      if (has_index(entry.path()))
+        found.push_back({entry.path().filename().string(), entry.path()});
+    }
+    for (const char* below : checkpoint_folders) {
+      for (const auto& entry : fs::directory_iterator(folder / below, error)) {
+        if (entry.path().extension() == ".safetensors" && entry.is_regular_file(error))
+          found.push_back({entry.path().stem().string(), entry.path().lexically_normal()});
+      }
+    }
+  }
+  std::ranges::sort(found, {}, &FoundModel::name);
+  return found;
+}
+
 fs::path find_model(const std::string& id, const std::vector<std::string>& hub_ids) {
   bool plain = id.find("..") == std::string::npos && !id.empty() && id.front() != '/';
   for (const fs::path& folder : model_folders()) {
     if (plain && has_index(folder / id)) return folder / id;
+    fs::path file = plain ? checkpoint_in(folder, id) : fs::path();
+    if (!file.empty()) return file;
   }
   std::vector<std::string> names = hub_ids;
   names.push_back(id);

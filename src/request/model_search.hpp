@@ -15,9 +15,18 @@ std::vector<std::filesystem::path> model_folders();
 // one of those folders; empty where it is in none.
 std::filesystem::path single_file_tokenizer();
 
-// The pipeline folder of `id` in one of those or in the Hugging Face cache (by `hub_ids` or by `id`
-// itself); empty when there is none.
+// The pipeline folder of `id` in one of those, or the file of that name there or below
+// `checkpoints` (with or without .safetensors), or the folder in the Hugging Face cache (by
+// `hub_ids` or by `id` itself); empty when there is none.
 std::filesystem::path find_model(const std::string& id, const std::vector<std::string>& hub_ids);
+
+// What lies in those folders under a name that find_model takes: folders of pipelines, and files of
+// weights there and below `checkpoints`.
+struct FoundModel {
+  std::string name;
+  std::filesystem::path path;
+};
+std::vector<FoundModel> models_here();
 
 // An adapter's file or folder: the path `at` that the name means, where it is there; a name in one
 // of those folders (or in `loras` or `embeddings` below it, with or without .safetensors), or

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
+#include "request/other_words.hpp"
 
 namespace omnirt {
 namespace {
@@ -30,6 +31,11 @@ void take(const std::string& field, const Json& value, bool (Json::*is)() const 
     into = value;
   else if (!value.is_null())
     findings.push_back({field, shown(value), expected, ""});
+}
+
+std::string instead_of(const std::string& field) {
+  std::string meant = field_meant("", field);
+  return meant.empty() ? suggest(field, field_names()) : "did you mean " + meant + "?";
 }
 
 }  // namespace
@@ -94,8 +100,7 @@ GenerateRequest parse_request(const Json& json) {
     else if (field == "fingerprints")
       take(field, value, &Json::is_object, object, request.fingerprints, findings);
     else
-      findings.push_back(
-          {field, shown(value), "unknown request field", suggest(field, field_names())});
+      findings.push_back({field, shown(value), "unknown request field", instead_of(field)});
   }
   if (!findings.empty()) throw InvalidRequest(std::move(findings));
   return request;

@@ -57,6 +57,7 @@ void check_blocks(Proposal& proposal) {
 void settle_all(Proposal& proposal) {
   using namespace validation;
   settle_paths(proposal);
+  settle_seed(proposal);
   settle_resume(proposal);
   if (!proposal.ok() || !settle_model(proposal)) return;
   take_prompt_adapters(proposal);

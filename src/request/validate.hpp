@@ -54,10 +54,23 @@ void describe(Proposal& proposal, const ComponentFolder& component);  // validat
 // the run writes there.
 void check_output_dir(Proposal& proposal, const std::string& field,
                       const std::filesystem::path& given);  // validate_inputs.cpp
+// An output that is a folder ("dir/", or one that is there) is output_dir by another name.
+void take_output_folder(Proposal& proposal);  // validate_output.cpp
+// What an output's name holds in braces, and that no file of the request would be written over.
+void check_output_names(Proposal& proposal, const std::string& output);  // validate_output.cpp
 // Refuses what the backend says in its capabilities that it does not do.
 void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
 // The config that somebody gave for the run that the state is of; empty without a state.
 Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
+// A seed that asks for a random one ("random", -1) is as good as none.
+void settle_seed(Proposal& proposal);  // validate_words.cpp
+// The finding about a config key that is none of `known`: an error where it is known by another
+// name, for a step count that is left aside makes another image; else a warning.
+void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
+                 const std::string& where, const std::string& name,
+                 const Json& given);  // validate_words.cpp
+// The inputs by which the request could be some task of the family, and is none.
+void refuse_inputs(Proposal& proposal, const std::set<std::string>& present);  // validate_words.cpp
 // Adds the finding that the state to carry on from cannot be that of this run.
 void refuse_state(Proposal& proposal, std::string why);  // validate_resume.cpp
 // The part of the plan to run; the state's values; whether the state's request is this one.

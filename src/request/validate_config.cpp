@@ -63,10 +63,7 @@ void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const J
       proposal.warn({where + name, shown(given),
                      fmt::format("has no effect on task {}", proposal.task), "remove it"});
     } else {
-      std::vector<std::string> names;
-      for (const KeyInfo* k : known) names.emplace_back(k->name);
-      proposal.warn(
-          {where + name, shown(given), "unknown config key, ignored", suggest(name, names)});
+      unknown_key(proposal, known, where, name, given);
     }
   }
 }
@@ -200,7 +197,8 @@ void check_short_keys(Proposal& proposal) {
   };
   for (const KeyInfo* key : usual) {
     if (own)
-      refuse(key, "given beside a guider of its own", "put it into guider, or remove guider");
+      refuse(key, "given beside a guider of its own",
+             fmt::format("give guider.{}, or remove guider", key->name));
   }
   for (const KeyInfo* key : default_guider_keys()) {
     if (std::ranges::count(usual, key) > 0) continue;

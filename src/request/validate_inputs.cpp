@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/other_words.hpp"
 #include "request/validate.hpp"
 
 namespace omnirt::validation {
@@ -111,6 +112,12 @@ void check_latents_file(Proposal& proposal, const fs::path& output) {
                   "name a file that ends with .safetensors"});
 }
 
+// The folder of a file to write is made where it is missing.
+void check_folder_of(Proposal& proposal, const std::string& field, const fs::path& file) {
+  std::error_code error;
+  check_output_dir(proposal, field, fs::absolute(file, error).parent_path());
+}
+
 void check_output_file(Proposal& proposal, const fs::path& output) {
   std::error_code error;
   if (fs::exists(output, error) && !fs::is_regular_file(output, error) &&
@@ -119,15 +126,9 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
                     "name a file, or use output_dir"});
     return;
   }
+  check_folder_of(proposal, "config.output", output);
   // Videos: their export block knows their formats, and that frames go to a folder.
-  if (proposal.spec->artifact_kind == "video" && !output.filename().empty())
-    return check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
-  if (output.empty() || output.filename().empty() || fs::is_directory(output, error)) {
-    proposal.error({"config.output", output.string(), "a folder, where a file is expected",
-                    "name a file, or use output_dir"});
-    return;
-  }
-  check_folder(proposal, "config.output", fs::absolute(output, error).parent_path());
+  if (proposal.spec->artifact_kind == "video") return;
   if (proposal.config.maybe(keys::output_type) == OutputType::latent)
     return check_latents_file(proposal, output);
   auto format = proposal.config.maybe(keys::output_format);
@@ -264,9 +265,10 @@ void settle_inputs(Proposal& proposal) {
       proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
                      "raise guidance_scale above 1, or remove it"});
     } else {
+      std::string meant = field_meant("inputs", name);
       proposal.error({"inputs." + name, shown(value),
                       fmt::format("task {} has no such input", proposal.task),
-                      suggest(name, names)});
+                      meant.empty() ? suggest(name, names) : "did you mean " + meant + "?"});
     }
   }
   for (const RequestInput& input : proposal.plan.inputs) {
@@ -284,11 +286,13 @@ void settle_output(Proposal& proposal) {
     std::error_code error;
     check_folder(proposal, "config.state", fs::absolute(*state, error).parent_path());
   }
+  take_output_folder(proposal);
   auto output = proposal.config.maybe(keys::output);
   auto folder = proposal.config.maybe(keys::output_dir);
   if (!output && folder) return check_output_dir(proposal, "config.output_dir", *folder);
   if (!output) return;
   check_output_file(proposal, *output);
+  check_output_names(proposal, *output);
   if (folder && proposal.config.find(keys::output_dir.name)->origin == Origin::user) {
     proposal.warn(
         {"config.output_dir", *folder, "has no effect beside output", "give one of them"});

@@ -15,6 +15,39 @@ namespace omnirt::validation {
 namespace fs = std::filesystem;
 namespace {
 
+// Where ids are looked for, in words.
+std::string places_of(const std::string& id) {
+  std::vector<std::string> places;
+  for (const fs::path& folder : model_folders()) places.push_back((folder / id).string());
+  if (places.empty())
+    places.emplace_back(
+        "no folder of models, since OMNIRT_MODELS names none and none is beside the program,");
+  return fmt::format("looked in {} and the Hugging Face cache", fmt::join(places, ", "));
+}
+
+Finding missing_weights(const ModelSpec& entry) {
+  std::string download = entry.hub_ids.empty()
+                             ? ""
+                             : fmt::format("get them (hf download {}), ", entry.hub_ids.front());
+  return {"model", entry.id,
+          fmt::format("its weights are not on this machine ({})", places_of(entry.id)),
+          download +
+              "give model the folder, set config.model_path, or put it below a folder named in "
+              "OMNIRT_MODELS"};
+}
+
+Finding unknown_model(const Proposal& proposal, const std::string& model) {
+  std::string nearest = nearest_name(model, proposal.catalogue->ids());
+  bool repository = std::ranges::count(model, '/') == 1 && !model.ends_with(".safetensors");
+  std::string way_out = repository        ? "download it: hf download " + model
+                        : nearest.empty() ? "`omnirt models` lists those that are known"
+                                          : "did you mean '" + nearest + "'?";
+  return {
+      "model", model,
+      fmt::format("neither a known model nor a folder or file that is here ({})", places_of(model)),
+      way_out};
+}
+
 // The folder that holds the weights of `model`; throws with the places that were looked at.
 // Sets how the request names the model wherever it runs.
 fs::path folder_of(Proposal& proposal, const std::string& model) {
@@ -31,22 +64,7 @@ fs::path folder_of(Proposal& proposal, const std::string& model) {
   fs::path found =
       find_model(entry ? entry->id : model, entry ? entry->hub_ids : std::vector<std::string>{});
   if (!found.empty()) return found;
-  if (!entry) {
-    throw UnknownModel({"model", model, "neither a known model nor a folder",
-                        suggest(model, proposal.catalogue->ids())});
-  }
-  std::vector<std::string> places;
-  for (const fs::path& folder : model_folders()) places.push_back((folder / entry->id).string());
-  if (places.empty())
-    places.emplace_back(
-        "no folder of models, since OMNIRT_MODELS names none and none is beside the program,");
-  throw UnknownModel(
-      {"model", model,
-       fmt::format("its weights are not on this machine (looked in {} and the Hugging Face "
-                   "cache)",
-                   fmt::join(places, ", ")),
-       "give model the folder, set config.model_path, or put it below "
-       "a folder named in OMNIRT_MODELS"});
+  throw UnknownModel(entry ? missing_weights(*entry) : unknown_model(proposal, model));
 }
 
 // The folder, or the file opened as one is.
@@ -163,20 +181,16 @@ bool settle_task(Proposal& proposal) {
     telling.insert(task.inputs.begin(), task.inputs.end());
   std::ranges::set_intersection(telling, proposal.facts.inputs,
                                 std::inserter(present, present.end()));
-  std::vector<std::string> names;
   const TaskInputs* by_inputs = nullptr;
   const TaskInputs* by_name = nullptr;
   for (const TaskInputs& task : proposal.family->tasks) {
-    if (std::ranges::find(names, task.task) == names.end()) names.push_back(task.task);
     if (task.inputs == present && (!by_inputs || task.task == given)) by_inputs = &task;
     if (task.task == given && (!by_name || task.inputs == present)) by_name = &task;
   }
   if (given.empty() && by_inputs) {
     proposal.task = by_inputs->task;
   } else if (given.empty()) {
-    proposal.error({"inputs", fmt::format("{}", fmt::join(present, ", ")),
-                    "no task of this model takes just these",
-                    fmt::format("its tasks: {}", fmt::join(names, ", "))});
+    refuse_inputs(proposal, present);
     return false;
   } else if (!by_name) {
     proposal.error({"task", given,

@@ -78,8 +78,8 @@ TEST(Generate, MergesDefaultsModelPresetAndUserInThisOrder) {
 
 TEST(Generate, ADryRunChecksAndWritesNothing) {
   Scratch scratch;
-  Ended ended =
-      run_program({"generate", "--prompt", "x", "--dry-run", "-o", scratch.file("out.png")});
+  Ended ended = run_program(
+      {"generate", "--prompt", "x", "--dry-run", "--json", "-o", scratch.file("out.png")});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_TRUE(parse_json(ended.out, "stdout")["ok"]);
   EXPECT_TRUE(scratch.names().empty());
@@ -90,7 +90,7 @@ TEST(Generate, WarnsOfTheEndOfAPromptThatIsCut) {
   for (int i = 0; i < 60; ++i) words += "apple ";
   Ended ended = run_program({"validate", "--prompt", words + "zebra"});
   EXPECT_EQ(ended.exit_code, 0);
-  EXPECT_THAT(ended.err, HasSubstr("warning: inputs.prompt"));
+  EXPECT_THAT(ended.err, HasSubstr("warning: --prompt (inputs.prompt)"));
   EXPECT_THAT(ended.err, HasSubstr("32 tokens"));
 }
 

@@ -73,7 +73,7 @@ TEST(Examples, AreTaken) {
     for (std::string& word : words) {
       if (word == "in.png" || word == "mask.png") word = scratch.file(word);
     }
-    words.insert(words.end(), {"--model-path", small_model(id), "--dry-run"});
+    words.insert(words.end(), {"--model-path", small_model(id), "--dry-run", "--json"});
     std::ranges::copy(shared_parts(id), std::back_inserter(words));
     Ended ended = run_program(words);
     EXPECT_EQ(ended.exit_code, 0) << ended.err;

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::vector<std::string>{"validate", "--plugin", loud, "-p", "x"},
                       std::vector<std::string>{"validate", "-p", "castle", "--strict", "--steps",
                                                "2", "--plugin", loud},
-                      std::vector<std::string>{"validate", "-p", "a", "b", "--json",
+                      std::vector<std::string>{"validate", "-p", "a", "-p", "b", "--json",
                                                "--plugin=" + loud},
                       std::vector<std::string>{"models", "--plugin", loud, "emoji"}));
 

@@ -193,11 +193,5 @@ TEST(Convert, WarnsWhereTheTokenizerDoesNotTravel) {
                                HasSubstr("--component tokenizer=" + model + "/tokenizer")));
 }
 
-TEST(Help, StatesNoDefaultThatDependsOnTheModel) {
-  Ended ended = run_program({"generate", "--help"});
-  EXPECT_EQ(ended.exit_code, 0);
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("[the model's]"), Not(HasSubstr("[7.5]"))));
-}
-
 }  // namespace
 }  // namespace omnirt::testing
