@@ -23,8 +23,7 @@ std::optional<io::Region> region_of(const io::Image& mask, int64_t width, int64_
 // An image in the place of a region, black around it.
 io::Image placed(const io::Image& part, const io::Region& region, int64_t width, int64_t height) {
   io::Image whole = io::Image::zeros(width, height, 3);
-  for (int64_t y = 0; y < region.height; ++y)
-    std::copy_n(part.row(y), part.row_bytes(), whole.row(region.y + y) + 3 * region.x);
+  io::paste(whole, part, region.x, region.y);
   return whole;
 }
 

@@ -11,6 +11,7 @@ namespace omnirt::cli {
 using Run = std::function<int()>;
 void add_generate(CLI::App& app, Run& run, Session& session);
 void add_bench(CLI::App& app, Run& run, Session& session);
+void add_grid(CLI::App& app, Run& run, Session& session);
 void add_validate(CLI::App& app, Run& run, Session& session);
 void add_models(CLI::App& app, Run& run, Session& session);
 void add_convert(CLI::App& app, Run& run, Session& session);

@@ -8,18 +8,6 @@
 namespace omnirt::io {
 namespace {
 
-// Copies what of `image` falls into `target` when its corner is put at {x, y}.
-void paste(Image& target, const Image& image, int64_t x, int64_t y) {
-  const int64_t left = std::max<int64_t>(0, -x), right = std::min(image.width, target.width - x);
-  const int64_t top = std::max<int64_t>(0, -y), bottom = std::min(image.height, target.height - y);
-  if (right <= left) return;
-  for (int64_t row = top; row < bottom; ++row) {
-    std::copy_n(image.row(row) + left * image.channels,
-                static_cast<size_t>((right - left) * image.channels),
-                target.row(y + row) + (x + left) * image.channels);
-  }
-}
-
 // The size that `image` takes, in its own shape, to lie within width x height or (`cover`) to cover
 // it; as the reference rounds.
 Region scaled_size(const Image& image, int64_t width, int64_t height, bool cover) {
@@ -86,6 +74,17 @@ Image filled(const Image& image, int64_t width, int64_t height) {
 }
 
 }  // namespace
+
+void paste(Image& target, const Image& image, int64_t x, int64_t y) {
+  const int64_t left = std::max<int64_t>(0, -x), right = std::min(image.width, target.width - x);
+  const int64_t top = std::max<int64_t>(0, -y), bottom = std::min(image.height, target.height - y);
+  if (right <= left) return;
+  for (int64_t row = top; row < bottom; ++row) {
+    std::copy_n(image.row(row) + left * image.channels,
+                static_cast<size_t>((right - left) * image.channels),
+                target.row(y + row) + (x + left) * image.channels);
+  }
+}
 
 Image crop(const Image& image, const Region& region) {
   ensure(region.x >= 0 && region.y >= 0 && region.width >= 1 && region.height >= 1 &&

@@ -21,6 +21,10 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
+// Copies what of `image` falls into `target` when its corner is put at {x, y}; both have the same
+// channels.
+void paste(Image& target, const Image& image, int64_t x, int64_t y);
+
 // That part of the image. `ensure`s that the region lies within it.
 Image crop(const Image& image, const Region& region);
 

@@ -28,7 +28,8 @@ std::vector<std::string> names() {
 struct OutputFolder {
   static inline int count = 0;
   fs::path path =
-      fs::path(::testing::TempDir()) / fs::path("masked_parts_" + std::to_string(getpid()) + "_" + std::to_string(count++));
+      fs::path(::testing::TempDir()) /
+      fs::path("masked_parts_" + std::to_string(getpid()) + "_" + std::to_string(count++));
   OutputFolder() { fs::create_directories(path); }
   ~OutputFolder() { fs::remove_all(path); }
 };
