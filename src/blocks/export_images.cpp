@@ -65,7 +65,7 @@ void ExportImages::run(Frame& frame) const {
   std::vector<ArtifactReport> made;
   ensure(!frame[prompt].empty() && pictures.size() == frame[seeds].size() &&
              pictures.size() % frame[prompt].size() == 0,
-         "{} pictures of {} seeds and {} prompts", pictures.size(), frame[seeds].size(),
+         "{} images of {} seeds and {} prompts", pictures.size(), frame[seeds].size(),
          frame[prompt].size());
   size_t per_prompt = pictures.size() / frame[prompt].size();
   for (size_t i = 0; i < pictures.size(); ++i) {

@@ -8,7 +8,7 @@ namespace omnirt::keys {
 
 inline constexpr Key<io::VideoFormat> video_format{
     "output_format", std::monostate{}, "output-format",
-    "video format; unset: told from the output's name, else mp4"};
+    "video format; default: from the output's extension, else mp4"};
 inline constexpr Key<double> output_fps{"output_fps",
                                         std::monostate{},
                                         {0.1, 240},

@@ -235,7 +235,7 @@ void ImagePrompt::check_loaded(Checks& checks) const {
   int64_t told = network.reads_embeds() ? encoder.projection_dim() : encoder.hidden_size();
   if (told != network.image_embed_dim() || (network.reads_embeds() && !projects)) {
     checks.error({"components.image_encoder", checks.folder(image_encoder)->folder.string(),
-                  fmt::format("it tells {} values of an image{}, and components.{} reads {}", told,
+                  fmt::format("it makes {} values of an image{}, and components.{} reads {}", told,
                               projects ? "" : " and has no projection", ip_adapter.name(),
                               network.image_embed_dim()),
                   "give the image encoder that the IP-Adapter was made with"});

@@ -21,7 +21,7 @@ int64_t first_step(int64_t steps, double strength) {
 
 Schedule begun_at(std::shared_ptr<Scheduler> scheduler, int64_t first) {
   auto begin = static_cast<size_t>(first * scheduler->order());
-  ensure(begin < scheduler->timesteps().size(), "the walk begins at call {} of {}", begin,
+  ensure(begin < scheduler->timesteps().size(), "denoising begins at call {} of {}", begin,
          scheduler->timesteps().size());
   scheduler->set_begin(begin);
   return {std::move(scheduler), begin};

@@ -21,7 +21,7 @@ class ScratchFolder {
   ScratchFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "omnirt-bench-XXXXXX").string();
     if (!mkdtemp(pattern.data()))
-      throw RunFailed("no folder could be made in " + pattern + " for the pictures");
+      throw RunFailed("no folder could be made in " + pattern + " for the images");
     path_ = pattern;
   }
   ScratchFolder(const ScratchFolder&) = delete;
@@ -114,7 +114,7 @@ Json BenchResult::to_json(const BenchPlan& plan) const {
       {"concurrency", plan.concurrency},
       {"warmup", plan.warmup},
       {"wall_ms", wall_ms},
-      {"pictures_per_second", static_cast<double>(pictures) * 1000.0 / wall_ms},
+      {"images_per_second", static_cast<double>(pictures) * 1000.0 / wall_ms},
       {"peak_rss_bytes", peak},
       {"total_ms", spread_of(reports, [](const RunReport& r) { return r.total_ms; })},
       {"load_ms", spread_of(reports, [](const RunReport& r) { return r.load_ms; })},

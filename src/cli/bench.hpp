@@ -19,7 +19,7 @@ struct BenchResult {
   std::vector<RunReport> warmup_reports;
   double wall_ms = 0;  // from the start of the first measured run to the end of the last
 
-  // {plan, runs: {total_ms, load_ms, stages, steps: {min, median, p95, max}}, pictures_per_second,
+  // {plan, runs: {total_ms, load_ms, stages, steps: {min, median, p95, max}}, images_per_second,
   // peak_rss_bytes, levels}
   Json to_json(const BenchPlan& plan) const;
 };

@@ -88,7 +88,7 @@ void print_table(const Json& result) {
   print_spread("load", result["load_ms"]);
   print_spread("step", result["step_ms"]);
   for (const auto& [name, spread] : result["stages"].items()) print_spread(name.c_str(), spread);
-  say("{:<24} {:>10.3f}\n", "pictures a second", result["pictures_per_second"].get<double>());
+  say("{:<24} {:>10.3f}\n", "images per second", result["images_per_second"].get<double>());
   say("{:<24} {:>10.1f}\n", "peak RSS, MB", result["peak_rss_bytes"].get<double>() / 1e6);
 }
 

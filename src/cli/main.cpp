@@ -58,7 +58,7 @@ struct Program {
     add_man(app, command);
   }
 
-  CLI::App app{"runs diffusion models: pictures from words", "omnirt"};
+  CLI::App app{"runs diffusion models: images and videos from texts", "omnirt"};
   std::vector<std::string> plugins;
   std::unique_ptr<Session> session;
   Run command;

@@ -108,7 +108,7 @@ void check_plugins(const std::vector<std::filesystem::path>& loaded,
   if (known == read) return;
   auto beyond = std::ranges::mismatch(known, read).in2;
   throw InvalidRequest({"--plugin", beyond == read.end() ? "" : *beyond,
-                        "not loaded: it stands where it cannot be told from a value, after a flag "
+                        "not loaded: it stands where it could be a value, after a flag "
                         "that a plug-in brings or after --",
                         "put --plugin before the subcommand: omnirt --plugin FILE generate ..."});
 }

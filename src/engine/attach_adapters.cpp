@@ -99,7 +99,7 @@ class Attaching {
       proposal_.error(
           {choice.field + ".mode", "beside",
            fmt::format("a {} changes the weights themselves: {}", change.kind, change.param->name),
-           "set mode to merged; only plain LoRA can stand beside the weights"});
+           "set mode to merged; only plain LoRA can be applied next to the weights"});
     }
   }
 

@@ -106,7 +106,7 @@ class ToFolder {
     for (const auto& [name, entry] : opened_.folder.index.items()) {
       bool listed = entry.is_array() && entry.size() == 2 && entry[0].is_string();
       if (listed && !opened_.folder.find(name)) {
-        findings.push_back({name, "", "its data are not beside this program",
+        findings.push_back({name, "", "its data are not installed with this program",
                             "give single_file_config a folder that has it"});
       }
     }

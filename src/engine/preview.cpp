@@ -87,7 +87,7 @@ std::string Previews::file_of(size_t picture, size_t step) const {
   std::string name = proposal_.config.get(keys::preview_name);
   auto seed = static_cast<uint64_t>(proposal_.config.get(keys::seed)) + picture;
   for (const auto& [what, with] : {std::pair<const char*, std::string>{"{run}", report_.run_id},
-                                   {"{picture}", std::to_string(picture)},
+                                   {"{index}", std::to_string(picture)},
                                    {"{step}", fmt::format("{:03}", step)},
                                    {"{seed}", std::to_string(seed)}})
     replace_all(name, what, with);

@@ -43,7 +43,7 @@ std::string text(const Json& json, const char* key) {
 Json inspect_picture(const fs::path& path, const io::CarriedText& carried) {
   bool picture = carried.kind == "png" || carried.kind == "jpeg" || carried.kind == "webp";
   Json json = {
-      {"path", path.string()}, {"kind", picture ? "picture" : "video"}, {"format", carried.kind}};
+      {"path", path.string()}, {"kind", picture ? "image" : "video"}, {"format", carried.kind}};
   if (picture) {
     io::ImageInfo info = io::probe_image(path);
     json["width"] = info.width;
@@ -69,17 +69,18 @@ Json inspect_state(const fs::path& path) {
                       {"tensors", tensors}});
   }
   for (const auto& [name, component] : run.components) components[name] = component.class_name;
-  return {{"path", path.string()},
-          {"kind", "state of a run"},
-          {"what", fmt::format("a run of {}, {}, stopped after {}: go on with generate --resume {}",
-                               text(run.record, "model"), text(run.record, "task"), run.after,
-                               path.string())},
-          {"version", run.version},
-          {"after", run.after},
-          {"workflow", run.workflow},
-          {"components", components},
-          {"values", values},
-          {"request", run.record}};
+  return {
+      {"path", path.string()},
+      {"kind", "state of a run"},
+      {"what",
+       fmt::format("a run of {}, {}, stopped after {}: continue with generate --resume {}",
+                   text(run.record, "model"), text(run.record, "task"), run.after, path.string())},
+      {"version", run.version},
+      {"after", run.after},
+      {"workflow", run.workflow},
+      {"components", components},
+      {"values", values},
+      {"request", run.record}};
 }
 
 Json inspect_latents(const fs::path& path) {
@@ -87,7 +88,7 @@ Json inspect_latents(const fs::path& path) {
   Json request = info.origin.value("request", Json());
   return {{"path", path.string()},
           {"kind", "latents"},
-          {"what", fmt::format("latents {{{}}} of {} pictures: go on with generate --latents {}",
+          {"what", fmt::format("latents {{{}}} of {} images: continue with generate --latents {}",
                                fmt::join(info.shape, ", "), info.shape.front(), path.string())},
           {"shape", info.shape},
           {"request", request}};

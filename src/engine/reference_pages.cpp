@@ -58,7 +58,7 @@ std::string models_page(const Catalogue& catalogue) {
       "to the reference over tiny checkpoints), stable (equal over a published one).\n\n"
       "| model | family | tasks | makes | maturity | memory, about | what it is |\n"
       "|---|---|---|---|---|---|---|\n";
-  std::string aliases = "\n## Aliases\n\n| alias | stands for |\n|---|---|\n";
+  std::string aliases = "\n## Aliases\n\n| alias | model |\n|---|---|\n";
   std::string files = "\n## Checkpoints of one file\n\n";
   for (const Family& family : catalogue.families) {
     std::set<std::string> told;
@@ -102,7 +102,7 @@ const char* kind_name(PortInfo::Kind kind) {
 }
 
 const char* guidance_name(Guidance guidance) {
-  if (guidance == Guidance::per_condition) return ", once a condition";
+  if (guidance == Guidance::per_condition) return ", once per condition";
   return guidance == Guidance::takes_over ? ", sees all conditions" : "";
 }
 
@@ -170,7 +170,7 @@ std::string key_row(const KeyInfo& key, const std::string& flag) {
 std::string keys_page(const Catalogue& catalogue) {
   std::string page = std::string("# Config keys\n") + made_by +
                      "Keys of `config` in a request, and the flag of each. A model's own defaults "
-                     "stand over these (`omnirt models ID`).\n\n"
+                     "override these (`omnirt models ID`).\n\n"
                      "| key | type | default | range | flag | |\n|---|---|---|---|---|---|\n";
   for (const KeyInfo* key : all_keys(catalogue)) {
     std::string brief = *key->brief ? fmt::format("-{}, ", key->brief) : "";
@@ -215,7 +215,7 @@ std::string schedulers_page(const Catalogue& catalogue) {
 std::string guiders_page(const Catalogue& catalogue) {
   std::string page = std::string("# Guiders\n") + made_by +
                      "`guider {\"type\": ..., ...}` in a request picks one, with its own config; "
-                     "[guiders.md](../guiders.md) tells what each is for.\n";
+                     "[guiders.md](../guiders.md) says what each is for.\n";
   for (const GuiderInfo& info : catalogue.guiders) {
     page += fmt::format("\n## {}\n\n{}\n", info.type, info.summary);
     if (!info.components.empty())

@@ -61,7 +61,7 @@ Tensor ClassifierFreeGuidance::combine(const Predictions& predictions, GuidanceS
 
 // One condition, whatever the scale.
 GuiderInfo no_guidance_info() {
-  return {"none", "one forward a step, no guidance", {}, [](const Json& json) {
+  return {"none", "one network pass per step, no guidance", {}, [](const Json& json) {
             read_guider_settings(json, {});
             return std::make_unique<ClassifierFreeGuidance>(GuidanceConfig{1.0}, SigmaRange{},
                                                             "none");

@@ -28,7 +28,7 @@ constexpr Key<double> pag_stop{"pag_stop", 1.0, {0, 1}, "", "fraction of the run
 GuiderInfo perturbed_attention_guidance_info() {
   auto keys = with_guidance_keys(
       {&pag_scale, &pag_adaptive_scale, &pag_applied_layers, &pag_start, &pag_stop});
-  return {"pag", "perturbed-attention guidance, beside classifier-free guidance", keys,
+  return {"pag", "perturbed-attention guidance, combined with classifier-free guidance", keys,
           [keys](const Json& json) {
             ConfigValues values = read_guider_settings(json, keys);
             SiteChange change{SiteChange::What::identity_attention};

@@ -14,7 +14,7 @@ struct PerturbedConfig {
 };
 
 // Guidance away from what the network predicts under the same prompt with some of its layers
-// disturbed, beside classifier-free guidance:
+// disturbed, combined with classifier-free guidance:
 // uncond + guidance_scale (cond - uncond) + scale (cond - perturbed), and without classifier-free
 // guidance cond + scale (cond - perturbed) (Ahn et al. 2024, arXiv 2403.17377, equations 15 and
 // 17).

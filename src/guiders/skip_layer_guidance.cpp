@@ -33,7 +33,7 @@ SiteKind kind_of(const std::string& skip) {
 // Skip-layer guidance (github Stability-AI/sd3.5): layers are left out.
 GuiderInfo skip_layer_guidance_info() {
   auto keys = with_guidance_keys({&slg_scale, &slg_layers, &slg_skip, &slg_start, &slg_stop});
-  return {"slg", "skip-layer guidance, beside classifier-free guidance", keys,
+  return {"slg", "skip-layer guidance, combined with classifier-free guidance", keys,
           [keys](const Json& json) {
             ConfigValues values = read_guider_settings(json, keys);
             StepRange range = step_range(values, slg_start, slg_stop);

@@ -27,7 +27,7 @@ constexpr Key<double> seg_stop{"seg_stop", 1.0, {0, 1}, "", "fraction of the run
 GuiderInfo smoothed_energy_guidance_info() {
   auto keys =
       with_guidance_keys({&seg_scale, &seg_blur_sigma, &seg_applied_layers, &seg_start, &seg_stop});
-  return {"seg", "smoothed energy guidance, beside classifier-free guidance", keys,
+  return {"seg", "smoothed energy guidance, combined with classifier-free guidance", keys,
           [keys](const Json& json) {
             ConfigValues values = read_guider_settings(json, keys);
             SiteChange change{SiteChange::What::blurred_queries, values.get(seg_blur_sigma)};

@@ -75,7 +75,7 @@ void check_metadata(const ImageMetadata& metadata) {
     throw InvalidRequest(
         Finding{"metadata", fmt::format("{} bytes", total),
                 fmt::format("texts in an image file are at most {} bytes", max_metadata_bytes),
-                "keep them in a file beside it"});
+                "keep them in a file next to it"});
   }
 }
 
@@ -119,9 +119,9 @@ void check_image_size(const ImageSource& source, int64_t width, int64_t height) 
     return;
   }
   refuse_image(source, fmt::format("{}x{}", width, height),
-               fmt::format("a side is 1 to {} pixels and a picture at most {} pixels",
+               fmt::format("a side is 1 to {} pixels and an image at most {} pixels",
                            limits.max_side, limits.max_pixels),
-               "scale the picture down first");
+               "scale the image down first");
 }
 
 Image Image::zeros(int64_t width, int64_t height, int64_t channels) {

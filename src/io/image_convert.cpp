@@ -79,7 +79,7 @@ SheetLayout lay_out(std::span<const Image> images, int64_t columns, int64_t gap)
   if (layout.width > limits.max_side || layout.height > limits.max_side ||
       layout.width * layout.height > limits.max_pixels) {
     refuse_sheet("images", fmt::format("a sheet of {}x{}", layout.width, layout.height),
-                 fmt::format("a side is at most {} and a picture {} pixels", limits.max_side,
+                 fmt::format("a side is at most {} and an image {} pixels", limits.max_side,
                              limits.max_pixels),
                  "give fewer or smaller images");
   }

@@ -138,14 +138,13 @@ class JpegReader {
   void check_plausible() const {
     if (handle_.codec.arith_code) {
       refuse_image(source_, "JPEG with arithmetic coding",
-                   "is not read: what is missing of it cannot be told from grey",
-                   "convert it to PNG");
+                   "is not read: missing data would show as grey", "convert it to PNG");
     }
     const jpeg_component_info& first = handle_.codec.comp_info[0];
     const uint64_t blocks = uint64_t{first.width_in_blocks} * first.height_in_blocks;
     if (blocks / 8 <= source_.bytes.size()) return;
     refuse_image(source_, size_text(),
-                 "the file is too short to hold the picture that its header declares",
+                 "the file is too short to hold the image that its header declares",
                  "fetch or export the image again");
   }
 

@@ -82,7 +82,7 @@ class PngReader {
   void check_plausible() const {
     if (stored_row_bytes_ * static_cast<uint64_t>(height_) / 1032 <= source_.bytes.size()) return;
     refuse_image(source_, std::to_string(width_) + "x" + std::to_string(height_),
-                 "the file is too short to hold the picture that its header declares",
+                 "the file is too short to hold the image that its header declares",
                  "fetch or export the image again");
   }
 

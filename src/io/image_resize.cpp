@@ -158,7 +158,7 @@ void check_size(int64_t width, int64_t height) {
     return;
   }
   throw InvalidRequest(Finding{"size", fmt::format("{}x{}", width, height),
-                               fmt::format("a side is 1 to {} pixels and a picture at most {}",
+                               fmt::format("a side is 1 to {} pixels and an image at most {}",
                                            limits.max_side, limits.max_pixels),
                                ""});
 }

@@ -124,7 +124,7 @@ class Picture {
     if (!imported || !WebPEncode(&config, &picture_)) {
       if (picture_.error_code == VP8_ENC_ERROR_PARTITION0_OVERFLOW ||
           picture_.error_code == VP8_ENC_ERROR_FILE_TOO_BIG) {
-        throw InvalidRequest(Finding{"format", "webp", "the picture has too much detail for WebP",
+        throw InvalidRequest(Finding{"format", "webp", "the image has too much detail for WebP",
                                      "lower the quality, or write PNG or JPEG"});
       }
       throw OutOfMemory("no memory to encode a WebP");

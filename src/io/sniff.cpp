@@ -35,8 +35,8 @@ constexpr auto file_starts = std::to_array<FileStart>({
     {"<?xml"sv, "an XML page: the download did not bring the file", download_again},
     {"gguf"sv, "a GGUF file", "GGUF is not read; give the model's .safetensors"},
     {"\x89hdf"sv, "an HDF5 file (Keras)", ""},
-    {"\x89png"sv, "a PNG picture", ""},
-    {"\xff\xd8\xff"sv, "a JPEG picture", ""},
+    {"\x89png"sv, "a PNG image", ""},
+    {"\xff\xd8\xff"sv, "a JPEG image", ""},
     {"\x1f\x8b"sv, "a gzip archive", "unpack it first"},
     {"{"sv, "JSON text", ""},
 });

@@ -38,7 +38,7 @@ void check_scalars(const UNet2DConditionConfig& config, nn::ConfigCheck& check) 
   for (auto [name, kernel] : {std::pair{"conv_in_kernel", config.conv_in_kernel},
                               std::pair{"conv_out_kernel", config.conv_out_kernel}}) {
     check.expect(kernel >= 1 && kernel <= 31 && kernel % 2 == 1, name, std::to_string(kernel),
-                 "an odd size of 1..31 is expected, so that the picture keeps its size");
+                 "an odd size of 1..31 is expected, so that the image keeps its size");
   }
   check.range("time_embedding_dim", config.time_embedding_dim.value_or(1), 1, 1 << 16);
   check.range("time_cond_proj_dim", config.time_cond_proj_dim.value_or(1), 1, 1 << 16);

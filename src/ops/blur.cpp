@@ -27,7 +27,7 @@ Tensor kernel_along(double sigma, int64_t side) {
 }  // namespace
 
 Tensor BlurTokens::reference(const BlurTokens& args) {
-  ensure(args.x.size(1) == args.height * args.width, "{} tokens for a picture of {}x{}",
+  ensure(args.x.size(1) == args.height * args.width, "{} tokens for an image of {}x{}",
          args.x.size(1), args.height, args.width);
   if (args.infinite) return args.x.mean(1, /*keepdim=*/true).expand_as(args.x).contiguous();
   Tensor down = kernel_along(args.sigma, args.height),

@@ -17,7 +17,7 @@ Shape Conv2d::shape(const Conv2d& args) {
   int64_t height = (up ? args.upsample_to[0] : args.x.size(2)) + args.padding[2] + args.padding[3];
   int64_t width = (up ? args.upsample_to[1] : args.x.size(3)) + args.padding[0] + args.padding[1];
   ensure(height >= args.weight.size(2) && width >= args.weight.size(3),
-         "a kernel of {}x{} does not fit a padded picture of {}x{}", args.weight.size(2),
+         "a kernel of {}x{} does not fit a padded image of {}x{}", args.weight.size(2),
          args.weight.size(3), height, width);
   return {args.x.size(0), args.weight.size(0), (height - args.weight.size(2)) / args.stride + 1,
           (width - args.weight.size(3)) / args.stride + 1};

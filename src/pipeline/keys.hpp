@@ -47,7 +47,7 @@ inline constexpr Key<double> guidance_scale{
     7.5,
     {0, 100},
     "guidance-scale",
-    "how strongly the prompt is followed; 1 or less: no guidance, one forward a step"};
+    "how strongly the prompt is followed; 1 or less: no guidance, one network pass per step"};
 inline constexpr Key<double> guidance_rescale{"guidance_rescale",
                                               0.0,
                                               {0, 1},

@@ -47,7 +47,7 @@ const io::TensorEntry& entry_of(const io::SafetensorsFile& file, const fs::path&
         {"latents", path.string(),
          fmt::format("its tensor has the shape {{{}}} and the type {}",
                      fmt::join(entry->shape, ", "), io::common_dtype_name(entry->dtype)),
-         "fp32, fp16 or bf16 of {pictures, channels, height, width} is expected"});
+         "fp32, fp16 or bf16 of {images, channels, height, width} is expected"});
   }
   return *entry;
 }

@@ -82,7 +82,7 @@ class LoadedPipeline {
       typed = dynamic_cast<const T*>(component->network.get());
     if (!typed) {
       throw Unsupported({"components." + name, component->class_name,
-                         "a component of this class cannot stand here",
+                         "a component of this class cannot be used here",
                          "use one of the class that the model was made with"});
     }
     return *typed;

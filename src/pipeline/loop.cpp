@@ -7,7 +7,7 @@ namespace {
 
 // A walk loop's state is always the one that it began.
 Walk& walk_of(LoopState& state) {
-  ensure(state.walk() != nullptr, "a loop over one walk was given another's state");
+  ensure(state.walk() != nullptr, "a loop over one Walk was given another's state");
   return *state.walk();
 }
 

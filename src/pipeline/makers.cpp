@@ -25,7 +25,7 @@ std::vector<std::string> in_list(const std::string& value, std::type_index type,
     if (!makes(*block, value, type)) continue;
     ways.push_back(
         block->trigger()(facts)
-            ? fmt::format("{} makes it, and stands after it", block->name())
+            ? fmt::format("{} makes it, and comes after it", block->name())
             : fmt::format("{} makes it when {}", block->name(), block->trigger().text()));
   }
   return ways;

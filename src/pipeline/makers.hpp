@@ -7,7 +7,7 @@ namespace omnirt {
 
 struct Catalogue;
 
-// Who could make a value that a block reads and nobody before it makes: blocks of the list itself
+// Who could make a value that a block reads and no block before it makes: blocks of the list itself
 // that stand too late or whose trigger does not hold, then blocks of the catalogue's other lists.
 // A sentence for a finding's way out. `catalogue` may be null.
 std::string who_could_make(const std::string& value, std::type_index type, const BlockList& list,

@@ -59,7 +59,7 @@ class PlanMaker {
   }
 
   void nobody_makes(const Block& block, const PortInfo& port, const std::string& name) {
-    problem(block, fmt::format("nobody before it makes '{}' ({})", name, port.help),
+    problem(block, fmt::format("no block before it makes '{}' ({})", name, port.help),
             who_could_make(name, port.type, list_, facts_, catalogue_));
   }
 

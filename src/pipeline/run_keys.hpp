@@ -27,7 +27,7 @@ inline constexpr Key<std::string> stop_after{
 inline constexpr Key<std::string> state{
     "state", std::monostate{}, {}, "state", "with stop_after: the safetensors file to write"};
 inline constexpr Key<std::string> resume{
-    "resume", std::monostate{}, {}, "resume", "a state to carry on from"};
+    "resume", std::monostate{}, {}, "resume", "a state to continue from"};
 inline constexpr Key<int64_t> preview_every{
     "preview_every",
     int64_t{0},
@@ -38,10 +38,10 @@ inline constexpr Key<std::string> preview_dir{
     "preview_dir", "previews", {}, "preview-dir", "folder for these images; made when missing"};
 inline constexpr Key<std::string> preview_name{
     "preview_name",
-    "{run}-{picture}-{step}.png",
+    "{run}-{index}-{step}.png",
     {},
     "preview-name",
-    "their names: {run}, {picture} (from 0), {step} (from 1), {seed}; a name without {step} is "
+    "their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is "
     "written over"};
 inline constexpr Key<std::string> preview_decoder{
     "preview_decoder",

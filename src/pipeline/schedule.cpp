@@ -98,7 +98,7 @@ Schedule ValueCodec<Schedule>::load(const SavedValue& saved, const Catalogue& ca
   auto first = saved.get<uint64_t>("scheduler_begin"), begin = saved.get<uint64_t>("begin");
   auto end = saved.get<uint64_t>("end");
   if (first > begin || begin >= end || end > calls)
-    SavedValue::refuse("the walk does not begin before its end");
+    SavedValue::refuse("the schedule does not begin before its end");
   scheduler->set_begin(first);
   History history = history_of(saved);
   auto fresh = planned();

@@ -25,7 +25,7 @@ void Settled::refuse_component(const std::string& name) const {
                           fmt::format("give components.{} a folder", name)});
   }
   throw Unsupported({"components." + name, component->class_name,
-                     "a component of this class cannot stand here",
+                     "a component of this class cannot be used here",
                      "use one of the class that the model was made with"});
 }
 

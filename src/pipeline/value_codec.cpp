@@ -127,7 +127,7 @@ std::shared_ptr<Noise> ValueCodec<std::shared_ptr<Noise>>::load(const SavedValue
   const Tensor& state = saved.tensor("state");
   if (state.scalar_type() != at::kByte || state.dim() != 2 || state.size(0) < 1 ||
       state.size(0) > static_cast<int64_t>(max_generators)) {
-    SavedValue::refuse("the generators' states are {pictures, bytes} bytes");
+    SavedValue::refuse("the generators' states are {images, bytes} bytes");
   }
   auto noise = std::make_shared<Noise>(std::vector<uint64_t>(state.size(0), 0));
   try {

@@ -197,7 +197,7 @@ void check_short_keys(Proposal& proposal) {
   };
   for (const KeyInfo* key : usual) {
     if (own)
-      refuse(key, "given beside a guider of its own",
+      refuse(key, "given together with a guider",
              fmt::format("give guider.{}, or remove guider", key->name));
   }
   for (const KeyInfo* key : default_guider_keys()) {

@@ -295,7 +295,7 @@ void settle_output(Proposal& proposal) {
   check_output_names(proposal, *output);
   if (folder && proposal.config.find(keys::output_dir.name)->origin == Origin::user) {
     proposal.warn(
-        {"config.output_dir", *folder, "has no effect beside output", "give one of them"});
+        {"config.output_dir", *folder, "has no effect together with output", "give one of them"});
   }
 }
 

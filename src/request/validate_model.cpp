@@ -21,7 +21,7 @@ std::string places_of(const std::string& id) {
   for (const fs::path& folder : model_folders()) places.push_back((folder / id).string());
   if (places.empty())
     places.emplace_back(
-        "no folder of models, since OMNIRT_MODELS names none and none is beside the program,");
+        "no folder of models, since OMNIRT_MODELS names none and none is next to the program,");
   return fmt::format("looked in {} and the Hugging Face cache", fmt::join(places, ", "));
 }
 

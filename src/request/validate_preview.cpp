@@ -93,9 +93,9 @@ void check_name(Proposal& proposal) {
   }
   for (size_t at = name.find('{'); at != std::string::npos; at = name.find('{', at + 1)) {
     std::string word = name.substr(at, name.find('}', at) - at + 1);
-    if (word != "{run}" && word != "{picture}" && word != "{step}" && word != "{seed}") {
-      proposal.error({"config.preview_name", name, fmt::format("{} stands for nothing", word),
-                      "{run}, {picture}, {step} and {seed} are known"});
+    if (word != "{run}" && word != "{index}" && word != "{step}" && word != "{seed}") {
+      proposal.error({"config.preview_name", name, fmt::format("{} is not a placeholder", word),
+                      "{run}, {index}, {step} and {seed} are known"});
     }
   }
   try {

@@ -114,7 +114,7 @@ void check_schedule(const Proposal& proposal, const Schedule& walk) {
     SavedValue::refuse(
         fmt::format("walked by {} with another config than the request's", origin.class_name));
   if (steps && walk.scheduler->plan().num_inference_steps != *steps)
-    SavedValue::refuse(fmt::format("a walk of {} steps, where the request has {}",
+    SavedValue::refuse(fmt::format("a schedule of {} steps, where the request has {}",
                                    walk.scheduler->plan().num_inference_steps, *steps));
   const StepPlan& plan = walk.scheduler->plan();
   if (plan.timesteps != proposal.scheduler.timesteps || plan.sigmas != proposal.scheduler.sigmas)
@@ -139,7 +139,7 @@ void check_against_port(const Proposal& proposal, SymbolSizes& symbols, const st
   const auto* tensor = std::any_cast<Tensor>(&value);
   if (tensor && !tensor->defined()) {
     if (read.may_be_undefined) return;  // its block's own checks say whether in this run
-    SavedValue::refuse("is left out, and the run cannot go on without it");
+    SavedValue::refuse("is left out, and the run cannot continue without it");
   }
   const std::vector<std::string>& shape = shape_of(proposal, name, read);
   if (shape.empty() || !read.codec->sizes) return;

@@ -164,10 +164,9 @@ void check_stop(Proposal& proposal, const std::string& after, const std::string&
   }
   proposal.part.end = cut_after(proposal.plan, after);
   if (proposal.part.end <= proposal.part.first) {
-    proposal.error(
-        {"config.stop_after", after,
-         fmt::format("the state carries on behind it, after {}", proposal.resumed->after),
-         "name a later block"});
+    proposal.error({"config.stop_after", after,
+                    fmt::format("the state continues behind it, after {}", proposal.resumed->after),
+                    "name a later block"});
     return;
   }
   proposal.across = values_across(proposal.plan, proposal.part.end, proposal.guider->conditions());
@@ -209,7 +208,7 @@ void settle_resume(Proposal& proposal) {
     proposal.error(
         {"config.resume", file,
          fmt::format("made by {}; this program is {}", run->version, saved_run_version()),
-         "make the state again, or carry on with the program that made it"});
+         "make the state again, or continue with the program that made it"});
     return;
   }
   GenerateRequest& request = proposal.request;

@@ -72,7 +72,7 @@ Json settings_of(Proposal& proposal, const NamedScheduler& named) {
   return settings;
 }
 
-// The report, and a state to carry on from, say the class and all settings in place of the name.
+// The report, and a state to continue from, say the class and all settings in place of the name.
 void record_choice(Proposal& proposal, const NamedScheduler& named, const Json& settings) {
   const ConfigValue* given = proposal.config.find(keys::scheduler.name);
   Origin origin = given ? given->origin : Origin::model;

@@ -48,7 +48,7 @@ void check_history(Scheduler& fresh, const History& history, size_t begin, size_
   std::array<uint64_t, 1> seeds{0};
   Noise noise(seeds);
   for (size_t call = begin; !same_form(fresh, history); ++call) {
-    if (call >= end) refuse("no walk of this scheduler leaves the history that it has");
+    if (call >= end) refuse("no run of this scheduler leaves the history that it has");
     fresh.step(output, call, sample, noise);
   }
 }

@@ -112,7 +112,7 @@ class DpmSolverSinglestep final : public DpmSolver {
 SchedulerInfo dpm_solver_singlestep() {
   return describe_scheduler<DpmSolverSinglestep, SinglestepConfig>(
       "DPMSolverSinglestepScheduler", {"dpm-solver-singlestep", "dpmpp-2s"},
-      "DPM-Solver(++), singlestep; every group of calls stands for itself");
+      "DPM-Solver(++), singlestep; no history between groups of calls");
 }
 
 }  // namespace omnirt

@@ -90,7 +90,7 @@ class FlowMatchHeunDiscrete final : public Scheduler {
 SchedulerInfo flow_match_heun_discrete() {
   SchedulerInfo info = describe_scheduler<FlowMatchHeunDiscrete, FlowMatchHeunConfig>(
       "FlowMatchHeunDiscreteScheduler", {"flow-match-heun-discrete", "flow-match-heun"},
-      "Heun's method for flow-matching models; two network calls a step");
+      "Heun's method for flow-matching models; two network calls per step");
   info.made_for = SchedulerFor::flow_matching;
   return info;
 }

@@ -108,7 +108,7 @@ class HeunDiscrete final : public SigmaScheduler {
 SchedulerInfo heun_discrete() {
   return describe_scheduler<HeunDiscrete, HeunConfig>(
       "HeunDiscreteScheduler", {"heun-discrete", "heun"},
-      "Heun's method; two network calls a step, accurate at few steps");
+      "Heun's method; two network calls per step, accurate at few steps");
 }
 
 }  // namespace omnirt

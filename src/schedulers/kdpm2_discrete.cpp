@@ -42,7 +42,7 @@ class Kdpm2Discrete final : public Kdpm2Scheduler {
 SchedulerInfo kdpm2_discrete() {
   return describe_scheduler<Kdpm2Discrete, Kdpm2Config>(
       "KDPM2DiscreteScheduler", {"kdpm2-discrete", "kdpm2", "dpm2"},
-      "second order through midpoints; two network calls a step");
+      "second order through midpoints; two network calls per step");
 }
 
 }  // namespace omnirt

@@ -137,7 +137,7 @@ class LmsDiscrete final : public SigmaScheduler {
 SchedulerInfo lms_discrete() {
   return describe_scheduler<LmsDiscrete, LmsConfig>(
       "LMSDiscreteScheduler", {"lms-discrete", "lms"},
-      "linear multistep of order 4; one network call a step");
+      "linear multistep of order 4; one network call per step");
 }
 
 }  // namespace omnirt

@@ -78,7 +78,7 @@ class Reader {
       std::string own = name.substr(prefix_.size());
       if (!is_leftover(layout_, own)) {
         find(own, shape_text(files_.find(name)->entry->shape),
-             "unexpected: the network that the names and shapes tell of has no such parameter");
+             "unexpected: the network that the names and shapes describe has no such parameter");
       }
     }
     if (!findings_.empty()) throw WeightMismatch(std::move(findings_));

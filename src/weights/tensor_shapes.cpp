@@ -28,13 +28,14 @@ bool TensorShapes::any(const std::string& prefix) const {
 int64_t TensorShapes::size(const std::string& name, int axis) const {
   auto it = shapes_.find(name);
   if (it == shapes_.end())
-    throw InvalidFile({name, "", "the checkpoint has no such tensor, which tells a size", ""});
+    throw InvalidFile(
+        {name, "", "the checkpoint has no such tensor, which is needed for a size", ""});
   auto rank = static_cast<int>(it->second.size());
   int at = axis < 0 ? axis + rank : axis;
   int64_t size = at >= 0 && at < rank ? it->second[static_cast<size_t>(at)] : 0;
   if (size < 1 || size > widest) {
     throw InvalidFile({name, fmt::format("[{}]", fmt::join(it->second, ", ")),
-                       "not a shape that tells a size", ""});
+                       "not a shape that a size can be read from", ""});
   }
   return size;
 }

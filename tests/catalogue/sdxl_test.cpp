@@ -80,7 +80,7 @@ TEST(Sdxl, RefusesFilesThatHoldNoLatents) {
     refiner.inputs["latents"] = file.path();
     EXPECT_THAT(told(checked(refiner).errors), Contains(HasSubstr(message)));
   };
-  expect(at::zeros({4, 8, 8}), "{pictures, channels, height, width}");
+  expect(at::zeros({4, 8, 8}), "{images, channels, height, width}");
   expect(at::zeros({1, 16, 8, 8}), "4 latent channels");
   expect(at::zeros({3, 4, 8, 8}), "makes 1 images");
   refiner.inputs["latents"] = source_path("README.md").string();
@@ -183,7 +183,7 @@ TEST(Sdxl, TellsWhatHasNoEffect) {
       {"sdxl/image2image", {}, {{"negative_crops_coords_top_left", {8, 8}}}, "the prompt's corner"},
       {"sdxl/text2image", {}, {{"denoising_start", 0.5}}, "has no effect on task text2image"},
       {"sdxl/text2image", {}, {{"aesthetic_score", 5}}, "has no effect on task text2image"},
-      {"sdxl/image2image", {}, {{"denoising_start", 0.5}}, "has no effect beside denoising_start"},
+      {"sdxl/image2image", {}, {{"denoising_start", 0.5}}, "has no effect with denoising_start"},
       {"sdxl/text2image", {}, {{"add_watermarker", true}}, "unknown config key"},
       {"sdxl_refiner/image2image", {}, {{"target_size", {8, 8}}}, "has no effect on task"},
   };

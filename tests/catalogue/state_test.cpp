@@ -299,7 +299,7 @@ TEST_F(State, IsRefusedWhoseSchedulerRemembersWhatNoWalkLeaves) {
   EXPECT_EQ(refusal([](SavedRun&) {}), "");
   EXPECT_THAT(
       refusal([](SavedRun& run) { value(run, "schedule").saved.json["numbers"]["calls"] = 1; }),
-      HasSubstr("no walk of this scheduler leaves"));
+      HasSubstr("no run of this scheduler leaves"));
 }
 
 TEST_F(State, AndLatentsAreToldByInspect) {

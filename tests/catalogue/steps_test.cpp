@@ -124,7 +124,7 @@ TEST_F(Steps, PreviewsAreDrawnEverySoManySteps) {
     asked.config["num_images_per_prompt"] = 2;
     asked.config["preview_every"] = 2;
     asked.config["preview_dir"] = (folder_ / "previews").string();
-    asked.config["preview_name"] = "{seed}-{picture}-{step}.png";
+    asked.config["preview_name"] = "{seed}-{index}-{step}.png";
     asked.config["preview_decoder"] = decoder;
     size_t told = 0;
     RunHooks hooks;
@@ -184,7 +184,7 @@ TEST_F(Steps, PreviewsThatCannotBeDrawnAreRefused) {
   EXPECT_THAT(refusal("preview_decoder", source_path("models/emoji-sd/unet").string()),
               HasSubstr("an autoencoder is expected"));
   EXPECT_THAT(refusal("preview_name", "a/b.png"), HasSubstr("config.preview_name"));
-  EXPECT_THAT(refusal("preview_name", "{steps}.png"), HasSubstr("{steps} stands for nothing"));
+  EXPECT_THAT(refusal("preview_name", "{steps}.png"), HasSubstr("{steps} is not a placeholder"));
   EXPECT_THAT(refusal("preview_name", "x.bmp"), HasSubstr("bmp"));
 }
 

@@ -262,7 +262,7 @@ TEST(VideoRequest, IsRefusedBeforeAnyWeightIsRead) {
   guided.guider = {{"type", "frame_cfg"}, {"max_guidance_scale", 2.0}};
   EXPECT_EQ(findings(guided), "");
   guided.config["max_guidance_scale"] = 3.0;
-  EXPECT_THAT(findings(guided), HasSubstr("beside a guider"));
+  EXPECT_THAT(findings(guided), HasSubstr("together with a guider"));
 }
 
 TEST(VideoRequest, MayNameAnyGuider) {

@@ -14,7 +14,7 @@ TEST(Bench, TimesARequestOverSeveralRunsAndWritesTheResult) {
       run_program({"bench", "--prompt", "a red apple", "--steps", "1", "--total", "3",
                    "--concurrency", "2", "--warmup", "1", "--result", scratch.file("result.json")});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_THAT(ended.out, HasSubstr("pictures a second"));
+  EXPECT_THAT(ended.out, HasSubstr("images per second"));
   Ended again =
       run_program({"bench", "--prompt", "a red apple", "--steps", "1", "--total", "2", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;

@@ -73,7 +73,7 @@ TEST(Plan, NamesWhoCouldMakeAMissingInput) {
   remove(list, "maker");
   EXPECT_THAT(way_out(list), HasSubstr("their_maker (family others)"));
   append(list, std::make_shared<Maker>("late"));
-  EXPECT_THAT(way_out(list), HasSubstr("late makes it, and stands after it"));
+  EXPECT_THAT(way_out(list), HasSubstr("late makes it, and comes after it"));
   insert_before(list, "taker", std::make_shared<Maker>("early", has("image")));
   EXPECT_THAT(way_out(list), HasSubstr("early makes it when has(image)"));
 }

@@ -16,7 +16,7 @@ inline constexpr Slot<std::vector<io::Image>> image_reference{
 inline constexpr Slot<Tensor> reference_latents{
     "reference_latents", "tokens of the images to go by", {"1", "N", "C"}};
 inline constexpr Slot<Tensor> reference_ids{
-    "reference_ids", "where they stand: time, row, column, 0", {"1", "N", "4"}};
+    "reference_ids", "their positions: time, row, column, 0", {"1", "N", "4"}};
 
 // The images that an edit goes by, as tokens beside those that are made (reference:
 // Flux2KleinPipeline.prepare_image_latents); the first is the one that is edited.

@@ -12,19 +12,19 @@ inline constexpr Key<std::vector<int64_t>> original_size{
     std::monostate{},
     {1, largest_side},
     "original-size",
-    "[height, width] before cropping that the model is told; default: the image's own"};
+    "[height, width] before cropping, a condition of the model; default: the image's own"};
 inline constexpr Key<std::vector<int64_t>> crops_coords_top_left{
     "crops_coords_top_left",
     std::monostate{},
     {0, largest_side},
     "crops-coords-top-left",
-    "[top, left] of the crop that the model is told; default: [0, 0]"};
+    "[top, left] of the crop, a condition of the model; default: [0, 0]"};
 inline constexpr Key<std::vector<int64_t>> target_size{
     "target_size",
     std::monostate{},
     {1, largest_side},
     "target-size",
-    "[height, width] that the model is told as the image's size; default: its own"};
+    "[height, width] of the image, a condition of the model; default: its own"};
 inline constexpr Key<std::vector<int64_t>> negative_original_size{
     "negative_original_size",
     std::monostate{},
@@ -65,7 +65,7 @@ inline constexpr Key<double> denoising_end{
     std::monostate{},
     {0, 1},
     "denoising-end",
-    "the share of the noise schedule after which the walk ends, for another model to carry on"};
+    "the share of the noise schedule after which denoising ends, for another model to continue"};
 inline constexpr Key<double> denoising_start{
     "denoising_start",
     std::monostate{},

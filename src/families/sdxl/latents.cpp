@@ -12,7 +12,7 @@ SavedValue ValueCodec<GivenLatents>::save(const GivenLatents& value) {
 GivenLatents ValueCodec<GivenLatents>::load(const SavedValue& saved, const Catalogue& catalogue) {
   Tensor values = ValueCodec<Tensor>::load(saved, catalogue);
   if (values.dim() != 4 || values.size(0) < 1 || values.scalar_type() != at::kFloat)
-    SavedValue::refuse("latents are {pictures, channels, height, width} in fp32");
+    SavedValue::refuse("latents are {images, channels, height, width} in fp32");
   return {values};
 }
 

@@ -16,7 +16,7 @@ namespace omnirt::families {
 // Given latents in place of an image: one per image of the run, or fewer, taken in turn.
 class TakeLatents final : public Block {
  public:
-  Input<GivenLatents> given{this, "latents", "latents of another run, to go on from"};
+  Input<GivenLatents> given{this, "latents", "latents of another run, to continue from"};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
   Output<Tensor> image_latents{this, slots::image_latents};
 

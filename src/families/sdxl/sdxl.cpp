@@ -30,7 +30,7 @@ DenoiseOptions denoise_options() {
   options.constants.push_back(
       {"pooled_prompt_embeds", "text_embeds", "what the prompt means as a whole"});
   options.constants.push_back(
-      {"add_time_ids", "time_ids", "sizes and scores that the UNet is told"});
+      {"add_time_ids", "time_ids", "sizes and scores, conditions of the UNet"});
   return options;
 }
 

@@ -19,7 +19,7 @@ class TimeIds final : public Block {
   Config<std::vector<int64_t>> negative_crop{this, keys::negative_crops_coords_top_left};
   Config<std::vector<int64_t>> negative_target_size{this, keys::negative_target_size};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
-  Output<Tensor> add_time_ids{this, "add_time_ids", "sizes that the UNet is told", {"1", "6"}};
+  Output<Tensor> add_time_ids{this, "add_time_ids", "sizes, conditions of the UNet", {"1", "6"}};
 
   // `from_noise`: the reference's text2image takes the negative sizes when both are given, and the
   // negative corner with them; its other tasks take each, and the prompt's corner.
@@ -47,7 +47,7 @@ class AestheticTimeIds final : public Block {
   Config<double> negative_score{this, keys::negative_aesthetic_score};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   Output<Tensor> add_time_ids{
-      this, "add_time_ids", "sizes and score that the UNet is told", {"1", "5"}};
+      this, "add_time_ids", "sizes and score, conditions of the UNet", {"1", "5"}};
 
   explicit AestheticTimeIds(Trigger trigger)
       : Block("aesthetic_time_ids", Stage::prepare_conditions, Guidance::per_condition,

@@ -59,7 +59,7 @@ bool check_share(Checks& checks, const Config<double>& port) {
   if (!share || (*share > 0 && *share < 1)) return true;
   checks.error({"config." + port.name(), fmt::format("{}", *share),
                 "a share of the schedule between 0 and 1 is expected, without the two",
-                "remove it to walk the whole schedule"});
+                "remove it to denoise the whole schedule"});
   return false;
 }
 
@@ -114,13 +114,13 @@ void SetPartialTimestepsXL::check(Checks& checks) const {
                   fmt::format("not before denoising_end {}", *end), "give a smaller one"});
     return;
   }
-  if (start) checks.unused(strength, "has no effect beside denoising_start", "give one of them");
+  if (start) checks.unused(strength, "has no effect with denoising_start", "give one of them");
   check_walk(checks, checks[scheduler], partial(checks, *this));
 }
 
 void SetPartialTimestepsXL::run(Frame& frame) const {
   Schedule walk = walk_of(frame[scheduler], partial(frame, *this));
-  ensure(walk.begin < walk.end, "the walk begins at call {} of {}", walk.begin, walk.end);
+  ensure(walk.begin < walk.end, "denoising begins at call {} of {}", walk.begin, walk.end);
   walk.scheduler->set_begin(walk.begin);
   frame[schedule] = std::move(walk);
 }

@@ -28,7 +28,7 @@ void CheckVideo::check_parts(Checks& checks) const {
   expect(checks, "unet.out_channels", network.out_channels(), latent,
          fmt::format("the autoencoder has {} latent channels", latent));
   expect(checks, "unet.projection_class_embeddings_input_dim", network.added_dim(),
-         time_ids * network.added_number_dim(), "fps, motion bucket and noise are told");
+         time_ids * network.added_number_dim(), "fps, motion bucket and noise are its conditions");
   expect(checks, "image_encoder.image_size", encoder.image_size(), encoder_side,
          fmt::format("first images are resized to {0}x{0}", encoder_side));
   if (!encoder.visual_projection) {

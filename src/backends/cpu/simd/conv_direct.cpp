@@ -76,7 +76,7 @@ class Patches {
 void check(const DirectConvShape& shape) {
   ensure(shape.kernel_height >= 1 && shape.kernel_width >= 1 && shape.stride >= 1 &&
              shape.out_height() >= 0 && shape.out_width() >= 0,
-         "a kernel of {}x{} with stride {} on a picture of {}x{}", shape.kernel_height,
+         "a kernel of {}x{} with stride {} on an image of {}x{}", shape.kernel_height,
          shape.kernel_width, shape.stride, shape.conv_height(), shape.conv_width());
 }
 
