@@ -4,6 +4,7 @@
 
 #include "schedulers/describe.hpp"
 #include "schedulers/flow_match.hpp"
+#include "schedulers/heun_step.hpp"
 
 namespace omnirt {
 namespace {
@@ -40,7 +41,7 @@ class FlowMatchHeunDiscrete final : public Scheduler {
       timesteps_.insert(timesteps_.end(), calls, sigma * train_steps);
     }
     sigmas_.push_back(0);
-    start_.reset();
+    heun_.begin_run();
   }
 
   StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,
@@ -48,13 +49,7 @@ class FlowMatchHeunDiscrete final : public Scheduler {
     float sigma = sigmas_.at(index);
     Tensor original = sample - model_output * sigma;
     Tensor derivative = (sample - original) / sigma;
-    if (!start_) {
-      start_ = Start{sample, derivative, sigmas_.at(index + 1) - sigma};
-      return {sample + derivative * start_->dt, original};
-    }
-    Start start = std::move(*start_);
-    start_.reset();
-    return {start.sample + (start.derivative + derivative) * 0.5 * start.dt, original};
+    return {heun_.advance(sample, derivative, sigmas_.at(index + 1) - sigma), original};
   }
 
   Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const override {
@@ -62,27 +57,12 @@ class FlowMatchHeunDiscrete final : public Scheduler {
     return noise * sigma + original * (1 - sigma);
   }
 
-  void visit_history(History& history) override {
-    Start start = start_.value_or(Start{});
-    history("start_sample", start.sample);
-    history("start_derivative", start.derivative);
-    double dt = start.dt;
-    history("start_dt", dt);
-    start.dt = static_cast<float>(dt);
-    start_ = start.sample.defined() ? std::optional(start) : std::nullopt;
-  }
+  void visit_history(History& history) override { heun_.visit_history(history); }
 
  private:
-  // Where the step under way began.
-  struct Start {
-    Tensor sample;
-    Tensor derivative;
-    float dt = 0;
-  };
-
   FlowMatchHeunConfig config_;
   std::vector<float> sigmas_;  // by call index, and the one after the last call
-  std::optional<Start> start_;
+  HeunStep heun_;
 };
 
 }  // namespace

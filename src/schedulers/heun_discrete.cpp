@@ -3,6 +3,7 @@
 #include <ATen/ops/clamp.h>
 
 #include "schedulers/describe.hpp"
+#include "schedulers/heun_step.hpp"
 #include "schedulers/sigma_scheduler.hpp"
 
 namespace omnirt {
@@ -61,7 +62,7 @@ class HeunDiscrete final : public SigmaScheduler {
       timesteps_.insert(timesteps_.end(), 2, timesteps[i]);
     }
     sigmas_.push_back(sigmas.back());
-    start_.reset();
+    heun_.begin_run();
   }
 
   StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,
@@ -72,35 +73,14 @@ class HeunDiscrete final : public SigmaScheduler {
       original = at::clamp(original, -config_.clip_sample_range, config_.clip_sample_range);
     }
     Tensor derivative = (sample - original) / sigma;
-    if (!start_) {
-      start_ = Start{sample, derivative, sigmas_.at(index + 1) - sigma};
-      return {sample + derivative * start_->dt, original};
-    }
-    Start start = std::move(*start_);
-    start_.reset();
-    return {start.sample + (start.derivative + derivative) / 2 * start.dt, original};
+    return {heun_.advance(sample, derivative, sigmas_.at(index + 1) - sigma), original};
   }
 
-  void visit_history(History& history) override {
-    Start start = start_.value_or(Start{});
-    history("start_sample", start.sample);
-    history("start_derivative", start.derivative);
-    double dt = start.dt;
-    history("start_dt", dt);
-    start.dt = static_cast<float>(dt);
-    start_ = start.sample.defined() ? std::optional(start) : std::nullopt;
-  }
+  void visit_history(History& history) override { heun_.visit_history(history); }
 
  private:
-  // Where the step under way began.
-  struct Start {
-    Tensor sample;
-    Tensor derivative;
-    float dt = 0;
-  };
-
   HeunConfig config_;
-  std::optional<Start> start_;
+  HeunStep heun_;
 };
 
 }  // namespace
