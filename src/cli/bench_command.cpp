@@ -112,14 +112,6 @@ int bench(const BenchFlags& flags) {
   return 0;
 }
 
-int named_by_flags(const BenchFlags& flags) {
-  try {
-    return bench(flags);
-  } catch (const InvalidRequest& error) {
-    return print_error(error, flags.options->fields());
-  }
-}
-
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run, Session& session) {
@@ -135,7 +127,11 @@ void add_bench(CLI::App& app, Run& run, Session& session) {
   command->add_option("--warmup", flags->warmup, "runs before that are not counted [1]");
   command->add_flag("--json", flags->json, "print the result as JSON");
   command->add_option("--result", flags->output, "file to write the result to, as JSON");
-  command->callback([flags, &run] { run = [flags] { return named_by_flags(*flags); }; });
+  command->callback([flags, &run] {
+    run = [flags] {
+      return with_flag_names(flags->options->fields(), [&] { return bench(*flags); });
+    };
+  });
 }
 
 }  // namespace omnirt::cli

@@ -30,4 +30,12 @@ int print_error(const Error& error, const FlagNames& fields) {
   return error.exit_code();
 }
 
+int with_flag_names(const FlagNames& fields, const std::function<int()>& command) {
+  try {
+    return command();
+  } catch (const InvalidRequest& error) {
+    return print_error(error, fields);
+  }
+}
+
 }  // namespace omnirt::cli

@@ -118,15 +118,6 @@ int generate(const GenerateFlags& flags) {
   return run(flags, request);
 }
 
-// An error that was met before the request was whole names flags, too.
-int with_flags(const GenerateFlags& flags, int (*command)(const GenerateFlags&)) {
-  try {
-    return command(flags);
-  } catch (const InvalidRequest& error) {
-    return print_error(error, flags.options->fields());
-  }
-}
-
 }  // namespace
 
 void add_generate(CLI::App& app, Run& run, Session& session) {
@@ -141,7 +132,10 @@ void add_generate(CLI::App& app, Run& run, Session& session) {
       ->type_name("FILE");
   command->add_flag("-q,--quiet", flags->quiet, "print no progress and no seed");
   command->callback([flags, &run] {
-    run = [flags] { return with_flags(*flags, flags->dry_run ? check : generate); };
+    run = [flags] {
+      return with_flag_names(flags->options->fields(),
+                             [&] { return flags->dry_run ? check(*flags) : generate(*flags); });
+    };
   });
 }
 
@@ -152,7 +146,11 @@ void add_validate(CLI::App& app, Run& run, Session& session) {
       &RequestCommand::add(app, "validate", "check a request without running it");
   flags->options = std::make_unique<RequestOptions>(*command, session.keys());
   command->add_flag("--json", flags->json, "print the result as JSON");
-  command->callback([flags, &run] { run = [flags] { return with_flags(*flags, check); }; });
+  command->callback([flags, &run] {
+    run = [flags] {
+      return with_flag_names(flags->options->fields(), [&] { return check(*flags); });
+    };
+  });
 }
 
 }  // namespace omnirt::cli

@@ -174,14 +174,6 @@ int grid(const GridFlags& flags) {
   return 0;
 }
 
-int named_by_flags(const GridFlags& flags) {
-  try {
-    return grid(flags);
-  } catch (const InvalidRequest& error) {
-    return print_error(error, flags.options->fields());
-  }
-}
-
 }  // namespace
 
 void add_grid(CLI::App& app, Run& run, Session& session) {
@@ -197,7 +189,11 @@ void add_grid(CLI::App& app, Run& run, Session& session) {
   command->add_option("--z", flags->z, "what varies over blocks of rows");
   command->add_option("--cells", flags->cells, "folder to keep the single images in");
   command->add_flag("-q,--quiet", flags->quiet, "no progress");
-  command->callback([flags, &run] { run = [flags] { return named_by_flags(*flags); }; });
+  command->callback([flags, &run] {
+    run = [flags] {
+      return with_flag_names(flags->options->fields(), [&] { return grid(*flags); });
+    };
+  });
 }
 
 }  // namespace omnirt::cli
