@@ -78,22 +78,23 @@ void PutBackPart::check_loaded(Checks& checks) const {
 
 void PutBackPart::run(Frame& frame) const {
   const io::Image rgb = io::to_rgb(frame[original_image]), grey = grey_mask(frame[original_mask]);
+  const io::Image& first = frame[images].front();  // all have one size
+  const auto region = io::masked_region(grey, first.width, first.height, frame[padding]);
+  ensure(region.has_value(), "a mask of {}x{} that is black everywhere", grey.width, grey.height);
   for (io::Image& made : frame[images]) {
-    auto region = io::masked_region(grey, made.width, made.height, frame[padding]);
-    ensure(region.has_value(), "a mask of {}x{} that is black everywhere", grey.width, grey.height);
     io::Image part = io::fit_image(made, region->width, region->height, ImageFit::crop);
     made = io::put_back(rgb, placed(part, *region, rgb.width, rgb.height), grey);
   }
 }
 
 void PutBackOriginal::run(Frame& frame) const {
-  for (io::Image& made : frame[images]) {
-    auto resized = [&](const io::Image& given) {
-      return io::resize_lanczos(given, made.width, made.height);
-    };
-    made = io::put_back(resized(io::to_rgb(frame[image])), made,
-                        io::to_grey(resized(io::painted_mask(frame[mask]))));
-  }
+  const io::Image& first = frame[images].front();  // all have one size
+  auto resized = [&](const io::Image& given) {
+    return io::resize_lanczos(given, first.width, first.height);
+  };
+  const io::Image original = resized(io::to_rgb(frame[image]));
+  const io::Image grey = io::to_grey(resized(io::painted_mask(frame[mask])));
+  for (io::Image& made : frame[images]) made = io::put_back(original, made, grey);
 }
 
 BlockList given_image_blocks(const Trigger& image, const Trigger& inpaint) {
