@@ -225,6 +225,18 @@ def dimensions():
     }
     algorithms = ["dpmsolver++", "dpmsolver", "sde-dpmsolver++", "sde-dpmsolver", "deis"]
     algorithm = {"algorithm": {n: {"algorithm_type": n} for n in algorithms}}
+    flow = {
+        "shift": {
+            "1": {},
+            "3": {"shift": 3.0},
+            "mu": {"use_dynamic_shifting": True, "@mu": 0.8},
+            "mu_linear": {"use_dynamic_shifting": True, "time_shift_type": "linear", "@mu": 1.7},
+            "mu_missing": {"use_dynamic_shifting": True},
+        },
+        "spread": {k: v for k, v in spreads().items() if not k.endswith("_ends")},
+        "invert": flags("invert_sigmas"),
+        "terminal": {"off": {}, "on": {"shift_terminal": 0.02}},
+    }
     return {
         "EulerDiscreteScheduler": sigma
         | {"prediction": FOUR, "zero_snr": ZERO_SNR, "final": FINAL}
@@ -276,35 +288,12 @@ def dimensions():
             | {"terminal": {"shift_terminal": 0.02}}
             | {"mu_missing": {"use_flow_sigmas": True, "use_dynamic_shifting": True}}
         },
-        "FlowMatchEulerDiscreteScheduler": {
-            "shift": {
-                "1": {},
-                "3": {"shift": 3.0},
-                "mu": {"use_dynamic_shifting": True, "@mu": 0.8},
-                "mu_linear": {"use_dynamic_shifting": True, "time_shift_type": "linear", "@mu": 1.7},
-                "mu_missing": {"use_dynamic_shifting": True},
-            },
-            "spread": {k: v for k, v in spreads().items() if not k.endswith("_ends")},
-            "invert": flags("invert_sigmas"),
-            "terminal": {"off": {}, "on": {"shift_terminal": 0.02}},
-            "stochastic": flags("stochastic_sampling"),
-        },
+        "FlowMatchEulerDiscreteScheduler": flow | {"stochastic": flags("stochastic_sampling")},
         "FlowMatchHeunDiscreteScheduler": {
             "shift": {"1": {}, "3": {"shift": 3.0}, "half": {"shift": 0.5}},
             "training": {"1000": {}, "200": {"num_train_timesteps": 200}},
         },
-        "FlowMatchLCMScheduler": {
-            "shift": {
-                "1": {},
-                "3": {"shift": 3.0},
-                "mu": {"use_dynamic_shifting": True, "@mu": 0.8},
-                "mu_linear": {"use_dynamic_shifting": True, "time_shift_type": "linear", "@mu": 1.7},
-                "mu_missing": {"use_dynamic_shifting": True},
-            },
-            "spread": {k: v for k, v in spreads().items() if not k.endswith("_ends")},
-            "invert": flags("invert_sigmas"),
-            "terminal": {"off": {}, "on": {"shift_terminal": 0.02}},
-        },
+        "FlowMatchLCMScheduler": flow,
         "TCDScheduler": {"betas": betas(), "prediction": FOUR, "zero_snr": ZERO_SNR}
         | {"original": {"default": {}, "25": {"original_inference_steps": 25}, "60": {"original_inference_steps": 60}}}
         | {"eta": {str(e): {"@eta": e} for e in (0.0, 0.3, 1.0)}},
