@@ -1,11 +1,12 @@
-# `make install`: the program, its embedded model, the libraries with their headers, and a CMake package.
+# `make install`: the program, its embedded model, libtorch, the libraries with their headers, and a CMake package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(OmniTorchInstall)
 
-install(TARGETS omnirt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+omnirt_install_with_torch(omnirt ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/omnirt/models)
 
-set(omnirt_targets omnirt_flags omnirt_torch omnirt_plugin omnirt_all)
+set(omnirt_targets omnirt_flags omnirt_torch omnirt_all)
 set_target_properties(omnirt_plugin PROPERTIES EXPORT_NAME plugin)
 set_target_properties(omnirt_all PROPERTIES EXPORT_NAME omnirt)
 target_include_directories(omnirt_plugin INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/omnirt>)
@@ -22,11 +23,16 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDI
 install(FILES ${OMNIRT_ABI_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnirt)
 install(FILES ${CMAKE_SOURCE_DIR}/cmake/OmniPlugin.cmake ${CMAKE_SOURCE_DIR}/cmake/OmniCudart.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
-install(EXPORT omnirt NAMESPACE omnirt:: FILE omnirt-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
+# Apart from the others: plug-ins need none of the packages that the layers link.
+install(TARGETS omnirt_plugin EXPORT omnirt-plugin)
+foreach(part omnirt omnirt-plugin)
+  install(EXPORT ${part} NAMESPACE omnirt:: FILE ${part}-targets.cmake
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
+endforeach()
 
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/omnirt-config.cmake.in ${CMAKE_BINARY_DIR}/omnirt-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt
-                              PATH_VARS CMAKE_INSTALL_DATADIR)
+                              PATH_VARS CMAKE_INSTALL_DATADIR OMNIRT_INSTALLED_TORCH)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/omnirt-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/omnirt-config.cmake ${CMAKE_BINARY_DIR}/omnirt-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)
