@@ -1,6 +1,7 @@
 #include "ops/activation.hpp"
 
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
@@ -35,6 +36,8 @@ Tensor activate(const Tensor& x, Activation kind) {
       return x * at::sigmoid(1.702 * x);
     case Activation::relu:
       return at::relu(x);
+    case Activation::leaky_relu:
+      return at::leaky_relu(x, leaky_slope);
   }
   return x;
 }
@@ -42,6 +45,7 @@ Tensor activate(const Tensor& x, Activation kind) {
 Tensor activate_in_place(Tensor x, Activation kind) {
   if (kind == Activation::silu) return at::silu_(x);
   if (kind == Activation::relu) return at::relu_(x);
+  if (kind == Activation::leaky_relu) return at::leaky_relu_(x, leaky_slope);
   return activate(x, kind);
 }
 

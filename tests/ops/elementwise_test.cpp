@@ -22,6 +22,8 @@ double defined(Activation kind, double x) {
       return x / (1 + std::exp(-1.702 * x));
     case Activation::relu:
       return std::max(x, 0.0);
+    case Activation::leaky_relu:
+      return x < 0 ? 0.2 * x : x;
   }
   return x;
 }
@@ -29,7 +31,7 @@ double defined(Activation kind, double x) {
 TEST(Activate, IsTheFunctionOfItsName) {
   Tensor x = at::cat({4 * numbers({50}), at::tensor({0.0f, -0.0f, 30.0f, -30.0f})});
   for (auto kind : {Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
-                    Activation::quick_gelu, Activation::relu}) {
+                    Activation::quick_gelu, Activation::relu, Activation::leaky_relu}) {
     Tensor expected = x.to(at::kDouble);
     for (int64_t i = 0; i < x.numel(); ++i) expected[i] = defined(kind, x[i].item<double>());
     expect_close(computed(ops::Activate{x, kind}), expected);

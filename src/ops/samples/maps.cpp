@@ -24,8 +24,9 @@ Samples<Args> in_each_layout(const Body& body) {
 
 Samples<Activate> Activate::samples() {
   return in_each_layout<Activate>([](const Tensor& x, const auto& use) {
-    for (Activation kind : {Activation::none, Activation::silu, Activation::gelu,
-                            Activation::gelu_tanh, Activation::quick_gelu, Activation::relu}) {
+    for (Activation kind :
+         {Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
+          Activation::quick_gelu, Activation::relu, Activation::leaky_relu}) {
       use({x, kind});
     }
   });

@@ -21,6 +21,8 @@ void with_activation(Activation kind, const Body& body) {
       return body(std::integral_constant<Activation, Activation::quick_gelu>());
     case Activation::relu:
       return body(std::integral_constant<Activation, Activation::relu>());
+    case Activation::leaky_relu:
+      return body(std::integral_constant<Activation, Activation::leaky_relu>());
   }
 }
 

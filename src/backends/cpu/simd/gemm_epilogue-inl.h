@@ -100,6 +100,8 @@ inline HWY_NOINLINE void finish(const Product& p, const Tile& tile, const float*
       return finish_tile<Activation::quick_gelu>(p, tile, sums, stride);
     case Activation::relu:
       return finish_tile<Activation::relu>(p, tile, sums, stride);
+    case Activation::leaky_relu:
+      return finish_tile<Activation::leaky_relu>(p, tile, sums, stride);
   }
 }
 

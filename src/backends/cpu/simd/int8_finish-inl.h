@@ -101,6 +101,8 @@ void int8_finish(const Int8Finish& task) {
       return finish_tile<Activation::quick_gelu, false>(task);
     case Activation::relu:
       return finish_tile<Activation::relu, false>(task);
+    case Activation::leaky_relu:
+      return finish_tile<Activation::leaky_relu, false>(task);
   }
 }
 

@@ -123,6 +123,13 @@ HWY_INLINE V relu(V x) {
   return hn::IfThenElse(hn::Lt(x, zero), zero, x);
 }
 
+template <class V>
+HWY_INLINE V leaky_relu(V x) {
+  const hn::DFromV<V> d;
+  const V scaled = hn::Mul(x, hn::Set(d, static_cast<float>(ops::leaky_slope)));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), scaled, x);
+}
+
 template <Activation kind, class V>
 HWY_INLINE V activate(V x) {
   if constexpr (kind == Activation::silu) return silu(x);
@@ -130,6 +137,7 @@ HWY_INLINE V activate(V x) {
   if constexpr (kind == Activation::gelu_tanh) return gelu_tanh(x);
   if constexpr (kind == Activation::quick_gelu) return quick_gelu(x);
   if constexpr (kind == Activation::relu) return relu(x);
+  if constexpr (kind == Activation::leaky_relu) return leaky_relu(x);
   return x;
 }
 

@@ -153,6 +153,8 @@ void finish_split(const SplitFinish& f) {
       return finish_rows<Activation::quick_gelu>(f);
     case Activation::relu:
       return finish_rows<Activation::relu>(f);
+    case Activation::leaky_relu:
+      return finish_rows<Activation::leaky_relu>(f);
   }
 }
 

@@ -211,6 +211,8 @@ HWY_INLINE void activate_all(Activation kind, FloatVec* values, int count) {
       return activate_each<Activation::quick_gelu>(values, count);
     case Activation::relu:
       return activate_each<Activation::relu>(values, count);
+    case Activation::leaky_relu:
+      return activate_each<Activation::leaky_relu>(values, count);
   }
 }
 

@@ -54,6 +54,8 @@ double expected(Activation activation, double x) {
       return x / (1 + std::exp(-1.702 * x));
     case Activation::relu:
       return x < 0 ? 0 : x;
+    case Activation::leaky_relu:
+      return x < 0 ? 0.2 * x : x;
   }
   return 0;
 }
@@ -76,7 +78,7 @@ TEST(Activate, FollowsTheFormulaForAnyValue) {
   each_target([&] {
     for (const Activation kind :
          {Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
-          Activation::quick_gelu, Activation::relu}) {
+          Activation::quick_gelu, Activation::relu, Activation::leaky_relu}) {
       std::vector<float> y(x.size());
       activate(x.data(), count, kind, y.data());
       for (size_t i = 0; i < x.size(); ++i) {

@@ -121,6 +121,8 @@ inline double activated(double x, Activation kind) {
       return x / (1 + std::exp(-1.702 * x));
     case Activation::relu:
       return x < 0 ? 0 : x;
+    case Activation::leaky_relu:
+      return x < 0 ? 0.2 * x : x;
   }
   return x;
 }

@@ -166,7 +166,7 @@ TEST_P(Gemm, TakesAllWeightTypesAtAnyByte) {
 TEST_P(Gemm, AppliesEachPartOfTheEpilogue) {
   for (const Activation activation :
        {Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
-        Activation::quick_gelu, Activation::relu}) {
+        Activation::quick_gelu, Activation::relu, Activation::leaky_relu}) {
     for (int parts = 0; parts < 8; ++parts) {
       Case c{10,
              37,

@@ -101,6 +101,8 @@ inline double activate(Activation kind, double x) {
       return x / (1 + std::exp(-1.702 * x));
     case Activation::relu:
       return std::max(0.0, x);
+    case Activation::leaky_relu:
+      return x < 0 ? 0.2 * x : x;
   }
   return x;
 }

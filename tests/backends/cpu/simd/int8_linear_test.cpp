@@ -142,6 +142,7 @@ const LinearCase linear_cases[] = {
     {70, 96, 2050, false, Activation::none, true, true},
     {17, 32, 320, false, Activation::gelu_tanh, false, true},
     {9, 35, 64, false, Activation::relu},
+    {9, 35, 64, false, Activation::leaky_relu},
     {6, 45, 77, true},
     {40, 64, 1500, true, Activation::none, false},
     {300, 70, 30},

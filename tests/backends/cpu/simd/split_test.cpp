@@ -156,6 +156,7 @@ const GemmCase gemm_cases[] = {
     {45, 40, 50, true},
     {64, 33, 450, true, Activation::none, WeightType::bf16},
     {20, 80, 390, false, Activation::relu, WeightType::f32, false, false, true},
+    {20, 80, 390, false, Activation::leaky_relu, WeightType::f32, false, false, true},
     {20, 35, 401, true, Activation::none, WeightType::bf16, false, false, true},
 };
 

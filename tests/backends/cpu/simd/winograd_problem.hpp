@@ -88,6 +88,8 @@ inline double activated(Activation kind, double x) {
       return x / (1 + std::exp(-1.702 * x));
     case Activation::relu:
       return std::max(x, 0.0);
+    case Activation::leaky_relu:
+      return x < 0 ? 0.2 * x : x;
   }
   return x;
 }

@@ -113,8 +113,9 @@ TEST(Winograd, ReadsWeightsOfEachTypeAtAnyAddress) {
 }
 
 TEST(Winograd, AddsBiasesAndResidualBeforeTheActivation) {
-  for (const Activation kind : {Activation::none, Activation::silu, Activation::gelu,
-                                Activation::gelu_tanh, Activation::quick_gelu, Activation::relu})
+  for (const Activation kind :
+       {Activation::none, Activation::silu, Activation::gelu, Activation::gelu_tanh,
+        Activation::quick_gelu, Activation::relu, Activation::leaky_relu})
     for (const int64_t out : {37, 64}) {
       SCOPED_TRACE(static_cast<int>(kind));
       check({.batch = 3, .in_channels = 8, .out_channels = out, .in_height = 6, .in_width = 5},
