@@ -23,6 +23,7 @@ inline std::string small_model(const std::string& id) {
       {"flux2.klein-base-9b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.dev", "tests/goldens/pipelines/flux2_dev/model"},
       {"svd", "tests/goldens/videos/svd/model"},
+      {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};
   auto found = folders.find(id);
   return found == folders.end() ? "" : std::string(OMNIRT_SOURCE_DIR "/") + found->second;

@@ -36,8 +36,11 @@ Json record_of_item(Json record, size_t item, size_t items) {
 io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, size_t prompts) {
   if (record.is_null()) return {};
   Json one = record_of_item(record, prompt, prompts);
-  one["config"]["seed"] = seed;
-  one["config"]["num_images_per_prompt"] = 1;
+  // A run that draws no noise has neither.
+  if (one["config"].contains("seed")) {
+    one["config"]["seed"] = seed;
+    one["config"]["num_images_per_prompt"] = 1;
+  }
   io::ImageMetadata texts{{io::request_metadata_key, one.dump()}};
   // A courtesy to other programs, for which the request itself must not be refused.
   std::string parameters = parameters_text(one);

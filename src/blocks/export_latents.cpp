@@ -14,6 +14,9 @@ Trigger writes_latents() {
 
 void ExportLatents::check(Checks& checks) const {
   check_record_size(checks, checks.record());
+  if (checks.holds(has_component("upscaler")))
+    checks.error({"components.upscaler", "", "it takes images, and this run ends with latents",
+                  "remove it, or config.output_type"});
 }
 
 void ExportLatents::run(Frame& frame) const {

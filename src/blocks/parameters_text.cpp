@@ -102,6 +102,11 @@ Pairs settings_of(const Json& record) {
   // A1111 counts the text encoder's last layer as 1, diffusers as none skipped.
   if (Json skipped = config.value("clip_skip", Json()); skipped.is_number_integer() && skipped > 0)
     pairs.emplace_back("Clip skip", std::to_string(skipped.get<int64_t>() + 1));
+  const Json components = record.value("components", Json::object());
+  if (std::string upscaler = text_of(components, "upscaler"); !upscaler.empty()) {
+    add_number(pairs, "Postprocess upscale by", config, "upscale");
+    pairs.emplace_back("Postprocess upscaler", std::filesystem::path(upscaler).stem().string());
+  }
   pairs.emplace_back("Version", "OmniRT");
   return pairs;
 }

@@ -11,6 +11,7 @@
 #include "families/sd/sd.hpp"
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
+#include "families/upscale/upscale.hpp"
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_kl_temporal_decoder/model.hpp"
@@ -22,6 +23,8 @@
 #include "networks/ip_adapter/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
+#include "networks/rrdb_net/model.hpp"
+#include "networks/span/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
@@ -42,7 +45,7 @@ BackendInfo backend(const char* name) {
 
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
-                       families::flux2()},
+                       families::flux2(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -63,6 +66,8 @@ Catalogue builtin_catalogue() {
                   controlnet_model_info(),
                   t2i_adapter_info(),
                   ip_adapter_info(),
+                  rrdb_net_info(),
+                  span_info(),
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
                          text::qwen2_tokenizer_info()},

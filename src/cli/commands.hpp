@@ -10,6 +10,7 @@ namespace omnirt::cli {
 // exit code.
 using Run = std::function<int()>;
 void add_generate(CLI::App& app, Run& run, Session& session);
+void add_upscale(CLI::App& app, Run& run, Session& session);
 void add_bench(CLI::App& app, Run& run, Session& session);
 void add_grid(CLI::App& app, Run& run, Session& session);
 void add_validate(CLI::App& app, Run& run, Session& session);

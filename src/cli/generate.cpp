@@ -17,10 +17,20 @@ struct GenerateFlags {
   Session* session = nullptr;
   std::unique_ptr<RequestOptions> options;
   std::string report_path;
+  std::string upscaled;  // of `omnirt upscale`: the image that becomes larger
   bool dry_run = false;
   bool json = false;
   bool quiet = false;
 };
+
+GenerateRequest request_of(const GenerateFlags& flags) {
+  GenerateRequest request = flags.options->request();
+  if (flags.upscaled.empty()) return request;
+  request.task = "upscale";
+  request.inputs["image"] = flags.upscaled;
+  request.say("inputs.image");
+  return request;
+}
 
 void write_report(const GenerateFlags& flags, const RunReport& report) {
   Json json = report.to_json();
@@ -57,7 +67,7 @@ void print_settled(const Json& settled) {
 // What would run, and everything that is wrong with it; `generate --dry-run` and `validate` are the
 // same.
 int check(const GenerateFlags& flags) {
-  GenerateRequest request = flags.options->request();
+  GenerateRequest request = request_of(flags);
   flags.session->confine(flags.options->confine());
   auto checked = flags.session->check(request, flags.options->strict());
   if (flags.json)
@@ -110,7 +120,7 @@ int run(const GenerateFlags& flags, const GenerateRequest& request) {
 }
 
 int generate(const GenerateFlags& flags) {
-  GenerateRequest request = flags.options->request();
+  GenerateRequest request = request_of(flags);
   // Whether the report can be written is known before the run.
   if (!flags.report_path.empty()) io::AtomicFile(flags.report_path);
   flags.session->confine(flags.options->confine());
@@ -120,10 +130,13 @@ int generate(const GenerateFlags& flags) {
 
 }  // namespace
 
-void add_generate(CLI::App& app, Run& run, Session& session) {
+namespace {
+
+std::shared_ptr<GenerateFlags> add_run(CLI::App& app, Run& run, Session& session, const char* name,
+                                       const char* summary) {
   auto flags = std::make_shared<GenerateFlags>();
   flags->session = &session;
-  RequestCommand* command = &RequestCommand::add(app, "generate", "make images from a request");
+  RequestCommand* command = &RequestCommand::add(app, name, summary);
   flags->options = std::make_unique<RequestOptions>(*command, session.keys());
   command->add_flag("--dry-run", flags->dry_run,
                     "check everything and print what would run, as `omnirt validate` does");
@@ -137,6 +150,22 @@ void add_generate(CLI::App& app, Run& run, Session& session) {
                              [&] { return flags->dry_run ? check(*flags) : generate(*flags); });
     };
   });
+  return flags;
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app, Run& run, Session& session) {
+  add_run(app, run, session, "generate", "make images from a request");
+}
+
+void add_upscale(CLI::App& app, Run& run, Session& session) {
+  auto flags =
+      add_run(app, run, session, "upscale", "make an image larger by the upscaler of --model");
+  app.get_subcommand("upscale")
+      ->add_option("image_file", flags->upscaled, "the image")
+      ->required()
+      ->type_name("FILE");
 }
 
 void add_validate(CLI::App& app, Run& run, Session& session) {

@@ -45,6 +45,7 @@ struct Program {
                    "(OMNIRT_PLUGINS: the same, separated by colons)")
         ->allow_extra_args(false);
     add_generate(app, command, *session);
+    add_upscale(app, command, *session);
     add_grid(app, command, *session);
     add_validate(app, command, *session);
     add_bench(app, command, *session);

@@ -41,7 +41,7 @@ void RequestOptions::add_fields() {
       "override "
       "it");
   add("-m,--model", "model", "ID|FOLDER|FILE", model_, "model: an id, a folder or a .safetensors");
-  add("--task", "task", "text2image|image2image|inpaint|edit|image2video", task_,
+  add("--task", "task", "text2image|image2image|inpaint|edit|image2video|upscale", task_,
       "default: inferred from the inputs");
   add("--backend", "backend", "auto|cuda|ascend|cpu", backend_, "where to run (omnirt backends)");
   add("--threads", "threads", "INT 1..1024", threads_,
@@ -84,7 +84,9 @@ void RequestOptions::add_parts() {
       "LoRA or textual inversion: file, name, or JSON {\"path\", \"scale\", ...}; repeatable");
   for (auto [flag, name, help] :
        {std::tuple{"--vae", "vae", "autoencoder in place of the model's"},
-        {"--controlnet", "controlnet", "ControlNet, for --control-image"}})
+        {"--controlnet", "controlnet", "ControlNet, for --control-image"},
+        {"--upscaler", "upscaler",
+         "ESRGAN or SPAN that makes the images larger: a file or a name"}})
     add(flag, std::string("components.") + name, "FOLDER|FILE", parts_[name], help);
   add("--component", "components", "NAME=PATH", components_,
       "any part in place of the model's; repeatable");

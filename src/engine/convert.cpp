@@ -96,7 +96,7 @@ class ToFolder {
   void check() const {
     std::vector<Finding> findings;
     for (const auto& [name, component] : opened_.folder.components) {
-      if (!component.original || component.original->prefix.empty()) continue;
+      if (!component.original || component.original->layout.empty()) continue;
       try {
         weights_of(component);
       } catch (const InvalidRequest& thrown) {
@@ -130,7 +130,7 @@ class ToFolder {
       return;
     }
     write_json(folder / config_name(component), component.config);
-    if (!component.original || component.original->prefix.empty()) return;
+    if (!component.original || component.original->layout.empty()) return;
     auto [network, store] = weights_of(component);
     std::vector<io::TensorSource> tensors;
     const nn::NetworkInfo& info = network_info(catalogue_, component);

@@ -17,7 +17,8 @@ struct FileStart {
 };
 
 constexpr std::string_view pickle_conversion =
-    "convert it in Python: d = torch.load(PATH, weights_only=True); d = d.get('state_dict', d); "
+    "convert it in Python: d = torch.load(PATH, weights_only=True); d = next((d[k] for k in "
+    "('params_ema', 'params', 'state_dict') if k in d), d); "
     "safetensors.torch.save_file({k: v.clone().contiguous() for k, v in d.items() if "
     "torch.is_tensor(v)}, NEW_PATH)";
 constexpr std::string_view download_again = "download the file again";

@@ -97,8 +97,8 @@ struct FromTensors {
   std::function<Json(const std::map<std::string, std::vector<int64_t>>& shapes,
                      const std::string& where)>
       config{};
-  // The original layout that names are in; "": the network's own.
-  std::string layout{};
+  // The original layout that names of these shapes are in; none, or "": the network's own.
+  std::function<std::string(const std::map<std::string, std::vector<int64_t>>& shapes)> layout{};
   // What may stand before each name; `config` is shown names without.
   std::vector<std::string> prefixes{""};
 };

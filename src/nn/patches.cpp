@@ -2,20 +2,20 @@
 
 namespace omnirt::nn {
 
-Tensor packed_patches(const Tensor& latents) {
-  int64_t rows = latents.size(0), channels = latents.size(1);
-  int64_t height = latents.size(2) / patch_side, width = latents.size(3) / patch_side;
-  return latents.reshape({rows, channels, height, patch_side, width, patch_side})
+Tensor packed_patches(const Tensor& x, int64_t side) {
+  int64_t rows = x.size(0), channels = x.size(1);
+  int64_t height = x.size(2) / side, width = x.size(3) / side;
+  return x.reshape({rows, channels, height, side, width, side})
       .permute({0, 1, 3, 5, 2, 4})
-      .reshape({rows, channels * patch_side * patch_side, height, width});
+      .reshape({rows, channels * side * side, height, width});
 }
 
-Tensor unpacked_patches(const Tensor& latents) {
-  int64_t rows = latents.size(0), channels = latents.size(1) / (patch_side * patch_side);
-  int64_t height = latents.size(2), width = latents.size(3);
-  return latents.reshape({rows, channels, patch_side, patch_side, height, width})
+Tensor unpacked_patches(const Tensor& x, int64_t side) {
+  int64_t rows = x.size(0), channels = x.size(1) / (side * side);
+  int64_t height = x.size(2), width = x.size(3);
+  return x.reshape({rows, channels, side, side, height, width})
       .permute({0, 1, 4, 2, 5, 3})
-      .reshape({rows, channels, height * patch_side, width * patch_side});
+      .reshape({rows, channels, height * side, width * side});
 }
 
 }  // namespace omnirt::nn

@@ -9,9 +9,9 @@ namespace omnirt::nn {
 // row (diffusers Flux2KleinPipeline._patchify_latents).
 inline constexpr int64_t patch_side = 2;
 
-// {B, C, 2 h, 2 w} -> {B, 4 C, h, w}.
-Tensor packed_patches(const Tensor& latents);
-// The inverse.
-Tensor unpacked_patches(const Tensor& latents);
+// {B, C, s h, s w} -> {B, s^2 C, h, w} (torch's PixelUnshuffle).
+Tensor packed_patches(const Tensor& x, int64_t side = patch_side);
+// The inverse (torch's PixelShuffle).
+Tensor unpacked_patches(const Tensor& x, int64_t side = patch_side);
 
 }  // namespace omnirt::nn

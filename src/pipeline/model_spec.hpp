@@ -185,8 +185,9 @@ struct Catalogue {
 };
 
 inline const std::vector<std::string>& task_names() {
-  static const std::vector<std::string> names{"text2image", "image2image", "inpaint",    "edit",
-                                              "text2video", "image2video", "video2video"};
+  static const std::vector<std::string> names{"text2image",  "image2image", "inpaint",
+                                              "edit",        "text2video",  "image2video",
+                                              "video2video", "upscale"};
   return names;
 }
 

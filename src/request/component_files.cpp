@@ -35,8 +35,10 @@ Told told_by(const Catalogue& catalogue, const Shapes& shapes, const std::string
   for (const nn::NetworkInfo& info : catalogue.networks) {
     if (!info.from_tensors.config) continue;
     for (const std::string& prefix : info.from_tensors.prefixes) {
-      Json config = info.from_tensors.config(below(shapes, prefix), field);
-      if (!config.is_null()) return {config, info.from_tensors.layout, prefix};
+      const nn::FromTensors& tells = info.from_tensors;
+      const Shapes inside = below(shapes, prefix);
+      Json config = tells.config(inside, field);
+      if (!config.is_null()) return {config, tells.layout ? tells.layout(inside) : "", prefix};
     }
     known.push_back(info.from_tensors.signs);
   }

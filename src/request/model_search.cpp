@@ -82,8 +82,12 @@ fs::path single_file_tokenizer() {
 
 namespace {
 
-// Where checkpoints of one file lie in a folder of models; A1111's and ComfyUI's, too.
-constexpr std::array checkpoint_folders{"", "checkpoints", "Stable-diffusion", "diffusion_models"};
+// Where upscalers lie in a folder of models; A1111's and ComfyUI's, too.
+constexpr std::array upscaler_folders{"upscalers", "upscale_models", "ESRGAN", "RealESRGAN"};
+// The same of models of one file, which upscalers are as well.
+constexpr std::array checkpoint_folders{
+    "",          "checkpoints",    "Stable-diffusion", "diffusion_models",
+    "upscalers", "upscale_models", "ESRGAN",           "RealESRGAN"};
 
 // A model of one file; empty where there is none.
 fs::path checkpoint_in(const fs::path& folder, const std::string& id) {
@@ -170,6 +174,23 @@ fs::path find_adapter(const std::string& given, const fs::path& at, const std::s
        fmt::format("there is no such adapter (looked at {}{})", fmt::join(places, ", "),
                    plain ? " and in the Hugging Face cache" : ""),
        "name a file, a folder, or an id below a folder in OMNIRT_MODELS"});
+}
+
+fs::path find_upscaler(const std::string& given, const fs::path& at, const std::string& field) {
+  std::error_code error;
+  if (fs::exists(at, error)) return at;
+  bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
+  for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
+    for (const char* below : upscaler_folders) {
+      for (const std::string& name : {given, given + ".safetensors"}) {
+        if (fs::is_regular_file(folder / below / name, error)) return folder / below / name;
+      }
+    }
+  }
+  throw InvalidRequest(
+      {field, given, fmt::format("there is no such upscaler (looked at {})", at.string()),
+       fmt::format("name a .safetensors file, or one in {} below a folder in OMNIRT_MODELS",
+                   fmt::join(upscaler_folders, ", "))});
 }
 
 bool looks_like_path(const std::string& model, const fs::path& at) {

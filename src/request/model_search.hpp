@@ -35,6 +35,12 @@ std::vector<FoundModel> models_here();
 std::filesystem::path find_adapter(const std::string& given, const std::filesystem::path& at,
                                    const std::string& field);
 
+// An upscaler's file: `at`, which the name means as a path, where it is there; else a name (with or
+// without .safetensors) in `upscalers`, `upscale_models`, `ESRGAN` or `RealESRGAN` below one of
+// those folders. Throws InvalidRequest under `field` where there is none.
+std::filesystem::path find_upscaler(const std::string& given, const std::filesystem::path& at,
+                                    const std::string& field);
+
 // Whether a request's `model` is meant as a path: it is written as one, or stands for `at`, which
 // is there.
 bool looks_like_path(const std::string& model, const std::filesystem::path& at);

@@ -151,7 +151,7 @@ class Opener {
   void take_parts(const PipelineFolder& given, PipelineFolder& folder) const {
     for (const auto& [name, component] : given.components) {
       auto it = folder.components.find(name);
-      bool network = it != folder.components.end() && !it->second.original->prefix.empty();
+      bool network = it != folder.components.end() && !it->second.original->layout.empty();
       if (network) {
         it->second.config_file = component.config_file;
       } else if (it != folder.components.end() || catalogue_.find_tokenizer(component.class_name)) {
@@ -165,7 +165,7 @@ class Opener {
     std::map<std::string, size_t> kinds;
     for (const auto& [name, shape] : shapes_.all()) {
       auto holds = [&tensor = name](const SingleFileModel::Part& part) {
-        return !part.prefix.empty() && tensor.starts_with(part.prefix);
+        return !part.layout.empty() && tensor.starts_with(part.prefix);
       };
       bool taken = std::ranges::any_of(model.parts, holds);
       if (taken) continue;

@@ -23,7 +23,11 @@ inline constexpr const char* preview_component = "preview_decoder";
 namespace validation {
 
 // The steps, in order; each adds to the proposal. False: nothing further can be said.
-void settle_paths(Proposal& proposal);               // validate_inputs.cpp
+void settle_paths(Proposal& proposal);  // validate_inputs.cpp
+// Whether a field ("components.upscaler") names an upscaler, which is found by name as well.
+inline bool is_upscaler(const std::string& field) {
+  return field == "components.upscaler" || field == "components.hires_upscaler";
+}
 void settle_resume(Proposal& proposal);              // validate_resume.cpp
 bool settle_model(Proposal& proposal);               // validate_model.cpp
 bool settle_task(Proposal& proposal);                // validate_model.cpp

@@ -151,7 +151,10 @@ Json values_of_preset(const Proposal& proposal) {
 }
 
 void draw_seed(Proposal& proposal) {
-  if (proposal.config.find(keys::seed.name)) return;
+  const auto& used = proposal.plan.keys;
+  bool draws = std::ranges::any_of(
+      used, [](const KeyInfo* key) { return std::string_view(key->name) == keys::seed.name; });
+  if (!draws || proposal.config.find(keys::seed.name)) return;
   std::random_device device;
   proposal.config.set(keys::seed.name, static_cast<int64_t>(device()), Origin::drawn);
 }

@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/model_search.hpp"
 #include "request/other_words.hpp"
 #include "request/validate.hpp"
 
@@ -150,8 +151,21 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
 
 namespace {
 
+// Upscalers are found by name, too, and may then lie outside of the folder that requests are
+// confined to.
+std::string upscaler_path(const Proposal& proposal, const std::string& field,
+                          const std::string& given) {
+  fs::path at = proposal.request.path_of(field, given);
+  fs::path found = find_upscaler(given, at, field);
+  return found == at ? proposal.path_of(field, given) : found.string();
+}
+
 // Paths of the components, in lists of lists too.
 void settle_component(const Proposal& proposal, const std::string& field, Json& value) {
+  if (value.is_string() && is_upscaler(field)) {
+    value = upscaler_path(proposal, field, value.get<std::string>());
+    return;
+  }
   if (value.is_string() && !value.get<std::string>().empty())
     value = proposal.path_of(field, value.get<std::string>());
   if (value.is_array()) {

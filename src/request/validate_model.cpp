@@ -259,7 +259,9 @@ void settle_components(Proposal& proposal) {
       proposal.error({field, shown(value), "a folder is expected, as a text", ""});
     } else {
       try {
-        std::string path = proposal.path_of(field, value.get<std::string>());
+        // An upscaler that was found by name may lie anywhere (settle_paths).
+        std::string path = is_upscaler(field) ? value.get<std::string>()
+                                              : proposal.path_of(field, value.get<std::string>());
         auto file = read_component_file(*proposal.catalogue, name, path);
         ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
         settle_class(proposal, component);

@@ -65,7 +65,7 @@ void check_output_names(Proposal& proposal, const std::string& output) {
   }
   const std::set<fs::path> read = files_read(proposal);
   const size_t count = count_of(proposal);
-  const auto seed = static_cast<uint64_t>(proposal.config.get(keys::seed));
+  const auto seed = static_cast<uint64_t>(proposal.config.maybe(keys::seed).value_or(0));
   for (size_t i = 0; i < count && !read.empty(); ++i) {
     std::error_code error;
     fs::path file = io::output_name(

@@ -127,7 +127,7 @@ std::vector<Case> cases() {
     for (const ModelSpec& entry : family.entries) {
       const auto& [id, task] = std::tie(entry.id, entry.task);
       // An edit is the call of text2image's pipeline.
-      if (!entry.alias_of.empty() || task == "edit") continue;
+      if (!entry.alias_of.empty() || task == "edit" || task == "upscale") continue;
       all.push_back({reference_of(id, task, ""), id, task});
       if (family.name != "sd" && family.name != "sdxl") continue;
       all.push_back({reference_of(id, task, "ControlNet"), id, task, "controlnet"});
@@ -235,7 +235,7 @@ TEST(DefaultsTable, OfEveryPipelineAreHeld) {
 TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
   for (const Family& family : engine().catalogue().families) {
     for (const ModelSpec& entry : family.entries) {
-      if (!entry.alias_of.empty()) continue;
+      if (!entry.alias_of.empty() || entry.task == "upscale") continue;
       EXPECT_FALSE(entry.supported_schedulers.empty()) << entry.id;
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);

@@ -51,9 +51,9 @@ INSTANTIATE_TEST_SUITE_P(
                "unknown flag -s: did you mean --seed? steps are --steps; (omnirt generate --help)"},
         Answer{{"generate", "--lowvram"},
                "unknown flag --lowvram: did you mean --preset low-vram? (omnirt generate --help)"},
-        Answer{{"generate", "--upscale_model", "x.pth"},
-               "unknown flag --upscale_model: images are not upscaled here (omnirt generate "
-               "--help)"},
+        Answer{{"generate", "--upscale_repeats", "2"},
+               "unknown flag --upscale_repeats: did you mean --upscale? the end size says how "
+               "often, --upscale 16; (omnirt generate --help)"},
         Answer{{"generate", "--clip_l", "x"},
                "unknown flag --clip_l: did you mean --component text_encoder=FOLDER? (omnirt "
                "generate --help)"},

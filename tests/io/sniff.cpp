@@ -22,11 +22,13 @@ TEST(Sniff, SaysOfGgufThatItIsNotRead) {
                                    Not(HasSubstr("ends in .gguf"))));
 }
 
-// The usual .ckpt keeps its tensors one level down, beside numbers and texts.
+// The usual .ckpt keeps its tensors one level down, with numbers and texts; so does an upscaler's
+// .pth.
 TEST(Sniff, TheWayOutOfPicklesTakesTensorsOutOfAStateDict) {
-  EXPECT_THAT(sniffed("PK\3\4 archive").way_out,
-              AllOf(HasSubstr("weights_only=True"), HasSubstr("d.get('state_dict', d)"),
-                    HasSubstr("torch.is_tensor(v)")));
+  EXPECT_THAT(
+      sniffed("PK\3\4 archive").way_out,
+      AllOf(HasSubstr("weights_only=True"), HasSubstr("('params_ema', 'params', 'state_dict')"),
+            HasSubstr("torch.is_tensor(v)")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
 #include "families/flux2/check.hpp"
 #include "families/flux2/encode_prompt.hpp"
 #include "families/flux2/entries.hpp"
@@ -47,6 +48,7 @@ BlockList flux2_blocks() {
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
   add(std::make_shared<blocks::DecodeLatents>());
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;
 }

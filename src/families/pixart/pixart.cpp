@@ -7,6 +7,7 @@
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
 #include "families/pixart/blocks.hpp"
 #include "families/pixart/captions.hpp"
 #include "families/pixart/sizes.hpp"
@@ -36,6 +37,7 @@ BlockList pixart_blocks() {
                     {"aspect_ratio", "aspect_ratio", "height / width"}}}));
   add(std::make_shared<blocks::DecodeLatents>());
   add(std::make_shared<pixart::FitPictures>());
+  add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;
 }

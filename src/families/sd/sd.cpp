@@ -13,6 +13,7 @@
 #include "blocks/picture_size.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
 #include "blocks/windows.hpp"
 #include "families/sd/entries.hpp"
 #include "families/sd/previews.hpp"
@@ -54,6 +55,7 @@ BlockList sd_blocks() {
   add(std::make_shared<DecodeLatents>(!circular));
   add(std::make_shared<DecodeCircular>(circular));
   for (auto& block : put_back_blocks(inpaint)) list.push_back(block);
+  add(std::make_shared<UpscaleMade>());
   add(std::make_shared<ExportImages>());
   return list;
 }

@@ -11,6 +11,7 @@
 #include "blocks/latents.hpp"
 #include "blocks/picture_size.hpp"
 #include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
 #include "blocks/windows.hpp"
 #include "families/sdxl/check.hpp"
 #include "families/sdxl/encode_prompt.hpp"
@@ -81,6 +82,7 @@ BlockList sdxl_blocks() {
   add(std::make_shared<DecodeLatents>(!writes_latents() && !circular));
   add(std::make_shared<DecodeCircular>(!writes_latents() && circular));
   for (auto& block : put_back_blocks(pixels)) list.push_back(block);
+  add(std::make_shared<UpscaleMade>(!writes_latents() && has_component("upscaler")));
   add(std::make_shared<ExportImages>(!writes_latents()));
   add(std::make_shared<ExportLatents>());
   return list;

@@ -97,7 +97,7 @@ const nn::NetworkInfo& autoencoder_kl_flux2_info() {
       .role = "autoencoder",
       .from_tensors = {.signs = "FLUX.2's autoencoder (bn.*, encoder.down.*, decoder.up.*)",
                        .config = flux2_autoencoder_config,
-                       .layout = "flux2"},
+                       .layout = [](const auto&) { return std::string("flux2"); }},
   };
   return info;
 }

@@ -125,7 +125,7 @@ const nn::NetworkInfo& flux2_transformer_2d_model_info() {
       .from_tensors = {.signs =
                            "FLUX.2's transformer (double_blocks.*, single_stream_modulation.*)",
                        .config = flux2_original_config,
-                       .layout = "flux2",
+                       .layout = [](const auto&) { return std::string("flux2"); },
                        .prefixes = flux2_original_prefixes()},
   };
   return info;

@@ -5,18 +5,10 @@
 #include "base/ensure.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/patches.hpp"
 
 namespace omnirt {
 namespace {
-
-// {B, C, H r, W r} -> {B, C r r, H, W} (torch's PixelUnshuffle).
-Tensor unshuffled(const Tensor& x, int64_t factor) {
-  int64_t height = x.size(2) / factor, width = x.size(3) / factor;
-  return x.contiguous()
-      .view({x.size(0), x.size(1), height, factor, width, factor})
-      .permute({0, 1, 3, 5, 2, 4})
-      .reshape({x.size(0), x.size(1) * factor * factor, height, width});
-}
 
 // Halved by averaging. Where a side is odd its last pixels are windows of their own, as the
 // reference's pooling in ceil mode has it: the same as windows over pixels that are repeated.
@@ -105,7 +97,7 @@ std::vector<Tensor> T2IAdapter::forward(Context& cx, const Tensor& image) const 
   int64_t factor = config_.downscale_factor;
   ensure(image.size(2) % factor == 0 && image.size(3) % factor == 0,
          "an adapter's image of {}x{} is no multiple of {}", image.size(3), image.size(2), factor);
-  Tensor x = nn::in_form(cx, unshuffled(image, factor));
+  Tensor x = nn::in_form(cx, nn::packed_patches(image, factor));
   if (adapter.conv_in) x = adapter.conv_in->forward(cx, x);
   std::vector<Tensor> features;
   for (size_t i = 0; i < adapter.body.size(); ++i)
