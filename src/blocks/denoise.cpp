@@ -50,9 +50,13 @@ GuidanceStep guidance_step(Walk& walk) {
 }  // namespace
 
 Walk DenoiseLoop::begin(Frame& frame) const {
+  return begun(frame, frame[schedule], frame[latents]);
+}
+
+Walk DenoiseLoop::begun(Frame& frame, Schedule along, Tensor from) const {
   Walk walk;
-  walk.schedule = frame[schedule];
-  walk.latents = frame[latents];
+  walk.schedule = std::move(along);
+  walk.latents = std::move(from);
   walk.index = walk.schedule.begin;
   walk.end = walk.schedule.last();
   for (const Condition& condition : frame.guider().conditions()) {

@@ -29,7 +29,7 @@ struct DenoiseOptions {
 // The loop over a schedule's calls: asks for a prediction per image and condition, lets the guider
 // combine them, and takes the scheduler's step. Extra channels are joined to the latents for
 // networks that were made for inpainting.
-class DenoiseLoop final : public WalkLoop {
+class DenoiseLoop : public WalkLoop {
  public:
   Component<nn::DenoiserNetwork> unet;
   Config<int64_t> max_batch_rows{this, keys::max_batch_rows};
@@ -52,6 +52,10 @@ class DenoiseLoop final : public WalkLoop {
   Denoiser denoiser(Frame& frame) const override;
   void check(Checks& checks) const override;
   void check_loaded(Checks& checks) const override;
+
+ protected:
+  // A walk of these latents along this schedule, with all that the loop's steps share.
+  Walk begun(Frame& frame, Schedule along, Tensor from) const;
 
  private:
   void check_restored(Checks& checks) const;

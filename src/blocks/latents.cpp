@@ -14,17 +14,11 @@ Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height) {
   return image_to_tensor(rgb) * 2.0 - 1.0;
 }
 
-Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
-                       int64_t count, Noise& noise) {
+Tensor encoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+                       const Tensor& noise) {
   const nn::Autoencoder& autoencoder = frame[vae];
   Values inputs{{"picture", {picture}}};
-  // Drawn before the call, which may be made more than once. The picture is encoded once; each
-  // picture of the run has a sample of its own.
-  if (autoencoder.samples()) {
-    int64_t grid = autoencoder.scale_factor();
-    inputs["noise"] = {noise.randn(
-        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid})};
-  }
+  if (noise.defined()) inputs["noise"] = {noise};
   Tensor sample = host(frame.call(
       vae, inputs,
       [](const nn::Autoencoder& network, Context& cx, const Values& in) {
@@ -32,10 +26,24 @@ Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, cons
                               [&](at::IntArrayRef) { return one(in, "noise"); });
       },
       "encode"));
-  sample = sample.to(at::kFloat);
+  return (sample.to(at::kFloat) - autoencoder.shift_factor()) * autoencoder.scaling_factor();
+}
+
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+                       int64_t count, Noise& noise) {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  // Drawn before the call, which may be made more than once. The picture is encoded once; each
+  // picture of the run has a sample of its own.
+  Tensor drawn;
+  if (autoencoder.samples()) {
+    int64_t grid = autoencoder.scale_factor();
+    drawn = noise.randn(
+        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid});
+  }
+  Tensor sample = encoded_picture(frame, vae, picture, drawn);
   std::vector<int64_t> shape = sample.sizes().vec();
   shape[0] = count;
-  return (sample.expand(shape) - autoencoder.shift_factor()) * autoencoder.scaling_factor();
+  return sample.expand(shape).contiguous();
 }
 
 void EncodeImage::run(Frame& frame) const {

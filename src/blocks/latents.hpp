@@ -85,12 +85,16 @@ class NoiseImageLatents : public Block {
 class DecodeLatents : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
-  Input<Tensor> latents{this, slots::latents};
+  Input<Tensor> latents;
   Output<std::vector<io::Image>> images{this, slots::images};
-  Output<Tensor> pictures{this, slots::pictures};
+  Output<Tensor> pictures;
 
-  explicit DecodeLatents(Trigger trigger = {}, std::string name = "decode_latents")
-      : Block(std::move(name), Stage::decode, Guidance::shared, std::move(trigger)) {}
+  explicit DecodeLatents(Trigger trigger = {}, std::string name = "decode_latents",
+                         const Slot<Tensor>& of = slots::latents,
+                         const Slot<Tensor>& as = slots::pictures)
+      : Block(std::move(name), Stage::decode, Guidance::shared, std::move(trigger)),
+        latents(this, of),
+        pictures(this, as) {}
   void run(Frame& frame) const override;
 
  protected:
@@ -106,6 +110,10 @@ std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, i
                                   int64_t height);
 // The picture of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
 Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
+// The latents of one picture {1, 3, H, W}, scaled as denoisers take them, {n, C, h, w}: a sample
+// for each row of `noise` {n, C, h, w}, or one, without noise, where the autoencoder draws none.
+Tensor encoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+                       const Tensor& noise);
 // A sample a picture of the latents of `picture` {1, 3, H, W}, scaled as denoisers take them; one
 // draw of `noise` where the autoencoder samples.
 Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,

@@ -83,6 +83,22 @@ void add_number(Pairs& pairs, const char* name, const Json& config, const char* 
   if (found != config.end() && found->is_number()) pairs.emplace_back(name, number_of(*found));
 }
 
+// A second pass, as A1111 tells of it.
+void add_hires(Pairs& pairs, const Json& config, const Json& components) {
+  if (!config.contains("hires_width") || !config.contains("hires_height")) return;
+  add_number(pairs, "Denoising strength", config, "hires_strength");
+  if (config.contains("hires_scale"))
+    add_number(pairs, "Hires upscale", config, "hires_scale");
+  else
+    pairs.emplace_back("Hires resize",
+                       number_of(config["hires_width"]) + "x" + number_of(config["hires_height"]));
+  add_number(pairs, "Hires steps", config, "hires_steps");
+  std::string network =
+      std::filesystem::path(text_of(components, "hires_upscaler")).stem().string();
+  pairs.emplace_back("Hires upscaler",
+                     network.empty() ? text_of(config, "hires_upscaler") : network);
+}
+
 Pairs settings_of(const Json& record) {
   const Json config = record.value("config", Json::object());
   Json settings = config.value("scheduler_config", Json::object());
@@ -103,6 +119,7 @@ Pairs settings_of(const Json& record) {
   if (Json skipped = config.value("clip_skip", Json()); skipped.is_number_integer() && skipped > 0)
     pairs.emplace_back("Clip skip", std::to_string(skipped.get<int64_t>() + 1));
   const Json components = record.value("components", Json::object());
+  add_hires(pairs, config, components);
   if (std::string upscaler = text_of(components, "upscaler"); !upscaler.empty()) {
     add_number(pairs, "Postprocess upscale by", config, "upscale");
     pairs.emplace_back("Postprocess upscaler", std::filesystem::path(upscaler).stem().string());

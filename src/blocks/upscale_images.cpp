@@ -69,22 +69,26 @@ Tensor call(Frame& frame, const Component<nn::Upscaler>& upscaler, const Tensor&
 
 }  // namespace
 
-UpscalePlan plan_upscale(const ImageSize& from, int64_t scale, std::optional<double> factor) {
-  auto times = [&](int64_t side) {
-    double wanted = std::round(static_cast<double>(side) * factor.value_or(1));
-    return std::max<int64_t>(1, static_cast<int64_t>(wanted));
-  };
-  UpscalePlan plan{.passes = 0, .result = {times(from.width), times(from.height)}};
+UpscalePlan plan_upscale_to(const ImageSize& from, int64_t scale, const ImageSize& wanted) {
+  UpscalePlan plan{.passes = 0, .result = wanted};
   ImageSize now = from;
   do {
     now = {now.width * scale, now.height * scale};
     check_size(now);
     ++plan.passes;
-  } while (factor && plan.passes < most_passes && scale > 1 &&
-           (now.width < plan.result.width || now.height < plan.result.height));
-  if (!factor) plan.result = now;
+  } while (plan.passes < most_passes && scale > 1 &&
+           (now.width < wanted.width || now.height < wanted.height));
   check_size(plan.result);
   return plan;
+}
+
+UpscalePlan plan_upscale(const ImageSize& from, int64_t scale, std::optional<double> factor) {
+  if (!factor) return plan_upscale_to(from, scale, {from.width * scale, from.height * scale});
+  auto times = [&](int64_t side) {
+    double wanted = std::round(static_cast<double>(side) * *factor);
+    return std::max<int64_t>(1, static_cast<int64_t>(wanted));
+  };
+  return plan_upscale_to(from, scale, {times(from.width), times(from.height)});
 }
 
 io::Image upscaled_once(Frame& frame, const Component<nn::Upscaler>& upscaler,

@@ -50,6 +50,9 @@ struct UpscalePlan {
 };
 UpscalePlan plan_upscale(const ImageSize& from, int64_t scale, std::optional<double> factor);
 
+// The same to a size of its own.
+UpscalePlan plan_upscale_to(const ImageSize& from, int64_t scale, const ImageSize& wanted);
+
 // One pass of the network over an image (alpha is dropped), tile by tile, 8 bits in and out.
 // Memory: a tile's calls, and 12 bytes for each pixel of the result.
 io::Image upscaled_once(Frame& frame, const Component<nn::Upscaler>& upscaler,

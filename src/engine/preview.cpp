@@ -47,14 +47,15 @@ Previews::Previews(const Proposal& proposal, const LoadedPipeline& pipeline, Lev
       levels_(levels),
       hooks_(hooks),
       report_(report),
-      every_(static_cast<size_t>(proposal.config.get(keys::preview_every))) {}
+      every_(static_cast<size_t>(proposal.config.get(keys::preview_every))),
+      before_(report.denoise_steps_ms.size()) {}
 
 void Previews::step(const LoopProgress& progress, const Tensor& sample) {
   if (every_ == 0 || progress.step % every_ != 0) return;
   Tensor latents = one_frame(sample);
   for (int64_t i = 0; i < latents.size(0); ++i) {
     PreviewPicture preview{static_cast<size_t>(i), draw(latents.narrow(0, i, 1)),
-                           file_of(static_cast<size_t>(i), progress.step)};
+                           file_of(static_cast<size_t>(i), before_ + progress.step)};
     fs::create_directories(fs::path(preview.file).parent_path());
     io::write_image(preview.file, preview.image);
     if (std::ranges::find(report_.previews, preview.file) == report_.previews.end())

@@ -24,6 +24,7 @@ class Previews {
   const RunHooks& hooks_;
   RunReport& report_;
   size_t every_;
+  size_t before_;  // steps of loops before this one
 };
 
 // The picture of latents {1, C, h, w} by a model's own colours, a pixel a latent; {1, 3, h, w} in

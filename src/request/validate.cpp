@@ -56,6 +56,7 @@ void check_blocks(Proposal& proposal) {
 // The steps that know the model; each finds all it can before the next looks.
 void settle_all(Proposal& proposal) {
   using namespace validation;
+  settle_hires_upscaler(proposal);
   settle_paths(proposal);
   settle_seed(proposal);
   settle_resume(proposal);

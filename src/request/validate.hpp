@@ -68,6 +68,8 @@ void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
 Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
 // A seed that asks for a random one ("random", -1) is as good as none.
 void settle_seed(Proposal& proposal);  // validate_words.cpp
+// A hires_upscaler that is none of the key's names is a network: components.hires_upscaler.
+void settle_hires_upscaler(Proposal& proposal);  // validate_words.cpp
 // The finding about a config key that is none of `known`: an error where it is known by another
 // name, for a step count that is left aside makes another image; else a warning.
 void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,

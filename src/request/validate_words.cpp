@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
@@ -21,7 +22,53 @@ std::optional<std::vector<std::string>> missing_of(const TaskInputs& task,
   return missing;
 }
 
+constexpr const char* hires_upscaler = "hires_upscaler";
+
+// The names that some family's key of this name takes.
+std::vector<std::string> names_of(const Catalogue& catalogue, const std::string& key) {
+  for (const Family& family : catalogue.families) {
+    for (const auto& block : family.blocks) {
+      for (const PortInfo& port : block->ports()) {
+        if (port.key && port.name == key) return port.key->choice_list();
+      }
+    }
+  }
+  return {};
+}
+
+// "Latent (nearest-exact)", as A1111 has it, is "latent-nearest-exact".
+std::string plain_name(const std::string& given) {
+  std::string name;
+  for (char c : given) {
+    if (c == '(' || c == ')') continue;
+    name +=
+        c == ' ' || c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
 }  // namespace
+
+void settle_hires_upscaler(Proposal& proposal) {
+  GenerateRequest& request = proposal.request;
+  auto given = request.config.find(hires_upscaler);
+  if (given == request.config.end() || !given->is_string()) return;
+  const auto names = names_of(*proposal.catalogue, hires_upscaler);
+  const std::string value = *given, name = plain_name(value);
+  if (std::ranges::find(names, name) != names.end()) {
+    *given = name;
+    return;
+  }
+  const std::string field = std::string("components.") + hires_upscaler;
+  if (request.components.contains(hires_upscaler)) {
+    proposal.error({std::string("config.") + hires_upscaler, value,
+                    fmt::format("given together with {}", field), "give one of them"});
+    return;
+  }
+  request.components[hires_upscaler] = value;
+  request.config.erase(given);
+  if (request.said_beside.contains(std::string("config.") + hires_upscaler)) request.say(field);
+}
 
 void settle_seed(Proposal& proposal) {
   Json& config = proposal.request.config;

@@ -51,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
                "unknown flag -s: did you mean --seed? steps are --steps; (omnirt generate --help)"},
         Answer{{"generate", "--lowvram"},
                "unknown flag --lowvram: did you mean --preset low-vram? (omnirt generate --help)"},
+        Answer{{"generate", "--hires-fix"},
+               "unknown flag --hires-fix: did you mean --hires-scale 2? (omnirt generate --help)"},
         Answer{{"generate", "--upscale_repeats", "2"},
                "unknown flag --upscale_repeats: did you mean --upscale? the end size says how "
                "often, --upscale 16; (omnirt generate --help)"},

@@ -2,6 +2,7 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/start_noise.hpp"
@@ -31,6 +32,7 @@ BlockList flux2_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux2::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<flux2::ImageSize>());
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux2::EncodePrompt>());

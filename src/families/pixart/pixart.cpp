@@ -4,6 +4,7 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/hires.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/start_noise.hpp"
@@ -23,6 +24,7 @@ BlockList pixart_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<pixart::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<pixart::PictureSize>());
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<pixart::EncodeCaption>());

@@ -8,6 +8,7 @@
 #include "blocks/encode_prompt.hpp"
 #include "blocks/entities.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/picture_size.hpp"
@@ -33,6 +34,8 @@ BlockList sd_blocks() {
   add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder"}));
   for (auto& block : control_checks()) list.push_back(block);
   add_picture_sizes(list, from_noise, from_image, inpaint);
+  const Trigger hires = asks_for_hires() && from_noise;
+  add(std::make_shared<HiresSize>(hires));
   add(std::make_shared<StartNoise>());
   add(std::make_shared<EncodePrompt>());
   add(std::make_shared<PlaceEntities>(has_entities()));
@@ -52,7 +55,8 @@ BlockList sd_blocks() {
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);
   add_denoise_loops(list, {.constants = entity_inputs()}, windows);
-  add(std::make_shared<DecodeLatents>(!circular));
+  add_hires(list, {.constants = entity_inputs()}, hires);
+  add(std::make_shared<DecodeLatents>(!circular && !hires));
   add(std::make_shared<DecodeCircular>(circular));
   for (auto& block : put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<UpscaleMade>());

@@ -6,6 +6,7 @@
 #include "blocks/entities.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/export_latents.hpp"
+#include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
@@ -26,12 +27,11 @@ namespace {
 
 using namespace blocks;
 
-DenoiseOptions denoise_options() {
+DenoiseOptions denoise_options(const char* time_ids = "add_time_ids") {
   DenoiseOptions options{.constants = entity_inputs()};
   options.constants.push_back(
       {"pooled_prompt_embeds", "text_embeds", "what the prompt means as a whole"});
-  options.constants.push_back(
-      {"add_time_ids", "time_ids", "sizes and scores, conditions of the UNet"});
+  options.constants.push_back({time_ids, "time_ids", "sizes and scores, conditions of the UNet"});
   return options;
 }
 
@@ -59,8 +59,11 @@ BlockList sdxl_blocks() {
   add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder", "text_encoder_2"}));
   add_picture_sizes(list, from_noise, encoded, inpaint);
   add(std::make_shared<SizeOfLatents>(given));
+  const Trigger hires = asks_for_hires() && from_noise;
+  add(std::make_shared<HiresSize>(hires));
   add(std::make_shared<StartNoise>());
   add_conditions(list, from_noise);
+  add(std::make_shared<HiresTimeIds>(hires));
   add(std::make_shared<SetTimestepsXL>(from_noise));
   add(std::make_shared<SetPartialTimestepsXL>(!from_noise));
   const Trigger pixels = inpaint && !writes_latents();
@@ -79,7 +82,8 @@ BlockList sdxl_blocks() {
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);
   add_denoise_loops(list, denoise_options(), windows);
-  add(std::make_shared<DecodeLatents>(!writes_latents() && !circular));
+  add_hires(list, denoise_options("hires_time_ids"), hires);
+  add(std::make_shared<DecodeLatents>(!writes_latents() && !circular && !hires));
   add(std::make_shared<DecodeCircular>(!writes_latents() && circular));
   for (auto& block : put_back_blocks(pixels)) list.push_back(block);
   add(std::make_shared<UpscaleMade>(!writes_latents() && has_component("upscaler")));

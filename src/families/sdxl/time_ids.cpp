@@ -83,6 +83,20 @@ void TimeIds::run(Frame& frame) const {
   frame[add_time_ids] = row_of({original, corner, target});
 }
 
+void HiresTimeIds::run(Frame& frame) const {
+  Pair size{frame[hires_height], frame[hires_width]};
+  Pair original = frame.maybe(original_size).value_or(size);
+  Pair target = frame.maybe(target_size).value_or(size);
+  auto other_original = frame.maybe(negative_original_size);
+  auto other_target = frame.maybe(negative_target_size);
+  // As in the first pass: only where both are given.
+  if (frame.renamed(prompt) && other_original && other_target) {
+    original = *other_original;
+    target = *other_target;
+  }
+  frame[hires_time_ids] = row_of({original, frame.maybe(crop).value_or(Pair{0, 0}), target});
+}
+
 void AestheticTimeIds::check(Checks& checks) const {
   for (const auto* size : {&original_size, &negative_original_size})
     check_pair(checks, *size, size_names);

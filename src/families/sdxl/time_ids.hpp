@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/hires.hpp"
 #include "families/sdxl/keys.hpp"
 #include "families/sdxl/slots.hpp"
 #include "pipeline/frame.hpp"
@@ -32,6 +33,26 @@ class TimeIds final : public Block {
 
  private:
   bool from_noise_;
+};
+
+// Those of a second pass, as image2image tells them.
+class HiresTimeIds final : public Block {
+ public:
+  Config<int64_t> hires_width{this, keys::hires_width};
+  Config<int64_t> hires_height{this, keys::hires_height};
+  Config<std::vector<int64_t>> original_size{this, keys::original_size};
+  Config<std::vector<int64_t>> crop{this, keys::crops_coords_top_left};
+  Config<std::vector<int64_t>> target_size{this, keys::target_size};
+  Config<std::vector<int64_t>> negative_original_size{this, keys::negative_original_size};
+  Config<std::vector<int64_t>> negative_target_size{this, keys::negative_target_size};
+  Input<std::vector<std::string>> prompt{this, slots::prompt};
+  Output<Tensor> hires_time_ids{
+      this, "hires_time_ids", "sizes, conditions of the UNet in the second pass", {"1", "6"}};
+
+  explicit HiresTimeIds(Trigger trigger)
+      : Block("time_ids_of_hires", Stage::prepare_conditions, Guidance::per_condition,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
 };
 
 // The refiner's, {1, 5}: original size, corner, aesthetic score.

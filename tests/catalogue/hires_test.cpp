@@ -1,0 +1,203 @@
+// Text to image in two passes: files against diffusers' (tools/goldens/hires.py), split runs, and
+// what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "catalogue/support.hpp"
+#include "io/compare.hpp"
+#include "io/image.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+
+fs::path goldens() {
+  return source_path("tests/goldens/hires");
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const auto& entry : fs::directory_iterator(goldens()))
+    all.push_back(entry.path().filename().string());
+  std::ranges::sort(all);
+  return all;
+}
+
+// Into a folder that is removed with it.
+struct OutputFolder {
+  static inline int count = 0;
+  fs::path path = fs::path(::testing::TempDir()) /
+                  fs::path("hires_" + std::to_string(getpid()) + "_" + std::to_string(count++));
+  OutputFolder() { fs::create_directories(path); }
+  ~OutputFolder() { fs::remove_all(path); }
+  std::string file(const std::string& name) const { return (path / name).string(); }
+};
+
+// The images in the order of their seeds.
+std::vector<io::Image> made_by(GenerateRequest request) {
+  OutputFolder folder;
+  request.config["output"] = folder.file("made_{index}.png");
+  Outcome outcome = run(std::move(request));
+  std::vector<io::Image> images;
+  for (const ArtifactReport& artifact : outcome.report.artifacts)
+    images.push_back(io::read_image(artifact.path));
+  return images;
+}
+
+class Hires : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Hires, EqualsTheReference) {
+  const fs::path golden = goldens() / GetParam();
+  const std::vector<io::Image> made = made_by(folder_request(golden));
+  for (size_t i = 0; i < made.size(); ++i) {
+    SCOPED_TRACE(i);
+    const io::Image expected = io::read_image(
+        golden / (made.size() == 1 ? "image.png" : "image_" + std::to_string(i) + ".png"));
+    ASSERT_EQ(made[i].width, expected.width);
+    ASSERT_EQ(made[i].height, expected.height);
+    EXPECT_GE(io::psnr(made[i], expected), 60);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names()),
+                         [](const auto& info) { return info.param; });
+
+// Wherever it is cut: the second pass's size is not the first's, and each has its schedule.
+TEST(Hires, IsTheSameImageInASplitRun) {
+  for (const char* name : {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sdxl_latent"}) {
+    const auto whole = made_by(folder_request(goldens() / name));
+    const bool by_image = std::string(name) == "sd15_two_images";
+    for (const char* block : {"start_noise", "denoise", by_image ? "hires_images" : "hires_latents",
+                              "denoise_hires", "decode_hires"}) {
+      SCOPED_TRACE(std::string(name) + " cut after " + block);
+      OutputFolder folder;
+      GenerateRequest first = folder_request(goldens() / name), second;
+      first.config["stop_after"] = block;
+      first.config["state"] = folder.file("state.safetensors");
+      run(first);
+      second.config["resume"] = folder.file("state.safetensors");
+      EXPECT_EQ(made_by(second), whole);
+    }
+  }
+}
+
+// The second pass through images is an image2image of the first pass's file, enlarged: noise begins
+// anew from the same seed.
+TEST(Hires, IsAnImage2ImageOfTheEnlargedImage) {
+  OutputFolder folder;
+  GenerateRequest both = folder_request(goldens() / "sd15_nearest_image"), first = both;
+  both.config["hires_upscaler"] = "lanczos";
+  for (const char* key : {"hires_scale", "hires_upscaler"}) first.config.erase(key);
+  first.config["output"] = folder.file("small.png");
+  run(first);
+  GenerateRequest second = first;
+  second.task = "image2image";
+  second.inputs["image"] = folder.file("small.png");
+  second.config["width"] = second.config["height"] = 96;
+  second.config["strength"] = 0.7;
+  EXPECT_EQ(made_by(second), made_by(both));
+}
+
+TEST(Hires, IsOneRunWithTheStepsOfBothPasses) {
+  GenerateRequest request = folder_request(goldens() / "sd15_own_sides");
+  request.config["scheduler"] = "euler";
+  Outcome outcome = run(request);
+  // Four of the first pass, and half of seven of the second.
+  EXPECT_EQ(outcome.report.denoise_steps_ms.size(), 4U + 3U);
+  EXPECT_EQ(outcome.report.artifacts.front().width, 104);
+  EXPECT_EQ(outcome.report.artifacts.front().height, 80);
+}
+
+TEST(Hires, ShowsTheStepsOfBothPassesInPreviewsOfTheirOwn) {
+  OutputFolder folder;
+  GenerateRequest request = folder_request(goldens() / "sd15_own_sides");
+  request.config["scheduler"] = "euler";
+  request.config["preview_every"] = 1;
+  request.config["preview_dir"] = folder.file("steps");
+  request.config["preview_name"] = "{step}.png";
+  run(request);
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder.file("steps")))
+    files.push_back(entry.path().filename().string());
+  std::ranges::sort(files);
+  EXPECT_EQ(files, (std::vector<std::string>{"001.png", "002.png", "003.png", "004.png", "005.png",
+                                             "006.png", "007.png"}));
+  EXPECT_EQ(io::probe_image(folder.file("steps/004.png")).width, 64);
+  EXPECT_EQ(io::probe_image(folder.file("steps/005.png")).width, 104);
+}
+
+TEST(Hires, TakesTheUpscalersNamesOfA1111) {
+  GenerateRequest request = folder_request(goldens() / "sd15_nearest");
+  const auto expected = made_by(request);
+  for (const char* name : {"Latent (nearest)", "latent_nearest", "LATENT-NEAREST"}) {
+    request.config["hires_upscaler"] = name;
+    EXPECT_EQ(made_by(request), expected) << name;
+  }
+}
+
+TEST(Hires, TakesAnUpscalersFileUnderTheSameKey) {
+  GenerateRequest request = folder_request(goldens() / "sd15_network"), by_key = request;
+  by_key.config["hires_upscaler"] = by_key.components["hires_upscaler"];
+  by_key.components.clear();
+  EXPECT_EQ(made_by(by_key), made_by(request));
+}
+
+std::vector<std::string> refused_fields(const GenerateRequest& request) {
+  std::vector<std::string> fields;
+  try {
+    run(request);
+  } catch (const InvalidRequest& refused) {
+    for (const Finding& finding : refused.findings()) fields.push_back(finding.field);
+  }
+  return fields;
+}
+
+TEST(Hires, IsRefusedBesideWhatHasNoSecondPass) {
+  const GenerateRequest base = folder_request(goldens() / "sdxl_latent");
+  struct Case {
+    const char* key;
+    Json value;
+  };
+  for (const Case& each :
+       {Case{"window_size", 4}, Case{"denoising_end", 0.5}, Case{"output_type", "latent"},
+        Case{"timesteps", Json::array({999, 700, 400, 100})}}) {
+    GenerateRequest request = base;
+    request.config[each.key] = each.value;
+    EXPECT_THAT(refused_fields(request), ::testing::Contains(std::string("config.") + each.key));
+  }
+  GenerateRequest control = folder_request(goldens() / "sd15_latent");
+  control.components["controlnet"] =
+      source_path("tests/goldens/control/parts/controlnet_a").string();
+  control.inputs["control_image"] =
+      source_path("tests/goldens/pipelines/inputs/image.png").string();
+  EXPECT_EQ(refused_fields(control), std::vector<std::string>{"components.controlnet"});
+}
+
+TEST(Hires, IsRefusedByModelsOfOnePass) {
+  for (const char* model : {"pixart_sigma", "flux2_klein"}) {
+    GenerateRequest request;
+    request.model = source_path("tests/goldens/pipelines/" + std::string(model) + "/model");
+    request.inputs["prompt"] = "a red apple";
+    request.config["hires_scale"] = 2;
+    EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"}) << model;
+  }
+}
+
+TEST(Hires, IsRefusedSidesAndStrengthsThatCannotBe) {
+  GenerateRequest request = folder_request(goldens() / "sd15_own_sides");
+  request.config["hires_width"] = 100;
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_width"});
+  request.config["hires_width"] = 104;
+  request.config.erase("hires_height");
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_height"});
+  request = folder_request(goldens() / "sd15_latent");
+  request.config["hires_strength"] = 0.1;
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_strength"});
+  request.config["hires_strength"] = 0.7;
+  request.config["hires_upscaler"] = "latnt";
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"components.hires_upscaler"});
+}
+
+}  // namespace
+}  // namespace omnirt::testing

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What diffusers makes in two passes: text2image, its result at a larger size, image2image from there.
+
+  tools/goldens/hires.py [--check]
+
+Runs on the folders of tests/goldens/pipelines and the upscalers of tests/goldens/upscalers;
+tests/goldens/hires/RUN/{request.json,image.png} is a run. The second pass's generators begin anew from the same seeds.
+"""
+
+import argparse
+
+import common
+import diffusers
+import numpy
+import torch
+import upscalers
+from PIL import Image
+
+FOLDER = common.GOLDENS / "hires"
+PIPELINES = common.GOLDENS / "pipelines"
+TEXTS = {"prompt": "a red apple", "negative_prompt": "gray"}
+
+# As A1111 names them (modules/shared.py, latent_upscale_modes), and torch's arguments.
+LATENT_MODES = {
+    "latent": dict(mode="bilinear", antialias=False),
+    "latent-antialiased": dict(mode="bilinear", antialias=True),
+    "latent-bicubic": dict(mode="bicubic", antialias=False),
+    "latent-bicubic-antialiased": dict(mode="bicubic", antialias=True),
+    "latent-nearest": dict(mode="nearest", antialias=False),
+    "latent-nearest-exact": dict(mode="nearest-exact", antialias=False),
+}
+IMAGE_MODES = {"lanczos": Image.LANCZOS, "nearest": Image.NEAREST}
+
+# name: model, config
+RUNS = {
+    "sd15_latent": ("sd15", dict(hires_scale=1.5)),
+    "sd15_antialiased": ("sd15", dict(hires_scale=1.25, hires_upscaler="latent-antialiased")),
+    "sd15_bicubic": ("sd15", dict(hires_scale=2.0, hires_upscaler="latent-bicubic")),
+    "sd15_bicubic_antialiased": ("sd15", dict(hires_scale=1.4, hires_upscaler="latent-bicubic-antialiased")),
+    "sd15_nearest": ("sd15", dict(hires_scale=1.5, hires_upscaler="latent-nearest")),
+    "sd15_own_sides": (
+        "sd15",
+        dict(hires_width=104, hires_height=80, hires_upscaler="latent-nearest-exact", hires_steps=7, hires_strength=0.5),
+    ),
+    "sd15_two_images": (
+        "sd15",
+        dict(
+            hires_scale=1.5,
+            hires_upscaler="lanczos",
+            num_images_per_prompt=2,
+            scheduler="EulerAncestralDiscreteScheduler",
+        ),
+    ),
+    "sd15_nearest_image": ("sd15", dict(hires_scale=1.5, hires_upscaler="nearest")),
+    "sd15_network": ("sd15", dict(hires_scale=1.5, hires_upscaler="rrdb_x2plus", hires_steps=3)),
+    "sdxl_latent": ("sdxl", dict(hires_scale=1.5)),
+    "sdxl_lanczos": ("sdxl", dict(hires_scale=1.5, hires_upscaler="lanczos", hires_steps=6)),
+}
+
+
+def request_of(index, model, config):
+    settings = dict(num_inference_steps=4, guidance_scale=5.0, width=64, height=64, seed=60 + index, **config)
+    request = {"task": "text2image", "model": f"../../pipelines/{model}/model", "inputs": dict(TEXTS), "config": settings}
+    if config.get("hires_upscaler") in upscalers.CASES:
+        request["components"] = {"hires_upscaler": f"../../upscalers/{settings.pop('hires_upscaler')}/model.safetensors"}
+    return request
+
+
+def network_image(name, image, size):
+    model, scale = upscalers.load(name)
+    for _ in range(3):
+        image = upscalers.upscaled(image, model, scale, 256, 16)
+        if image.width >= size[0] and image.height >= size[1]:
+            break
+    return image if image.size == size else image.resize(size, Image.LANCZOS)
+
+
+def generators(config):
+    count = config.get("num_images_per_prompt", 1)
+    return [torch.Generator().manual_seed(config["seed"] + i) for i in range(count)]
+
+
+def generate(model, config):
+    first = common.load_any(PIPELINES / model / "model")
+    if "scheduler" in config:
+        first.scheduler = getattr(diffusers, config["scheduler"]).from_config(first.scheduler.config)
+    xl = model == "sdxl"
+    kind = diffusers.StableDiffusionXLImg2ImgPipeline if xl else diffusers.StableDiffusionImg2ImgPipeline
+    second = kind(**first.components, **({} if xl else {"requires_safety_checker": False}))
+    second.set_progress_bar_config(disable=True)
+    wanted = config.get("hires_upscaler", "latent")
+    scale = config.get("hires_scale", 1)
+    sides = [int(config[side] * scale) // 8 * 8 for side in ("width", "height")]
+    size = (config.get("hires_width", sides[0]), config.get("hires_height", sides[1]))
+    shared = dict(
+        TEXTS,
+        guidance_scale=config["guidance_scale"],
+        num_images_per_prompt=config.get("num_images_per_prompt", 1),
+    )
+    made = first(
+        **shared,
+        num_inference_steps=config["num_inference_steps"],
+        width=config["width"],
+        height=config["height"],
+        generator=generators(config),
+        output_type="latent" if wanted in LATENT_MODES else "pil",
+    ).images
+    if wanted in LATENT_MODES:
+        start = torch.nn.functional.interpolate(made, size=(size[1] // 8, size[0] // 8), **LATENT_MODES[wanted])
+    elif wanted in IMAGE_MODES:
+        start = [image.resize(size, IMAGE_MODES[wanted]) for image in made]
+    else:
+        start = [network_image(wanted, image, size) for image in made]
+    return second(
+        **shared,
+        image=start,
+        strength=config.get("hires_strength", 0.7),
+        num_inference_steps=config.get("hires_steps", config["num_inference_steps"]),
+        generator=generators(config),
+        output_type="pil",
+    ).images
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true", help="compare with what is stored, write nothing")
+    check = parser.parse_args().check
+    for index, (name, (model, config)) in enumerate(RUNS.items()):
+        request = request_of(index, model, config)
+        images = generate(model, {**request["config"], **config})
+        for number, image in enumerate(images):
+            path = FOLDER / name / ("image.png" if len(images) == 1 else f"image_{number}.png")
+            if check:
+                stored = numpy.array(Image.open(path)).astype(int)
+                print(f"{path.parent.name}/{path.name}: {(stored != numpy.array(image)).sum()} values differ")
+                continue
+            common.write_json(FOLDER / name / "request.json", request)
+            image.save(path)
+            common.check_file(path)
+            print(name, image.size)
+
+
+if __name__ == "__main__":
+    main()
