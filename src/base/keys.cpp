@@ -76,6 +76,7 @@ bool right_kind(const KeyInfo& key, const Json& value) {
     if (kind == "number" && value.is_number() && std::isfinite(value.get<double>())) return true;
     if (kind == "list" && value.is_array()) return true;
     if (kind == "object" && value.is_object()) return true;
+    if (kind == "text" && value.is_string()) return true;
   }
   return false;
 }

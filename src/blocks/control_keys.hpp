@@ -44,6 +44,19 @@ inline constexpr Key<Json> adapter_conditioning_scale{
     "how strongly a T2I-Adapter is followed: a number, or a list with one for each",
     "",
     "number|list"};
+inline constexpr Key<Json> control_preprocess{
+    "control_preprocess",
+    std::monostate{},
+    {},
+    "",
+    "what is made of a ControlNet's image first: canny, tile, grayscale, intensity, invert or "
+    "threshold, {\"type\": \"canny\", \"low\": 50, \"high\": 150} with options, or a list with one "
+    "for each (none: nothing)",
+    "",
+    "text|object|list"};
+inline constexpr Key<Json> adapter_preprocess{
+    "adapter_preprocess", std::monostate{}, {}, "", "the same of a T2I-Adapter's image", "",
+    "text|object|list"};
 inline constexpr Key<double> adapter_conditioning_factor{
     "adapter_conditioning_factor",
     1.0,

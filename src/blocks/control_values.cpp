@@ -7,9 +7,34 @@
 namespace omnirt::blocks {
 
 Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width,
-                      ImageFit fit) {
-  io::Image picture = channels == 1 ? io::to_grey(image) : io::to_rgb(image);
-  return image_to_tensor(io::fit_image(picture, width, height, fit));
+                      ImageFit fit, const io::Preprocess& how) {
+  auto in_channels = [&](const io::Image& given) {
+    return channels == 1 ? io::to_grey(given) : io::to_rgb(given);
+  };
+  if (how.kind == PreprocessKind::none)
+    return image_to_tensor(io::fit_image(in_channels(image), width, height, fit));
+  io::Image fitted = io::fit_image(io::to_rgb(image), width, height, fit);
+  return image_to_tensor(in_channels(io::preprocessed(fitted, how)));
+}
+
+io::Preprocess preprocess_of(const std::optional<Json>& given, size_t place) {
+  if (!given) return {};
+  return io::read_preprocess(given->is_array() ? given->at(place) : *given, "");
+}
+
+void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts) {
+  const auto given = checks.maybe(port);
+  if (!given) return;
+  const std::string field = "config." + port.name();
+  if (!given->is_array()) {
+    io::read_preprocess(*given, field);
+  } else if (given->size() != parts) {
+    checks.error({field, shown(*given), fmt::format("there are {} of them", parts),
+                  "give one for all, or one for each (\"none\" for the image as it is)"});
+  } else {
+    for (size_t i = 0; i < parts; ++i)
+      io::read_preprocess(given->at(i), fmt::format("{}[{}]", field, i));
+  }
 }
 
 double part_of(const Json& value, size_t place) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "io/image_fit.hpp"
+#include "io/preprocess.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/denoiser.hpp"
 
@@ -15,9 +16,15 @@ inline constexpr size_t most_controls = 4;
 
 // A picture for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
 // has another size, {1, channels, height, width} fp32 in 0..1 (reference: VaeImageProcessor without
-// do_normalize, and _preprocess_adapter_image).
+// do_normalize, and _preprocess_adapter_image). What `how` makes of it is made at that size.
 Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width,
-                      ImageFit fit);
+                      ImageFit fit, const io::Preprocess& how);
+
+// How the image of the part at `place` is prepared: one for all, or a list; where it is not given,
+// as it is.
+io::Preprocess preprocess_of(const std::optional<Json>& given, size_t place);
+// Finds what is wrong with it, for so many parts.
+void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts);
 
 // The value of the part at `place` of a number for all, or of a list.
 double part_of(const Json& value, size_t place);

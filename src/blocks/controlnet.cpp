@@ -59,7 +59,8 @@ ControlNet::ControlNet(size_t place)
 void ControlNet::run(Frame& frame) const {
   frame[pixels] =
       Value(control_pixels(frame[control_image], frame[controlnet].conditioning_channels(),
-                           frame[height], frame[width], frame[image_fit]),
+                           frame[height], frame[width], frame[image_fit],
+                           preprocess_of(frame.maybe(preprocess), place_)),
             Life::run);
 }
 
@@ -143,6 +144,7 @@ void ControlNet::check(Checks& checks) const {
   check_parts(checks, scale, parts, -100, 100);
   check_parts(checks, start, parts, 0, 1);
   check_parts(checks, end, parts, 0, 1);
+  check_preprocess(checks, preprocess, parts);
 }
 
 void ControlNet::check_loaded(Checks& checks) const {

@@ -26,6 +26,7 @@ class ControlNet final : public StepBlock {
   Config<Json> start{this, keys::control_guidance_start};
   Config<Json> end{this, keys::control_guidance_end};
   Config<bool> guess_mode{this, keys::guess_mode};
+  Config<Json> preprocess{this, keys::control_preprocess};
   Config<ImageFit> image_fit{this, keys::image_fit};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};

@@ -18,8 +18,9 @@ T2IControl::T2IControl(size_t place)
 
 void T2IControl::run(Frame& frame) const {
   const T2IAdapter& network = frame[adapter];
-  Tensor image = control_pixels(frame[adapter_image], network.in_channels(), frame[height],
-                                frame[width], frame[image_fit]);
+  Tensor image =
+      control_pixels(frame[adapter_image], network.in_channels(), frame[height], frame[width],
+                     frame[image_fit], preprocess_of(frame.maybe(preprocess), place_));
   Values made = frame.call(adapter, {{"image", {image}}},
                            [](const T2IAdapter& net, Context& cx, const Values& in) {
                              return Values{{"features", listed(net.forward(cx, one(in, "image")))}};
@@ -56,7 +57,9 @@ void T2IControl::check(Checks& checks) const {
          "give one that is"});
   }
   size_t parts = checks.count_alike(adapter);
-  if (place_ + 1 == parts) check_parts(checks, scale, parts, -100, 100);
+  if (place_ + 1 < parts) return;  // The last one looks at what all share.
+  check_parts(checks, scale, parts, -100, 100);
+  check_preprocess(checks, preprocess, parts);
 }
 
 void T2IControl::check_loaded(Checks& checks) const {

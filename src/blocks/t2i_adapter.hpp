@@ -22,6 +22,7 @@ class T2IControl final : public StepBlock {
   Input<io::Image> adapter_image;
   Config<Json> scale{this, keys::adapter_conditioning_scale};
   Config<double> factor{this, keys::adapter_conditioning_factor};
+  Config<Json> preprocess{this, keys::adapter_preprocess};
   Config<ImageFit> image_fit{this, keys::image_fit};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};

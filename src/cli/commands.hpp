@@ -19,6 +19,7 @@ void add_convert(CLI::App& app, Run& run, Session& session);
 void add_backends(CLI::App& app, Run& run, Session& session);
 void add_inspect(CLI::App& app, Run& run, Session& session);
 void add_docs(CLI::App& app, Run& run, Session& session);
+void add_preprocess(CLI::App& app, Run& run);
 void add_sheet(CLI::App& app, Run& run);
 void add_completions(CLI::App& app, Run& run, Session& session);
 void add_man(CLI::App& app, Run& run);

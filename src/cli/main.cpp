@@ -55,6 +55,7 @@ struct Program {
     add_inspect(app, command, *session);
     add_docs(app, command, *session);
     add_sheet(app, command);
+    add_preprocess(app, command);
     add_completions(app, command, *session);
     add_man(app, command);
   }

@@ -74,6 +74,8 @@ void RequestOptions::given(GenerateRequest& request, const std::string& field) {
 Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) const {
   checked_text(key.name, text);
   if (key.type == KeyInfo::Type::text) return text;
+  bool word = std::string_view(key.kinds).starts_with("text") && text.find_first_of("{[") != 0;
+  if (word) return text;
   bool list = key.type == KeyInfo::Type::list || key.kinds == std::string_view("list");
   if (key.type == KeyInfo::Type::object && !list) return object_flag(key, text);
   if (list) return json_flag(key.flag_name(), text.starts_with('[') ? text : "[" + text + "]");

@@ -56,6 +56,7 @@ std::string value_words(const KeyInfo& key) {
   std::string kinds = fmt::format("{}", fmt::join(key.choice_list(), "|"));
   if (kinds.empty()) return "JSON";
   if (kinds == "list") return "FLOAT,FLOAT,...";
+  if (kinds.starts_with("text")) return "NAME|JSON";
   return kinds.starts_with("number") ? "FLOAT|JSON" : "JSON";
 }
 

@@ -128,6 +128,54 @@ TEST(Control, ChecksScalesAndTheirNumber) {
               finding("config.ip_adapter_scale", "1 IP-Adapters"));
 }
 
+std::string prepared(const std::string& name) {
+  return source_path("tests/goldens/preprocess/" + name + ".png").string();
+}
+
+// The image is the one that the prepared image makes: OpenCV's (tools/goldens/preprocess.py).
+TEST(Control, ReadsItsImagePreprocessed) {
+  struct Case {
+    const char *component, *input, *key, *folder;
+  };
+  for (const Case& each :
+       {Case{"controlnet", "control_image", "control_preprocess", "controlnet_a"},
+        Case{"t2i_adapter", "adapter_image", "adapter_preprocess", "t2i_full"}}) {
+    SCOPED_TRACE(each.component);
+    GenerateRequest request =
+        control(each.input == std::string("control_image") ? "controlnet" : "t2i_full");
+    request.config["width"] = 96;
+    request.config["height"] = 64;
+    request.inputs[each.input] = prepared("canny_low");
+    Tensor expected = run(request).image;
+    request.inputs[each.input] = prepared("input");
+    request.config[each.key] = {{"type", "canny"}, {"low", 20}, {"high", 60}};
+    EXPECT_TRUE(run(request).image.equal(expected));
+    request.config[each.key] = "none";
+    EXPECT_FALSE(run(request).image.equal(expected));
+  }
+}
+
+TEST(Control, PreparesEachOfSeveralImagesForItself) {
+  GenerateRequest request = control("controlnet_two");
+  request.config["width"] = 96;
+  request.config["height"] = 64;
+  request.inputs["control_image"] = Json::array({prepared("canny"), prepared("input")});
+  Tensor expected = run(request).image;
+  request.inputs["control_image"] = Json::array({prepared("input"), prepared("input")});
+  request.config["control_preprocess"] = Json::array({"canny", "none"});
+  EXPECT_TRUE(run(request).image.equal(expected));
+}
+
+TEST(Control, RefusesWhatItCannotPrepareAnImageBy) {
+  GenerateRequest request = control("controlnet_two");
+  request.config["control_preprocess"] = "cany";
+  EXPECT_THAT(errors_of(request), finding("config.control_preprocess", "no kind of preprocessing"));
+  request.config["control_preprocess"] = Json::array({"canny"});
+  EXPECT_THAT(errors_of(request), finding("config.control_preprocess", "there are 2 of them"));
+  request.config["control_preprocess"] = Json::array({"canny", {{"type", "canny"}, {"low", -1}}});
+  EXPECT_THAT(errors_of(request), finding("config.control_preprocess[1].low", "out of range"));
+}
+
 TEST(Control, LeavesThePictureAloneAtScaleZero) {
   GenerateRequest without = control("controlnet");
   without.components.erase("controlnet");

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/json_text.hpp"
+#include "cli/commands.hpp"
+#include "cli/say.hpp"
+#include "io/preprocess.hpp"
+
+namespace omnirt::cli {
+namespace {
+
+struct PreprocessFlags {
+  std::string kind, image, output;
+  std::vector<std::string> options;
+};
+
+int preprocess(const PreprocessFlags& flags) {
+  Json how = {{"type", flags.kind}};
+  for (const std::string& text : flags.options) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw InvalidRequest({"--set", text, "name=value is expected", "as in --set low=50"});
+    how[text.substr(0, equals)] = parse_json_or_text(text.substr(equals + 1), "--set");
+  }
+  const io::Preprocess read = io::read_preprocess(how, "preprocess");
+  io::write_image(flags.output, io::preprocessed(io::read_image(flags.image), read));
+  say("{}\n", std::filesystem::absolute(flags.output).lexically_normal().string());
+  return 0;
+}
+
+}  // namespace
+
+void add_preprocess(CLI::App& app, Run& run) {
+  auto flags = std::make_shared<PreprocessFlags>();
+  CLI::App* command =
+      app.add_subcommand("preprocess", "make of an image what a ControlNet is given of it");
+  command->add_option("kind", flags->kind, "canny, tile, grayscale, intensity, invert or threshold")
+      ->required();
+  command->add_option("image", flags->image, "png, jpeg or webp file")->required();
+  command->add_option("-o,--output", flags->output, "file to write")->required();
+  command->add_option("--set", flags->options, "an option of the kind, as in low=50; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command->callback([flags, &run] { run = [flags] { return preprocess(*flags); }; });
+}
+
+}  // namespace omnirt::cli

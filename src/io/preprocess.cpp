@@ -1,0 +1,205 @@
+#include "io/preprocess.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.hpp"
+#include "io/image_edges.hpp"
+#include "io/image_resize.hpp"
+
+namespace omnirt::io {
+namespace {
+
+constexpr int strongest_gradient = 2040;  // of 8 bits by Sobel's 3x3: |dx| + |dy|
+
+// How much one pixel of the source counts for one of the result.
+struct Share {
+  int64_t source, result;
+  float weight;
+};
+
+// Along one axis, in the order of the results (as OpenCV's resize splits areas).
+std::vector<Share> area_shares(int64_t from, int64_t to) {
+  std::vector<Share> shares;
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  for (int64_t i = 0; i < to; ++i) {
+    const double begin = static_cast<double>(i) * scale, end = begin + scale;
+    const double width = std::min(scale, static_cast<double>(from) - begin);
+    auto first = static_cast<int64_t>(std::ceil(begin));
+    auto last = std::min(static_cast<int64_t>(std::floor(end)), from - 1);
+    first = std::min(first, last);
+    constexpr double little = 1e-3;
+    auto add = [&](int64_t source, double part) {
+      shares.push_back({source, i, static_cast<float>(part / width)});
+    };
+    if (static_cast<double>(first) - begin > little)
+      add(first - 1, static_cast<double>(first) - begin);
+    for (int64_t source = first; source < last; ++source) add(source, 1.0);
+    const double rest = end - static_cast<double>(last);
+    if (rest > little) add(last, std::min({rest, 1.0, width}));
+  }
+  return shares;
+}
+
+uint8_t rounded(float value) {
+  return static_cast<uint8_t>(std::clamp(std::nearbyint(value), 0.0F, 255.0F));
+}
+
+// Sides that are whole multiples: OpenCV adds the pixels up as integers.
+Image whole_areas(const Image& image, int64_t width, int64_t height) {
+  const int64_t wide = image.width / width, high = image.height / height;
+  const bool halved = wide == 2 && high == 2;
+  Image made = Image::zeros(width, height, image.channels);
+  for (int64_t y = 0; y < height; ++y) {
+    for (int64_t i = 0; i < width * image.channels; ++i) {
+      const int64_t x = i / image.channels * wide * image.channels + i % image.channels;
+      int sum = 0;
+      for (int64_t row = 0; row < high; ++row) {
+        for (int64_t column = 0; column < wide; ++column)
+          sum += image.row(y * high + row)[x + column * image.channels];
+      }
+      const float share = 1.0F / static_cast<float>(wide * high);
+      made.row(y)[i] =
+          halved ? static_cast<uint8_t>((sum + 2) >> 2) : rounded(static_cast<float>(sum) * share);
+    }
+  }
+  return made;
+}
+
+Image each_value(const Image& image, const auto& change) {
+  Image made = image;
+  for (uint8_t& value : made.pixels) value = change(value);
+  return made;
+}
+
+// A gray image of one value for each pixel of an RGB one.
+Image each_pixel(const Image& rgb, const auto& value) {
+  Image made = Image::zeros(rgb.width, rgb.height, 1);
+  for (size_t i = 0; i < made.pixels.size(); ++i) made.pixels[i] = value(&rgb.pixels[3 * i]);
+  return made;
+}
+
+Image tile(const Image& image, double rate) {
+  if (rate == 1.0) return image;
+  auto smaller = [&](int64_t side) {
+    return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(side) / rate));
+  };
+  Image small = resize_area(image, smaller(image.width), smaller(image.height));
+  return resize_lanczos(small, image.width, image.height);
+}
+
+class Reader {
+ public:
+  Reader(const Json& given, std::string field) : given_(given), field_(std::move(field)) {}
+
+  Preprocess read() {
+    Preprocess how;
+    how.kind = kind();
+    if (!given_.is_object()) return how;
+    if (how.kind == PreprocessKind::canny) {
+      take("low", how.low, 0, strongest_gradient);
+      take("high", how.high, 0, strongest_gradient);
+    }
+    if (how.kind == PreprocessKind::tile) take("rate", how.rate, 1, 8);
+    if (how.kind == PreprocessKind::threshold) take("level", how.level, 0, 255);
+    for (const auto& [name, value] : given_.items()) {
+      if (name == "type" || taken_.contains(name)) continue;
+      refuse(
+          "." + name, value, fmt::format("{} has no such option", name_of(how.kind)),
+          taken_.empty() ? "remove it" : fmt::format("its options: {}", fmt::join(taken_, ", ")));
+    }
+    return how;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& below, const Json& value, const std::string& why,
+                           const std::string& way_out) const {
+    throw InvalidRequest({field_ + below, shown(value), why, way_out});
+  }
+
+  PreprocessKind kind() const {
+    const Json name = given_.is_object() ? given_.value("type", Json()) : given_;
+    auto found = choice_of<PreprocessKind>(name.is_string() ? name.get<std::string>() : "");
+    if (found) return *found;
+    refuse(given_.is_object() ? ".type" : "", name, "no kind of preprocessing",
+           fmt::format("give one of: {}", fmt::join(ChoiceNames<PreprocessKind>::names, ", ")));
+  }
+
+  template <class T>
+  void take(const char* name, T& into, double lowest, double highest) {
+    taken_.insert(name);
+    auto value = given_.find(name);
+    if (value == given_.end()) return;
+    double number = value->is_number() ? value->get<double>() : lowest - 1;
+    bool whole = std::is_floating_point_v<T> || number == std::floor(number);
+    if (!whole || !(number >= lowest && number <= highest))
+      refuse(std::string(".") + name, *value, "out of range",
+             fmt::format("give {} to {}", lowest, highest));
+    into = static_cast<T>(number);
+  }
+
+  const Json& given_;
+  std::string field_;
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+Image resize_area(const Image& image, int64_t width, int64_t height) {
+  if (width < 1 || height < 1 || width > image.width || height > image.height)
+    throw InvalidRequest({"size", fmt::format("{}x{}", width, height),
+                          fmt::format("not within the image's {}x{}", image.width, image.height),
+                          ""});
+  if (image.width % width == 0 && image.height % height == 0)
+    return whole_areas(image, width, height);
+  const auto columns = area_shares(image.width, width), rows = area_shares(image.height, height);
+  const int64_t channels = image.channels;
+  const auto row_size = static_cast<size_t>(width * channels);
+  std::vector<float> sums(row_size * static_cast<size_t>(height)), across(row_size);
+  for (const Share& row : rows) {
+    std::ranges::fill(across, 0.0F);
+    for (const Share& column : columns) {
+      for (int64_t c = 0; c < channels; ++c)
+        across[static_cast<size_t>(column.result * channels + c)] +=
+            static_cast<float>(image.row(row.source)[column.source * channels + c]) * column.weight;
+    }
+    float* into = &sums[row_size * static_cast<size_t>(row.result)];
+    for (size_t i = 0; i < row_size; ++i) into[i] += row.weight * across[i];
+  }
+  Image made = Image::zeros(width, height, channels);
+  std::ranges::transform(sums, made.pixels.begin(), rounded);
+  return made;
+}
+
+Preprocess read_preprocess(const Json& given, const std::string& field) {
+  return Reader(given, field).read();
+}
+
+Image preprocessed(const Image& image, const Preprocess& how) {
+  const Image rgb = to_rgb(image);
+  switch (how.kind) {
+    case PreprocessKind::none:
+      return rgb;
+    case PreprocessKind::canny:
+      return canny_edges(rgb, how.low, how.high);
+    case PreprocessKind::tile:
+      return tile(rgb, how.rate);
+    case PreprocessKind::grayscale:
+      return to_grey(rgb);
+    case PreprocessKind::intensity:
+      return each_pixel(rgb, [](const uint8_t* p) { return std::max({p[0], p[1], p[2]}); });
+    case PreprocessKind::invert:
+      return each_value(rgb, [](uint8_t value) { return static_cast<uint8_t>(255 - value); });
+    case PreprocessKind::threshold:
+      return each_pixel(rgb, [&](const uint8_t* p) {
+        return std::min({p[0], p[1], p[2]}) > how.level ? uint8_t{255} : uint8_t{0};
+      });
+  }
+  throw InternalError("a kind outside its enumeration");
+}
+
+}  // namespace omnirt::io

@@ -1,0 +1,46 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.hpp"
+#include "io/image.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string golden(const std::string& name) {
+  return OMNIRT_SOURCE_DIR "/tests/goldens/preprocess/" + name + ".png";
+}
+
+TEST(Preprocess, WritesWhatAControlNetReads) {
+  Scratch scratch;
+  const std::string made = scratch.file("edges.png");
+  Ended ended = run_program(
+      {"preprocess", "canny", golden("input"), "-o", made, "--set", "low=20", "--set", "high=60"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out, made + "\n");
+  EXPECT_EQ(io::read_image(made), io::read_image(golden("canny_low")));
+}
+
+TEST(Preprocess, NamesTheKindsAndOptionsThatThereAre) {
+  Ended unknown = run_program({"preprocess", "cany", golden("input"), "-o", "x.png"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("none, canny, tile, grayscale, intensity, invert, threshold"));
+  Ended option =
+      run_program({"preprocess", "canny", golden("input"), "-o", "x.png", "--set", "lo=20"});
+  EXPECT_EQ(option.exit_code, 2);
+  EXPECT_THAT(option.err, HasSubstr("canny has no such option; its options: high, low"));
+}
+
+TEST(Preprocess, IsAFlagOfRequestsByNameOrAsJson) {
+  for (const char* how : {"canny", "{\"type\": \"canny\", \"low\": 20}", "[\"canny\"]"}) {
+    Ended ended = run_program({"validate", "--model", "emoji-sd", "-p", "a red apple", "--strict",
+                               "--control-preprocess", how});
+    // This model's task has no ControlNet here; the value itself was taken.
+    EXPECT_THAT(ended.err, HasSubstr("has no effect on task text2image")) << how;
+  }
+}
+
+}  // namespace
+}  // namespace omnirt::testing
