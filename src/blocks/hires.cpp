@@ -161,11 +161,21 @@ io::Image HiresNetwork::enlarged(Frame& frame, const io::Image& image) const {
   return upscaled(frame, network, image, plan, {frame[tile], frame[overlap]});
 }
 
+std::shared_ptr<Scheduler> DenoiseHires::whole_schedule(const SchedulerChoice& choice,
+                                                        int64_t steps, double eta_of_steps,
+                                                        int64_t /*places*/) const {
+  return planned(choice, steps, eta_of_steps);
+}
+
+int64_t DenoiseHires::first_of(int64_t steps, double strength) const {
+  return first_step(steps, strength);
+}
+
 Walk DenoiseHires::begin(Frame& frame) const {
-  int64_t steps = frame.maybe(hires_steps).value_or(frame[num_inference_steps]);
-  Schedule part = begun_at(planned(frame[scheduler], steps, frame[eta]),
-                           first_step(steps, frame[hires_strength]));
   const Tensor& start = frame[hires_start];
+  int64_t steps = frame.maybe(hires_steps).value_or(frame[num_inference_steps]);
+  auto whole = whole_schedule(frame[scheduler], steps, frame[eta], start.size(2) * start.size(3));
+  Schedule part = begun_at(std::move(whole), first_of(steps, frame[hires_strength]));
   Tensor noise = frame[noise_source]->randn(start.sizes());
   Tensor noisy = part.scheduler->add_noise(start, noise, part.begin);
   return begun(frame, std::move(part), std::move(noisy));
@@ -179,18 +189,21 @@ void DenoiseHires::check(Checks& checks) const {
   DenoiseLoop::check(checks);
   int64_t steps = checks.maybe(hires_steps).value_or(checks[num_inference_steps]);
   double strength = checks[hires_strength];
-  if (first_step(steps, strength) >= steps) {
+  if (first_of(steps, strength) >= steps) {
     checks.error(
         {"config.hires_strength", fmt::format("{}", strength),
          fmt::format("leaves none of the {} steps", steps),
          fmt::format("give at least {:.3g}, or more steps", 1.0 / static_cast<double>(steps))});
     return;
   }
-  planned(checks[scheduler], steps, checks[eta]);  // throws where the scheduler has no such walk
+  constexpr int64_t any = 1;
+  // Throws where the scheduler has no such walk.
+  if (checks[scheduler].info) whole_schedule(checks[scheduler], steps, checks[eta], any);
 }
 
 void RefuseHires::check(Checks& checks) const {
-  const std::string why = "this model makes images in one pass", way_out = "remove it";
+  const std::string why = fmt::format("this model does {} in one pass", checks.task());
+  const std::string way_out = "remove it";
   if (auto given = checks.maybe(scale))
     checks.error({"config.hires_scale", fmt::format("{}", *given), why, way_out});
   for (const auto* side : {&hires_width, &hires_height}) {
@@ -199,14 +212,18 @@ void RefuseHires::check(Checks& checks) const {
   }
 }
 
-void add_hires(BlockList& list, DenoiseOptions options, const Trigger& hires) {
+DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires) {
+  options.name = "denoise_hires";
+  options.trigger = hires;
+  return options;
+}
+
+void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const Trigger& hires) {
   const Trigger network = has_component("hires_upscaler");
   list.push_back(std::make_shared<HiresLatents>(hires && !network && !by_image()));
   list.push_back(std::make_shared<HiresImages>(hires && !network && by_image()));
   list.push_back(std::make_shared<HiresNetwork>(hires && network));
-  options.name = "denoise_hires";
-  options.trigger = hires;
-  list.push_back(std::make_shared<DenoiseHires>(options));
+  list.push_back(std::move(loop));
   list.push_back(std::make_shared<DecodeLatents>(hires, "decode_hires", slots::hires_latents,
                                                  slots::hires_pictures));
 }

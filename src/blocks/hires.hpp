@@ -153,7 +153,7 @@ class HiresNetwork final : public HiresImages {
 
 // The second pass: from that start under as much noise as hires_strength says, as image2image does
 // it.
-class DenoiseHires final : public DenoiseLoop {
+class DenoiseHires : public DenoiseLoop {
  public:
   Component<SchedulerChoice> scheduler{this, "scheduler"};
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};
@@ -167,22 +167,35 @@ class DenoiseHires final : public DenoiseLoop {
   Walk begin(Frame& frame) const override;
   void finish(Frame& frame, Walk& walk) const override;
   void check(Checks& checks) const override;
+
+ protected:
+  // The whole schedule of so many steps, for latents of so many places.
+  virtual std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
+                                                    double eta_of_steps, int64_t places) const;
+  // The step that the second pass begins with.
+  virtual int64_t first_of(int64_t steps, double strength) const;
 };
 
-// In lists without a second pass: refuses requests that ask for one.
+// Where there is no second pass: refuses requests that ask for one.
 class RefuseHires final : public Block {
  public:
   Config<double> scale{this, keys::hires_scale};
   Config<int64_t> hires_width{this, keys::hires_width};
   Config<int64_t> hires_height{this, keys::hires_height};
 
+  // `where`: the workflows that have none.
+  explicit RefuseHires(const Trigger& where)
+      : Block("refuse_hires", Stage::prepare_conditions, Guidance::shared,
+              where && asks_for_hires()) {}
   RefuseHires()
       : Block("refuse_hires", Stage::prepare_conditions, Guidance::shared, asks_for_hires()) {}
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
 };
 
-// The blocks behind the first pass's loop, up to the images; `options` are that loop's.
-void add_hires(BlockList& list, DenoiseOptions options, const Trigger& hires);
+// The blocks behind the first pass's loop, up to the images; `loop` is the second pass's.
+void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const Trigger& hires);
+// The options of the second pass's loop: the first one's under another name.
+DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires);
 
 }  // namespace omnirt::blocks

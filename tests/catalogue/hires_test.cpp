@@ -65,7 +65,8 @@ INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names()),
 
 // Wherever it is cut: the second pass's size is not the first's, and each has its schedule.
 TEST(Hires, IsTheSameImageInASplitRun) {
-  for (const char* name : {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sdxl_latent"}) {
+  for (const char* name :
+       {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sdxl_latent", "flux2_latent"}) {
     const auto whole = made_by(folder_request(goldens() / name));
     const bool by_image = std::string(name) == "sd15_two_images";
     for (const char* block : {"start_noise", "denoise", by_image ? "hires_images" : "hires_latents",
@@ -174,12 +175,15 @@ TEST(Hires, IsRefusedBesideWhatHasNoSecondPass) {
   EXPECT_EQ(refused_fields(control), std::vector<std::string>{"components.controlnet"});
 }
 
-TEST(Hires, IsRefusedByModelsOfOnePass) {
-  for (const char* model : {"pixart_sigma", "flux2_klein"}) {
-    GenerateRequest request;
+TEST(Hires, IsRefusedWhereThereIsOnePass) {
+  GenerateRequest request;
+  request.model = source_path("tests/goldens/pipelines/pixart_sigma/model");
+  request.inputs["prompt"] = "a red apple";
+  request.config["hires_scale"] = 2;
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"});
+  request.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image.png").string();
+  for (const char* model : {"sd15", "sdxl", "flux2_klein"}) {
     request.model = source_path("tests/goldens/pipelines/" + std::string(model) + "/model");
-    request.inputs["prompt"] = "a red apple";
-    request.config["hires_scale"] = 2;
     EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"}) << model;
   }
 }

@@ -14,6 +14,7 @@ import diffusers
 import numpy
 import torch
 import upscalers
+from diffusers.pipelines.flux2.pipeline_flux2_klein import compute_empirical_mu
 from PIL import Image
 
 FOLDER = common.GOLDENS / "hires"
@@ -55,12 +56,17 @@ RUNS = {
     "sd15_network": ("sd15", dict(hires_scale=1.5, hires_upscaler="rrdb_x2plus", hires_steps=3)),
     "sdxl_latent": ("sdxl", dict(hires_scale=1.5)),
     "sdxl_lanczos": ("sdxl", dict(hires_scale=1.5, hires_upscaler="lanczos", hires_steps=6)),
+    "flux2_latent": ("flux2_klein", dict(hires_scale=1.5, hires_upscaler="latent-nearest-exact")),
+    "flux2_lanczos": ("flux2_klein", dict(hires_scale=1.5, hires_upscaler="lanczos", hires_steps=6)),
 }
 
 
 def request_of(index, model, config):
-    settings = dict(num_inference_steps=4, guidance_scale=5.0, width=64, height=64, seed=60 + index, **config)
-    request = {"task": "text2image", "model": f"../../pipelines/{model}/model", "inputs": dict(TEXTS), "config": settings}
+    flux2 = model == "flux2_klein"
+    settings = dict(num_inference_steps=4, width=64, height=64, seed=60 + index, **config)
+    settings.update(dict(max_sequence_length=48) if flux2 else dict(guidance_scale=5.0))
+    texts = {"prompt": TEXTS["prompt"]} if flux2 else dict(TEXTS)
+    request = {"task": "text2image", "model": f"../../pipelines/{model}/model", "inputs": texts, "config": settings}
     if config.get("hires_upscaler") in upscalers.CASES:
         request["components"] = {"hires_upscaler": f"../../upscalers/{settings.pop('hires_upscaler')}/model.safetensors"}
     return request
@@ -80,7 +86,53 @@ def generators(config):
     return [torch.Generator().manual_seed(config["seed"] + i) for i in range(count)]
 
 
+def generate_flux2(config):
+    """FLUX.2 has no image2image: text2image from the first pass's result under noise, along the rest of the schedule.
+    Latents are resampled as the transformer sees them, packed and normalised (as ComfyUI's latents of FLUX.2 are)."""
+    pipe = common.load_any(PIPELINES / "flux2_klein" / "model")
+    pipe.set_progress_bar_config(disable=True)
+    seed = config["seed"]
+    wanted, scale = config["hires_upscaler"], config["hires_scale"]
+    grid = pipe.vae_scale_factor * 2
+    width, height = (int(config[side] * scale) // grid * grid for side in ("width", "height"))
+    call = dict(prompt=TEXTS["prompt"], max_sequence_length=config["max_sequence_length"])
+    made = pipe(
+        **call,
+        num_inference_steps=config["num_inference_steps"],
+        width=config["width"],
+        height=config["height"],
+        generator=torch.Generator().manual_seed(seed),
+        output_type="latent" if wanted in LATENT_MODES else "pil",
+    ).images
+    if wanted in LATENT_MODES:
+        mean = pipe.vae.bn.running_mean.view(1, -1, 1, 1)
+        deviation = torch.sqrt(pipe.vae.bn.running_var.view(1, -1, 1, 1) + pipe.vae.config.batch_norm_eps)
+        packed = (pipe._patchify_latents(made) - mean) / deviation
+        start = torch.nn.functional.interpolate(packed, size=(height // grid, width // grid), **LATENT_MODES[wanted])
+    else:
+        image = pipe.image_processor.preprocess(made[0].resize((width, height), IMAGE_MODES[wanted]))
+        start = pipe._encode_vae_image(image, None)
+    steps = config.get("hires_steps", config["num_inference_steps"])
+    first = int(max(steps - min(steps * config.get("hires_strength", 0.7), steps), 0))
+    sigmas = numpy.linspace(1.0, 1 / steps, steps)[first:]
+    mu = compute_empirical_mu(image_seq_len=start.shape[2] * start.shape[3], num_steps=steps)
+    pipe.scheduler.set_timesteps(sigmas=sigmas, mu=mu)
+    noise = torch.randn(start.shape, generator=torch.Generator().manual_seed(seed))
+    sigma = pipe.scheduler.sigmas[0]
+    return pipe(
+        **call,
+        num_inference_steps=steps,
+        sigmas=sigmas,
+        latents=sigma * noise + (1 - sigma) * start,
+        width=width,
+        height=height,
+        output_type="pil",
+    ).images
+
+
 def generate(model, config):
+    if model == "flux2_klein":
+        return generate_flux2(config)
     first = common.load_any(PIPELINES / model / "model")
     if "scheduler" in config:
         first.scheduler = getattr(diffusers, config["scheduler"]).from_config(first.scheduler.config)

@@ -32,8 +32,10 @@ BlockList flux2_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux2::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<flux2::ImageSize>());
+  const Trigger hires = blocks::asks_for_hires() && !image;
+  add(std::make_shared<blocks::RefuseHires>(image));
+  add(std::make_shared<blocks::HiresSize>(hires));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux2::EncodePrompt>());
   add(std::make_shared<flux2::SetTimesteps>(!inpaint));
@@ -48,7 +50,10 @@ BlockList flux2_blocks() {
   add(std::make_shared<flux2::KeepSmoothly>(inpaint));
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
-  add(std::make_shared<blocks::DecodeLatents>());
+  blocks::add_hires(
+      list, std::make_shared<flux2::DenoiseHires>(blocks::hires_options(denoise_options(), hires)),
+      hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());

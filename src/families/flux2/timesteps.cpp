@@ -78,4 +78,14 @@ void SetPartialTimesteps::run(Frame& frame) const {
                                      first_step(steps, frame[strength]));
 }
 
+std::shared_ptr<Scheduler> DenoiseHires::whole_schedule(const SchedulerChoice& choice,
+                                                        int64_t steps, double /*eta_of_steps*/,
+                                                        int64_t places) const {
+  return planned(choice, steps, places);
+}
+
+int64_t DenoiseHires::first_of(int64_t steps, double strength) const {
+  return first_step(steps, strength);
+}
+
 }  // namespace omnirt::flux2

@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/hires.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
 #include "nn/autoencoder.hpp"
@@ -41,6 +42,18 @@ class SetPartialTimesteps final : public Block {
               std::move(trigger)) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
+};
+
+// The second pass of a text's image: its schedule is shifted by its own size, and begins as
+// inpainting's does.
+class DenoiseHires final : public blocks::DenoiseHires {
+ public:
+  using blocks::DenoiseHires::DenoiseHires;
+
+ protected:
+  std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
+                                            double eta_of_steps, int64_t places) const override;
+  int64_t first_of(int64_t steps, double strength) const override;
 };
 
 }  // namespace omnirt::flux2

@@ -35,6 +35,7 @@ BlockList sd_blocks() {
   for (auto& block : control_checks()) list.push_back(block);
   add_picture_sizes(list, from_noise, from_image, inpaint);
   const Trigger hires = asks_for_hires() && from_noise;
+  add(std::make_shared<RefuseHires>(!from_noise));
   add(std::make_shared<HiresSize>(hires));
   add(std::make_shared<StartNoise>());
   add(std::make_shared<EncodePrompt>());
@@ -55,7 +56,9 @@ BlockList sd_blocks() {
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);
   add_denoise_loops(list, {.constants = entity_inputs()}, windows);
-  add_hires(list, {.constants = entity_inputs()}, hires);
+  add_hires(list,
+            std::make_shared<DenoiseHires>(hires_options({.constants = entity_inputs()}, hires)),
+            hires);
   add(std::make_shared<DecodeLatents>(!circular && !hires));
   add(std::make_shared<DecodeCircular>(circular));
   for (auto& block : put_back_blocks(inpaint)) list.push_back(block);

@@ -60,6 +60,7 @@ BlockList sdxl_blocks() {
   add_picture_sizes(list, from_noise, encoded, inpaint);
   add(std::make_shared<SizeOfLatents>(given));
   const Trigger hires = asks_for_hires() && from_noise;
+  add(std::make_shared<RefuseHires>(!from_noise));
   add(std::make_shared<HiresSize>(hires));
   add(std::make_shared<StartNoise>());
   add_conditions(list, from_noise);
@@ -82,7 +83,9 @@ BlockList sdxl_blocks() {
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);
   add_denoise_loops(list, denoise_options(), windows);
-  add_hires(list, denoise_options("hires_time_ids"), hires);
+  add_hires(list,
+            std::make_shared<DenoiseHires>(hires_options(denoise_options("hires_time_ids"), hires)),
+            hires);
   add(std::make_shared<DecodeLatents>(!writes_latents() && !circular && !hires));
   add(std::make_shared<DecodeCircular>(!writes_latents() && circular));
   for (auto& block : put_back_blocks(pixels)) list.push_back(block);
