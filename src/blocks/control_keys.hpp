@@ -49,7 +49,8 @@ inline constexpr Key<Json> control_preprocess{
     std::monostate{},
     {},
     "",
-    "what is made of a ControlNet's image first: canny, tile, grayscale, intensity, invert or "
+    "what is made of a ControlNet's image first: canny, tile, grayscale, luminance, intensity, "
+    "invert or "
     "threshold, {\"type\": \"canny\", \"low\": 50, \"high\": 150} with options, or a list with one "
     "for each (none: nothing)",
     "",

@@ -37,7 +37,9 @@ void add_preprocess(CLI::App& app, Run& run) {
   auto flags = std::make_shared<PreprocessFlags>();
   CLI::App* command =
       app.add_subcommand("preprocess", "make of an image what a ControlNet is given of it");
-  command->add_option("kind", flags->kind, "canny, tile, grayscale, intensity, invert or threshold")
+  command
+      ->add_option("kind", flags->kind,
+                   "canny, tile, grayscale, luminance, intensity, invert or threshold")
       ->required();
   command->add_option("image", flags->image, "png, jpeg or webp file")->required();
   command->add_option("-o,--output", flags->output, "file to write")->required();

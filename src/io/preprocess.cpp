@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -82,6 +83,41 @@ Image each_pixel(const Image& rgb, const auto& value) {
   for (size_t i = 0; i < made.pixels.size(); ++i) made.pixels[i] = value(&rgb.pixels[3 * i]);
   return made;
 }
+
+// Lightness of CIE Lab in 8 bits, in OpenCV's fixed point: sRGB to linear light, luminance by Rec.
+// 709, its cube root by a table.
+class Lightness {
+ public:
+  Lightness() {
+    for (size_t i = 0; i < linear_.size(); ++i) {
+      const double x = static_cast<double>(i) / 255;
+      const double light = x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+      linear_[i] = static_cast<int>(std::lrint(255 * (1 << light_bits) * light));
+    }
+    for (size_t i = 0; i < roots_.size(); ++i) {
+      const double x = static_cast<double>(i) / (255.0 * (1 << light_bits));
+      const double root = x < 216.0 / 24389 ? x * (841.0 / 108) + 16.0 / 116 : std::cbrt(x);
+      roots_[i] = static_cast<int>(std::lrint((1 << root_bits) * root));
+    }
+  }
+
+  uint8_t of(const uint8_t* rgb) const {
+    constexpr int red = 871, green = 2929, blue = 296;  // of 4096
+    const int light = descaled(
+        linear_[rgb[0]] * red + linear_[rgb[1]] * green + linear_[rgb[2]] * blue, weight_bits);
+    constexpr int scale = (116 * 255 + 50) / 100;
+    constexpr int shift = -((16 * 255 * (1 << root_bits) + 50) / 100);
+    const int value = descaled(scale * roots_[static_cast<size_t>(light)] + shift, root_bits);
+    return static_cast<uint8_t>(std::clamp(value, 0, 255));
+  }
+
+ private:
+  static constexpr int light_bits = 3, weight_bits = 12, root_bits = weight_bits + light_bits;
+  static int descaled(int value, int bits) { return (value + (1 << (bits - 1))) >> bits; }
+
+  std::array<int, 256> linear_{};
+  std::array<int, 256 * (1 << light_bits)> roots_{};
+};
 
 Image tile(const Image& image, double rate) {
   if (rate == 1.0) return image;
@@ -190,6 +226,8 @@ Image preprocessed(const Image& image, const Preprocess& how) {
       return tile(rgb, how.rate);
     case PreprocessKind::grayscale:
       return to_grey(rgb);
+    case PreprocessKind::luminance:
+      return each_pixel(rgb, [of = Lightness()](const uint8_t* p) { return of.of(p); });
     case PreprocessKind::intensity:
       return each_pixel(rgb, [](const uint8_t* p) { return std::max({p[0], p[1], p[2]}); });
     case PreprocessKind::invert:

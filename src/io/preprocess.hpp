@@ -8,11 +8,11 @@
 namespace omnirt {
 
 // What a ControlNet is given in place of an image, made without a network.
-enum class PreprocessKind { none, canny, tile, grayscale, intensity, invert, threshold };
+enum class PreprocessKind { none, canny, tile, grayscale, luminance, intensity, invert, threshold };
 template <>
 struct ChoiceNames<PreprocessKind> {
-  static constexpr std::array names{"none",      "canny",  "tile",     "grayscale",
-                                    "intensity", "invert", "threshold"};
+  static constexpr std::array names{"none",      "canny",     "tile",   "grayscale",
+                                    "luminance", "intensity", "invert", "threshold"};
 };
 
 }  // namespace omnirt
@@ -32,8 +32,10 @@ Preprocess read_preprocess(const Json& given, const std::string& field);
 
 // The image so prepared, of the same size; alpha is dropped. canny: edges (io/image_edges.hpp);
 // tile: made smaller by averages over areas, as OpenCV's INTER_AREA, and larger again by Lanczos'
-// filter; grayscale: Pillow's luma; intensity: the strongest channel; invert: 255 less each value;
-// threshold: white where every channel is above `level`, else black.
+// filter; grayscale: Pillow's luma; luminance: the
+// lightness of CIE Lab, as OpenCV's COLOR_RGB2LAB has it in 8 bits; intensity: the strongest
+// channel; invert: 255 less each value; threshold: white where every channel is above `level`, else
+// black.
 Image preprocessed(const Image& image, const Preprocess& how);
 
 // Averages over the area of each pixel of the result, which is no larger: OpenCV's INTER_AREA.

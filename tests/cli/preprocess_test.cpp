@@ -26,7 +26,8 @@ TEST(Preprocess, WritesWhatAControlNetReads) {
 TEST(Preprocess, NamesTheKindsAndOptionsThatThereAre) {
   Ended unknown = run_program({"preprocess", "cany", golden("input"), "-o", "x.png"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("none, canny, tile, grayscale, intensity, invert, threshold"));
+  EXPECT_THAT(unknown.err,
+              HasSubstr("none, canny, tile, grayscale, luminance, intensity, invert, threshold"));
   Ended option =
       run_program({"preprocess", "canny", golden("input"), "-o", "x.png", "--set", "lo=20"});
   EXPECT_EQ(option.exit_code, 2);

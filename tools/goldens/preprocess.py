@@ -3,7 +3,7 @@
 
   tools/goldens/preprocess.py [--check]
 
-tests/goldens/preprocess/{input,odd}.png are the images, CASE.png what is made of them, cases.json how.
+tests/goldens/preprocess/{input,odd,gray,cube}.png are the images, CASE.png what is made of them, cases.json how.
 """
 
 import argparse
@@ -27,6 +27,9 @@ CASES = {
     "tile_4": ("input", {"type": "tile", "rate": 4}),
     "tile_odd": ("odd", {"type": "tile", "rate": 2.5}),
     "grayscale": ("input", {"type": "grayscale"}),
+    "luminance": ("input", {"type": "luminance"}),
+    "luminance_odd": ("odd", {"type": "luminance"}),
+    "luminance_cube": ("cube", {"type": "luminance"}),
     "intensity": ("input", {"type": "intensity"}),
     "invert": ("odd", {"type": "invert"}),
     "threshold": ("input", {"type": "threshold"}),
@@ -59,6 +62,8 @@ def preprocessed(image, how):
         return numpy.array(Image.fromarray(small).resize((width, height), Image.LANCZOS))
     if kind == "grayscale":
         return numpy.array(Image.fromarray(image).convert("L"))
+    if kind == "luminance":
+        return cv2.cvtColor(image, cv2.COLOR_RGB2LAB)[..., 0]
     if kind == "intensity":
         return cv2.cvtColor(image, cv2.COLOR_RGB2HSV)[..., 2]
     if kind == "invert":
@@ -72,6 +77,8 @@ def main():
     check = parser.parse_args().check
     images = {"input": scene(96, 64, 1), "odd": scene(77, 53, 2)}
     images["gray"] = numpy.array(Image.fromarray(images["input"]).convert("L"))
+    levels = numpy.array([0, 1, 2, 5, 9, 20, 41, 60, 90, 127, 160, 200, 230, 250, 254, 255], dtype=numpy.uint8)
+    images["cube"] = numpy.stack(numpy.meshgrid(levels, levels, levels), axis=-1).reshape(64, 64, 3)
     made = {name: preprocessed(images[image], how) for name, (image, how) in CASES.items()}
     if check:
         for name, values in {**images, **made}.items():
