@@ -1,7 +1,9 @@
 // Plug-ins, as the program loads them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -41,9 +43,11 @@ std::string flat_picture(const Scratch& scratch, std::array<uint8_t, 3> colour) 
   return scratch.file("reference.png");
 }
 
-TEST(Plugins, TheBlockOfTheDocumentationIsTheOneThatIsTested) {
-  EXPECT_THAT(text_of("docs/blocks.md"),
-              HasSubstr("```cpp\n" + text_of("tests/plugins/match_colours.cpp") + "```"));
+TEST(Plugins, ThoseOfTheDocumentationAreTheOnesThatAreTested) {
+  for (const char* name : {"match_colours", "adams_bashforth", "fading_guidance"}) {
+    EXPECT_THAT(text_of("docs/blocks.md"),
+                HasSubstr("```cpp\n" + text_of(fmt::format("tests/plugins/{}.cpp", name)) + "```"));
+  }
 }
 
 TEST(Plugins, ABlockTakesPartWhenItsInputIsGiven) {
@@ -111,6 +115,48 @@ TEST(Plugins, BringSchedulersAndGuiders) {
                    "--scheduler", "stripes", "--guider", R"({"type": "stripes"})", "--json"});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_EQ(parse_json(ended.out, "stdout")["config"]["scheduler"]["value"], "StripesScheduler");
+}
+
+// An image of two steps, made with `words` and, where named, a plug-in.
+io::Image apple(std::vector<std::string> words, const std::string& plugin_name = "") {
+  Scratch scratch;
+  std::vector<std::string> all{"generate",    "-m",      "emoji-sd", "-p",
+                               "a red apple", "--steps", "2",        "--seed",
+                               "1",           "-q",      "-o",       scratch.file("out.png")};
+  if (!plugin_name.empty()) all.insert(all.begin(), {"--plugin", plugin(plugin_name)});
+  all.insert(all.end(), words.begin(), words.end());
+  Ended ended = run_program(all);
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  return io::read_image(scratch.file("out.png"));
+}
+
+TEST(Plugins, ASchedulerOfTwoStepsIsLinearMultistepOfThatOrder) {
+  // Trailing: the second step still begins in noise, so that the first one's slope is seen.
+  auto by = [](const std::string& scheduler, const std::string& plugin_name) {
+    return apple({"--scheduler", scheduler, "--scheduler-set", "timestep_spacing=trailing"},
+                 plugin_name);
+  };
+  const io::Image made = by("ab2", "adams_bashforth");
+  auto worst_against = [&](const io::Image& other) {
+    int worst = 0;
+    for (size_t i = 0; i < made.pixels.size(); ++i)
+      worst = std::max(worst, std::abs(made.pixels[i] - other.pixels.at(i)));
+    return worst;
+  };
+  // The reference integrates the polynomial by quadrature.
+  EXPECT_LE(worst_against(by("lms", "")), 1);
+  EXPECT_GT(worst_against(by("euler", "")), 1);
+}
+
+TEST(Plugins, AGuiderWhoseGuidanceDoesNotFadeIsClassifierFree) {
+  auto fading = [](const std::string& power) {
+    return apple({"--guider", "fading", "--guider-set", "guidance_scale=5", "--guider-set",
+                  "power=" + power},
+                 "fading_guidance");
+  };
+  const io::Image classifier_free = apple({"--guidance-scale", "5"});
+  EXPECT_EQ(fading("0"), classifier_free);
+  EXPECT_NE(fading("1"), classifier_free);
 }
 
 // A component's folder with a network of one weight.
