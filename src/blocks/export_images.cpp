@@ -74,14 +74,23 @@ void ExportImages::run(Frame& frame) const {
   for (size_t i = 0; i < pictures.size(); ++i) {
     if (frame.cancel()) frame.cancel()->check();
     size_t of = i / per_prompt;
-    fs::path file = target.file(i, pictures.size(), frame[seeds][i]);
+    ArtifactReport& report = made.emplace_back(ArtifactReport{.path = "",
+                                                              .kind = "image",
+                                                              .mime = "",
+                                                              .width = pictures[i].width,
+                                                              .height = pictures[i].height,
+                                                              .seed = frame[seeds][i],
+                                                              .prompt = frame[prompt][of]});
+    if (!frame.writes_files()) continue;
+    fs::path file = target.file(i, pictures.size(), report.seed);
     make_folder(file.parent_path());
     io::write_image(file, pictures[i], format,
-                    metadata_of(frame.record(), frame[seeds][i], of, frame[prompt].size()));
+                    metadata_of(frame.record(), report.seed, of, frame[prompt].size()));
     written.add(file);
-    made.push_back({file.string(), "image", io::image_media_type(format), pictures[i].width,
-                    pictures[i].height, frame[seeds][i], frame[prompt][of]});
+    report.path = file.string();
+    report.mime = io::image_media_type(format);
   }
+  for (size_t i = 0; i < made.size(); ++i) frame.deliver({made[i], {&pictures[i], 1}});
   written.keep();
   frame[artifacts] = std::move(made);
 }

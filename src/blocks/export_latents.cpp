@@ -32,6 +32,7 @@ void ExportLatents::run(Frame& frame) const {
                 frame.record().is_null() ? Json::object() : Json{{"request", frame.record()}});
   frame[artifacts] = {{file.string(), "latents", "application/x-safetensors", sample.size(3),
                        sample.size(2), frame[seeds].front(), frame[prompt].front()}};
+  frame.deliver({frame[artifacts].front(), {}});
 }
 
 }  // namespace omnirt::blocks

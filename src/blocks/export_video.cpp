@@ -41,7 +41,7 @@ void ExportVideo::check(Checks& checks) const {
   auto format = checks.maybe(output_format);
   if (named) check_names(checks, *named, format);
   io::VideoFormat chosen = video_format_of(format, named);
-  if (auto missing = io::video_format_missing(chosen))
+  if (auto missing = io::video_format_missing(chosen); missing && checks.writes_files())
     checks.error({"config.output_format", name_of(chosen), *missing,
                   "or give output_format gif, webp or frames"});
   if (named && chosen == io::VideoFormat::frames && !io::may_hold_frames(*named))
@@ -64,20 +64,26 @@ void ExportVideo::run(Frame& frame) const {
   for (size_t i = 0; i < videos; ++i) {
     if (frame.cancel()) frame.cancel()->check();
     std::span<const io::Image> of_one(all.data() + i * count, count);
-    fs::path file = target.file(i, videos, frame[seeds][i]);
+    ArtifactReport& report = made.emplace_back(ArtifactReport{.path = "",
+                                                              .kind = "video",
+                                                              .mime = "",
+                                                              .width = of_one.front().width,
+                                                              .height = of_one.front().height,
+                                                              .seed = frame[seeds][i],
+                                                              .frames = static_cast<int64_t>(count),
+                                                              .fps = options.fps});
+    if (!frame.writes_files()) continue;
+    fs::path file = target.file(i, videos, report.seed);
     make_folder(file.parent_path());
-    io::write_video(file, of_one, format, metadata_of(frame.record(), frame[seeds][i]), options);
+    io::write_video(file, of_one, format, metadata_of(frame.record(), report.seed), options);
     written.add(file);
+    report.path = file.string();
+    report.mime = io::video_media_type(format);
     auto [width, height] = io::video_size(of_one.front(), format);
-    made.push_back({.path = file.string(),
-                    .kind = "video",
-                    .mime = io::video_media_type(format),
-                    .width = width,
-                    .height = height,
-                    .seed = frame[seeds][i],
-                    .frames = static_cast<int64_t>(count),
-                    .fps = options.fps});
+    report.width = width;
+    report.height = height;
   }
+  for (size_t i = 0; i < videos; ++i) frame.deliver({made[i], {all.data() + i * count, count}});
   written.keep();
   frame[artifacts] = std::move(made);
 }

@@ -104,7 +104,8 @@ int run(const GenerateFlags& flags, const GenerateRequest& request) {
   RunReport report;
   const FlagNames& fields = flags.options->fields();
   try {
-    flags.session->run(request, flags.options->strict(), cancel, std::ref(progress), report);
+    flags.session->run(request, flags.options->strict(), cancel,
+                       {.on_progress = std::ref(progress)}, report);
   } catch (const Error& error) {
     progress.finish();
     print_warnings(fields.in_flags(report.warnings));

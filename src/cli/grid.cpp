@@ -140,7 +140,8 @@ io::Image run_cell(const GridFlags& flags, GenerateRequest request, const fs::pa
   Progress progress(flags.quiet);
   if (!flags.quiet) fmt::print(stderr, "cell {} of {}\n", cell + 1, cells);
   RunReport report;
-  flags.session->run(request, flags.options->strict(), cancel, std::ref(progress), report);
+  flags.session->run(request, flags.options->strict(), cancel, {.on_progress = std::ref(progress)},
+                     report);
   progress.finish();
   if (report.artifacts.size() != 1) {
     throw InvalidRequest({"config.num_images_per_prompt",

@@ -65,7 +65,14 @@ class Execution {
                 .cancel = hooks.cancel,
                 .run_id = report.run_id,
                 .model = proposal.spec->id,
-                .record = [&] { return provenance_of(proposal_); }}) {}
+                .record = [&] { return provenance_of(proposal_); },
+                .writes_files = proposal.writes_files,
+                .on_artifact =
+                    [&](const Artifact& artifact) {
+                      tell([&] {
+                        if (hooks_.on_artifact) hooks_.on_artifact(artifact);
+                      });
+                    }}) {}
 
   void run() {
     c10::InferenceMode no_autograd;

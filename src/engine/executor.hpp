@@ -30,6 +30,9 @@ struct RunHooks {
   std::function<void(const LoopProgress&, const Tensor& latents)> on_step;
   // Each preview that the config asks for, with its file.
   std::function<void(const LoopProgress&, const PreviewPicture&)> on_preview;
+  // Each image and video once all of the run's are made and their files written: in memory, before
+  // they are encoded. ValidateOptions::files says which become files at all.
+  OnArtifact on_artifact;
   // After each block, by name, with the frame as it left it.
   std::function<void(const std::string& block, const Frame&)> on_block;
   const CancelToken* cancel = nullptr;

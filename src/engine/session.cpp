@@ -19,23 +19,26 @@ Session::Session(std::unique_ptr<Engine> engine, bool single_run)
     : engine_(std::move(engine)), single_run_(single_run) {}
 Session::~Session() = default;
 
-Session::Checked Session::check(const GenerateRequest& request, bool strict) {
-  Proposal proposal =
-      engine_->check(request, {.single_run = single_run_, .strict = strict, .confine = confine_});
+Session::Checked Session::check(const GenerateRequest& request, bool strict, Files files) {
+  Proposal proposal = engine_->check(
+      request, {.single_run = single_run_, .strict = strict, .confine = confine_, .files = files});
   return {proposal.ok(), proposal.to_json(), proposal.errors, proposal.warnings};
 }
 
 void Session::run(const GenerateRequest& request, bool strict, const CancelToken& cancel,
-                  const OnProgress& on_progress, RunReport& report) {
-  RunHooks hooks;
-  hooks.cancel = &cancel;
-  if (on_progress) {
-    hooks.progress = [&](const RunProgress& progress) {
-      on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});
+                  const SessionHooks& hooks, RunReport& report) {
+  RunHooks inner;
+  inner.cancel = &cancel;
+  inner.on_artifact = hooks.on_artifact;
+  if (hooks.on_progress) {
+    inner.progress = [&](const RunProgress& progress) {
+      hooks.on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});
     };
   }
-  engine_->run(request, {.single_run = single_run_, .strict = strict, .confine = confine_}, hooks,
-               report);
+  engine_->run(
+      request,
+      {.single_run = single_run_, .strict = strict, .confine = confine_, .files = hooks.files},
+      inner, report);
 }
 
 void Session::confine(const std::string& folder) {

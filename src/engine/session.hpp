@@ -7,6 +7,7 @@
 
 #include "base/cancel.hpp"
 #include "base/report.hpp"
+#include "pipeline/artifact.hpp"
 #include "request/request.hpp"
 
 namespace omnirt {
@@ -17,6 +18,16 @@ struct SessionProgress {
   std::string stage;
   size_t step = 0;  // done, in the denoise loop; 0 of 0 elsewhere
   size_t steps = 0;
+};
+
+// What a caller may hang on to a run; called on the run's own thread. What they throw ends the run,
+// an omnirt::Error as it is, all else as RunFailed.
+struct SessionHooks {
+  // At the start of each block and after each step.
+  std::function<void(const SessionProgress&)> on_progress{};
+  // Each image and video in memory, once all of the run's are made.
+  OnArtifact on_artifact{};
+  Files files = Files::always;
 };
 
 // The engine as front ends see it: requests, findings and reports; no tensors in its header.
@@ -31,12 +42,12 @@ class Session {
     Json settled;  // {ok, task, model, ..., config with origins, errors, warnings}
     std::vector<Finding> errors, warnings;
   };
-  Checked check(const GenerateRequest& request, bool strict);
+  // `files`: as the run's hooks have it.
+  Checked check(const GenerateRequest& request, bool strict, Files files = Files::always);
 
-  using OnProgress = std::function<void(const SessionProgress&)>;
   // Throws as Engine::run; `report` is filled as far as the run came.
   void run(const GenerateRequest& request, bool strict, const CancelToken& cancel,
-           const OnProgress& on_progress, RunReport& report);
+           const SessionHooks& hooks, RunReport& report);
 
   // Every config key of this build, each once.
   std::vector<const KeyInfo*> keys() const;

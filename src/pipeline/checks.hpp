@@ -148,6 +148,8 @@ class Checks {
   const std::string& pipeline_class() const { return settled_.folder.class_name; }
   // The request as files of this run will carry it; null where they carry none.
   Json record() const;
+  // Whether images and videos become files.
+  bool writes_files() const { return settled_.writes_files; }
 
   // -- findings
   void error(Finding finding) { settled_.error(std::move(finding)); }

@@ -7,6 +7,7 @@
 
 #include "base/ensure.hpp"
 #include "guiders/guider.hpp"
+#include "pipeline/artifact.hpp"
 #include "pipeline/block.hpp"
 #include "pipeline/level_runs.hpp"
 #include "pipeline/loaded_pipeline.hpp"
@@ -32,6 +33,9 @@ class Frame {
     std::string model;
     // Makes the request that makes this run again; null where its files are to carry none.
     std::function<Json()> record{};
+    // Whether images and videos become files; and who is given their pixels.
+    bool writes_files = true;
+    OnArtifact on_artifact{};
   };
   explicit Frame(Options options);
 
@@ -146,6 +150,11 @@ class Frame {
   const CancelToken* cancel() const { return options_.cancel; }
   // The request that the run's files carry; null: none.
   const Json& record();
+  bool writes_files() const { return options_.writes_files; }
+  // What the run made, once its file is written, where one is.
+  void deliver(const Artifact& artifact) const {
+    if (options_.on_artifact) options_.on_artifact(artifact);
+  }
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }
 

@@ -54,6 +54,7 @@ struct Settled {
   // What a saved run holds: condition ("" is shared) -> name -> value.
   std::map<std::string, std::map<std::string, std::any>> restored;
   std::set<std::string> unused_keys;
+  bool writes_files = true;  // images and videos become files
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
 

@@ -7,6 +7,7 @@
 
 #include "base/report.hpp"
 #include "nn/autoencoder.hpp"
+#include "pipeline/artifact.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/model_spec.hpp"
 #include "pipeline/saved_run.hpp"
@@ -31,8 +32,9 @@ struct Proposal : Settled {
   std::set<std::string> absent;  // components known from the state alone, whose files are not here
   // What a run that stops before the end has to leave, with the ports that will read it.
   std::map<std::string, const PortInfo*> across;
-  std::string confine;  // the folder that the request's paths must lie in; "": anywhere
-  std::string model;    // as a request names it wherever it runs: an id, or an absolute path
+  std::string confine;          // the folder that the request's paths must lie in; "": anywhere
+  Files files = Files::always;  // settles writes_files
+  std::string model;  // as a request names it wherever it runs: an id, or an absolute path
 
   // The view that a block of the plan has of it; `loaded` once its components are there.
   Checks checks_of(const Block& block, const LoadedPipeline* loaded = nullptr) {

@@ -97,6 +97,7 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
   proposal.request = request;
   proposal.catalogue = &catalogue;
   proposal.confine = options.confine;
+  proposal.files = options.files;
   try {
     settle_all(proposal);
   } catch (const InvalidRequest& thrown) {

@@ -1,4 +1,5 @@
 #pragma once
+#include "pipeline/artifact.hpp"
 #include "request/proposal.hpp"
 
 namespace omnirt {
@@ -7,8 +8,9 @@ struct ValidateOptions {
   // The process ends after this run: components give their memory back after their last use unless
   // the request says otherwise.
   bool single_run = false;
-  bool strict = false;  // warnings about unknown keys and schedulers become errors
-  std::string confine;  // a folder outside of which no path of a request may lie; "": anywhere
+  bool strict = false;    // warnings about unknown keys and schedulers become errors
+  std::string confine{};  // a folder outside of which no path of a request may lie; "": anywhere
+  Files files = Files::always;
 };
 
 // Settles a request against the catalogue and the model's folder, reading JSON files and image

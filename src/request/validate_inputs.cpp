@@ -303,11 +303,16 @@ void settle_output(Proposal& proposal) {
   take_output_folder(proposal);
   auto output = proposal.config.maybe(keys::output);
   auto folder = proposal.config.maybe(keys::output_dir);
+  const ConfigValue* dir = proposal.config.find(keys::output_dir.name);
+  const bool names_folder = dir && dir->origin == Origin::user;
+  const bool latents = proposal.config.maybe(keys::output_type) == OutputType::latent;
+  proposal.writes_files = proposal.files == Files::always || output || names_folder || latents;
+  if (!proposal.writes_files) return;
   if (!output && folder) return check_output_dir(proposal, "config.output_dir", *folder);
   if (!output) return;
   check_output_file(proposal, *output);
   check_output_names(proposal, *output);
-  if (folder && proposal.config.find(keys::output_dir.name)->origin == Origin::user) {
+  if (folder && names_folder) {
     proposal.warn(
         {"config.output_dir", *folder, "has no effect together with output", "give one of them"});
   }
