@@ -34,7 +34,7 @@ bench: build
 	@bench/run $(BUILD)/omnirt $(if $(filter full,$(BENCH)),--full)
 install: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	cmake --build $(BUILD) --target omnirt
+	cmake --build $(BUILD) --target omnirt omnirt_shared
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 clean:
 	rm -rf build/release build/debug build/asan build/tsan

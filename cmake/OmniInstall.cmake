@@ -1,9 +1,15 @@
-# `make install`: the program, its embedded model, libtorch, the libraries with their headers, and a CMake package.
+# `make install`: the program, libomnirt.so, its embedded model, libtorch, the libraries with their headers, and a CMake package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 include(OmniTorchInstall)
 
 omnirt_install_with_torch(omnirt ${CMAKE_INSTALL_BINDIR})
+omnirt_install_with_torch(omnirt_shared ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/src/capi/omnirt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig
+           OUTPUT_VARIABLE OMNIRT_PREFIX_FROM_PC)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/omnirt.pc.in ${CMAKE_BINARY_DIR}/omnirt.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/omnirt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/omnirt/models)
 
 set(omnirt_targets omnirt_flags omnirt_torch omnirt_all)
@@ -14,6 +20,9 @@ file(STRINGS ${CMAKE_SOURCE_DIR}/src/layers.txt layer_lines REGEX "^[a-z]")
 foreach(line IN LISTS layer_lines)
   string(REGEX REPLACE "^([a-z/]+) *:.*$" "\\1" folder "${line}")
   string(REPLACE "/" "_" name ${folder})
+  if(name STREQUAL "capi")
+    continue()  # for omnirt_shared
+  endif()
   set_target_properties(omnirt_${name} PROPERTIES EXPORT_NAME ${name})
   list(APPEND omnirt_targets omnirt_${name})
 endforeach()

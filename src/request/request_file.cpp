@@ -7,12 +7,10 @@
 #include "io/carried_text.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
-#include "request/request.hpp"
+#include "request/request_text.hpp"
 
 namespace omnirt {
 namespace {
-
-constexpr size_t max_request_bytes = size_t{4} << 20;
 
 bool looks_like_json(const std::string& text) {
   size_t first = text.find_first_not_of(" \t\r\n");
@@ -33,6 +31,10 @@ std::string read_standard_input() {
 }
 
 }  // namespace
+
+GenerateRequest parse_request_text(std::string_view json, const std::string& where) {
+  return parse_request(parse_json(json, where, max_request_bytes));
+}
 
 Json load_document(const std::string& path) {
   std::string where = path == "-" ? "standard input" : path;

@@ -1,0 +1,140 @@
+// The sessions and runs of omnirt.h.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "capi/guarded.hpp"
+#include "capi/result.hpp"
+#include "catalogue/make_session.hpp"
+#include "engine/session.hpp"
+#include "request/request_text.hpp"
+
+struct omnirt_session {
+  std::unique_ptr<omnirt::Session> session = omnirt::make_session();
+};
+
+namespace omnirt::capi {
+namespace {
+
+GenerateRequest read_request(const char* text) {
+  require(text, "request");
+  return parse_request_text({text, strnlen(text, max_request_bytes + 1)}, "request");
+}
+
+bool is_strict(unsigned flags) {
+  constexpr unsigned known = OMNIRT_STRICT;
+  if (flags & ~known)
+    throw InvalidRequest({"flags", fmt::format("{:#x}", flags), "holds flags that are not known",
+                          "give 0 or OMNIRT_STRICT"});
+  return flags & OMNIRT_STRICT;
+}
+
+char* copy_of(const std::string& text) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (!copy) throw std::bad_alloc();
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+// What Session::check says of a request that could be read, for one that could not.
+Json refused(const InvalidRequest& error) {
+  Json errors = Json::array();
+  for (const Finding& finding : error.findings()) errors.push_back(to_json(finding));
+  return {{"ok", false}, {"errors", errors}, {"warnings", Json::array()}};
+}
+
+Session::Checked check(Session& session, const char* request, bool strict) {
+  try {
+    return session.check(read_request(request), strict, Files::where_named);
+  } catch (const InvalidRequest& error) {
+    return {.ok = false, .settled = refused(error), .errors = error.findings(), .warnings = {}};
+  }
+}
+
+void run(Session& session, const GenerateRequest& request, bool strict,
+         omnirt_on_progress on_progress, void* user, omnirt_result& result) {
+  CancelToken cancel;
+  SessionHooks hooks;
+  hooks.files = Files::where_named;
+  hooks.on_artifact = [&](const Artifact& artifact) { result.take(artifact); };
+  if (on_progress) {
+    hooks.on_progress = [&](const SessionProgress& at) {
+      omnirt_progress progress{at.stage.c_str(), at.step, at.steps};
+      if (on_progress(&progress, user) != 0) cancel.cancel();
+    };
+  }
+  RunReport report;
+  try {
+    session.run(request, strict, cancel, hooks, report);
+  } catch (...) {
+    result.drop_images();
+    result.take(report);
+    throw;
+  }
+  result.take(report);
+}
+
+}  // namespace
+}  // namespace omnirt::capi
+
+using namespace omnirt::capi;
+
+int omnirt_api_version(void) {
+  return OMNIRT_API_VERSION;
+}
+
+const char* omnirt_last_error(void) {
+  return last_error().c_str();
+}
+
+omnirt_status omnirt_session_create(omnirt_session** session) {
+  return guarded([&] {
+    require(session, "session");
+    *session = nullptr;
+    *session = new omnirt_session;
+  });
+}
+
+omnirt_status omnirt_session_confine(omnirt_session* session, const char* folder) {
+  return guarded([&] {
+    require(session, "session");
+    require(folder, "folder");
+    session->session->confine(folder);
+  });
+}
+
+void omnirt_session_destroy(omnirt_session* session) {
+  delete session;
+}
+
+omnirt_status omnirt_validate(omnirt_session* session, const char* request, unsigned flags,
+                              char** findings) {
+  return guarded([&] {
+    require(findings, "findings");
+    *findings = nullptr;
+    require(session, "session");
+    require(request, "request");
+    omnirt::Session::Checked checked = check(*session->session, request, is_strict(flags));
+    *findings = copy_of(text_of(checked.settled));
+    if (!checked.ok) throw omnirt::InvalidRequest(checked.errors);
+  });
+}
+
+void omnirt_text_destroy(char* text) {
+  std::free(text);
+}
+
+omnirt_status omnirt_run(omnirt_session* session, const char* request, unsigned flags,
+                         omnirt_on_progress on_progress, void* user, omnirt_result** result) {
+  return guarded([&] {
+    require(result, "result");
+    *result = nullptr;
+    require(session, "session");
+    const bool strict = is_strict(flags);
+    const omnirt::GenerateRequest read = read_request(request);
+    *result = new omnirt_result;
+    run(*session->session, read, strict, on_progress, user, **result);
+  });
+}
