@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 
 #include "base/error.hpp"
 #include "weights/pipeline_folder.hpp"
@@ -82,12 +83,12 @@ fs::path single_file_tokenizer() {
 
 namespace {
 
-// Where upscalers lie in a folder of models; A1111's and ComfyUI's, too.
-constexpr std::array upscaler_folders{"upscalers", "upscale_models", "ESRGAN", "RealESRGAN"};
-// The same of models of one file, which upscalers are as well.
+// Where models of one file lie in a folder of models; A1111's and ComfyUI's, too. The last ones are
+// those of upscalers.
 constexpr std::array checkpoint_folders{
     "",          "checkpoints",    "Stable-diffusion", "diffusion_models",
     "upscalers", "upscale_models", "ESRGAN",           "RealESRGAN"};
+constexpr auto upscaler_folders = std::span(checkpoint_folders).last<4>();
 
 // A model of one file; empty where there is none.
 fs::path checkpoint_in(const fs::path& folder, const std::string& id) {

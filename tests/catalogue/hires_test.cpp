@@ -16,40 +16,11 @@ fs::path goldens() {
   return source_path("tests/goldens/hires");
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const auto& entry : fs::directory_iterator(goldens()))
-    all.push_back(entry.path().filename().string());
-  std::ranges::sort(all);
-  return all;
-}
-
-// Into a folder that is removed with it.
-struct OutputFolder {
-  static inline int count = 0;
-  fs::path path = fs::path(::testing::TempDir()) /
-                  fs::path("hires_" + std::to_string(getpid()) + "_" + std::to_string(count++));
-  OutputFolder() { fs::create_directories(path); }
-  ~OutputFolder() { fs::remove_all(path); }
-  std::string file(const std::string& name) const { return (path / name).string(); }
-};
-
-// The images in the order of their seeds.
-std::vector<io::Image> made_by(GenerateRequest request) {
-  OutputFolder folder;
-  request.config["output"] = folder.file("made_{index}.png");
-  Outcome outcome = run(std::move(request));
-  std::vector<io::Image> images;
-  for (const ArtifactReport& artifact : outcome.report.artifacts)
-    images.push_back(io::read_image(artifact.path));
-  return images;
-}
-
 class Hires : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Hires, EqualsTheReference) {
   const fs::path golden = goldens() / GetParam();
-  const std::vector<io::Image> made = made_by(folder_request(golden));
+  const std::vector<io::Image> made = written_images(folder_request(golden));
   for (size_t i = 0; i < made.size(); ++i) {
     SCOPED_TRACE(i);
     const io::Image expected = io::read_image(
@@ -60,25 +31,25 @@ TEST_P(Hires, EqualsTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names_in(goldens())),
                          [](const auto& info) { return info.param; });
 
 // Wherever it is cut: the second pass's size is not the first's, and each has its schedule.
 TEST(Hires, IsTheSameImageInASplitRun) {
   for (const char* name :
        {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sdxl_latent", "flux2_latent"}) {
-    const auto whole = made_by(folder_request(goldens() / name));
+    const auto whole = written_images(folder_request(goldens() / name));
     const bool by_image = std::string(name) == "sd15_two_images";
     for (const char* block : {"start_noise", "denoise", by_image ? "hires_images" : "hires_latents",
                               "denoise_hires", "decode_hires"}) {
       SCOPED_TRACE(std::string(name) + " cut after " + block);
-      OutputFolder folder;
+      TemporaryFolder folder;
       GenerateRequest first = folder_request(goldens() / name), second;
       first.config["stop_after"] = block;
       first.config["state"] = folder.file("state.safetensors");
       run(first);
       second.config["resume"] = folder.file("state.safetensors");
-      EXPECT_EQ(made_by(second), whole);
+      EXPECT_EQ(written_images(second), whole);
     }
   }
 }
@@ -86,7 +57,7 @@ TEST(Hires, IsTheSameImageInASplitRun) {
 // The second pass through images is an image2image of the first pass's file, enlarged: noise begins
 // anew from the same seed.
 TEST(Hires, IsAnImage2ImageOfTheEnlargedImage) {
-  OutputFolder folder;
+  TemporaryFolder folder;
   GenerateRequest both = folder_request(goldens() / "sd15_nearest_image"), first = both;
   both.config["hires_upscaler"] = "lanczos";
   for (const char* key : {"hires_scale", "hires_upscaler"}) first.config.erase(key);
@@ -97,7 +68,7 @@ TEST(Hires, IsAnImage2ImageOfTheEnlargedImage) {
   second.inputs["image"] = folder.file("small.png");
   second.config["width"] = second.config["height"] = 96;
   second.config["strength"] = 0.7;
-  EXPECT_EQ(made_by(second), made_by(both));
+  EXPECT_EQ(written_images(second), written_images(both));
 }
 
 TEST(Hires, IsOneRunWithTheStepsOfBothPasses) {
@@ -111,7 +82,7 @@ TEST(Hires, IsOneRunWithTheStepsOfBothPasses) {
 }
 
 TEST(Hires, ShowsTheStepsOfBothPassesInPreviewsOfTheirOwn) {
-  OutputFolder folder;
+  TemporaryFolder folder;
   GenerateRequest request = folder_request(goldens() / "sd15_own_sides");
   request.config["scheduler"] = "euler";
   request.config["preview_every"] = 1;
@@ -130,10 +101,10 @@ TEST(Hires, ShowsTheStepsOfBothPassesInPreviewsOfTheirOwn) {
 
 TEST(Hires, TakesTheUpscalersNamesOfA1111) {
   GenerateRequest request = folder_request(goldens() / "sd15_nearest");
-  const auto expected = made_by(request);
+  const auto expected = written_images(request);
   for (const char* name : {"Latent (nearest)", "latent_nearest", "LATENT-NEAREST"}) {
     request.config["hires_upscaler"] = name;
-    EXPECT_EQ(made_by(request), expected) << name;
+    EXPECT_EQ(written_images(request), expected) << name;
   }
 }
 
@@ -141,7 +112,7 @@ TEST(Hires, TakesAnUpscalersFileUnderTheSameKey) {
   GenerateRequest request = folder_request(goldens() / "sd15_network"), by_key = request;
   by_key.config["hires_upscaler"] = by_key.components["hires_upscaler"];
   by_key.components.clear();
-  EXPECT_EQ(made_by(by_key), made_by(request));
+  EXPECT_EQ(written_images(by_key), written_images(request));
 }
 
 std::vector<std::string> refused_fields(const GenerateRequest& request) {

@@ -16,44 +16,19 @@ fs::path goldens() {
   return source_path("tests/goldens/masked_parts");
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const auto& entry : fs::directory_iterator(goldens()))
-    all.push_back(entry.path().filename().string());
-  std::ranges::sort(all);
-  return all;
-}
-
-// Into a folder that is removed with it.
-struct OutputFolder {
-  static inline int count = 0;
-  fs::path path =
-      fs::path(::testing::TempDir()) /
-      fs::path("masked_parts_" + std::to_string(getpid()) + "_" + std::to_string(count++));
-  OutputFolder() { fs::create_directories(path); }
-  ~OutputFolder() { fs::remove_all(path); }
-};
-
-io::Image made_by(GenerateRequest request) {
-  OutputFolder folder;
-  request.config["output"] = (folder.path / "made.png").string();
-  run(std::move(request));
-  return io::read_image(folder.path / "made.png");
-}
-
 class MaskedParts : public ::testing::TestWithParam<std::string> {};
 
 // 8-bit images: 60 dB are one in sixty values that rounded the other way.
 TEST_P(MaskedParts, EqualTheReference) {
   const fs::path golden = goldens() / GetParam();
-  const io::Image made = made_by(folder_request(golden));
+  const io::Image made = written_image(folder_request(golden));
   const io::Image expected = io::read_image(golden / "image.png");
   ASSERT_EQ(made.width, expected.width);
   ASSERT_EQ(made.height, expected.height);
   EXPECT_GE(io::psnr(made, expected), 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, MaskedParts, ::testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Goldens, MaskedParts, ::testing::ValuesIn(names_in(goldens())),
                          [](const auto& info) { return info.param; });
 
 GenerateRequest part_request() {
@@ -64,7 +39,7 @@ TEST(MaskedPart, LeavesAllOutsideOfItAsItWas) {
   GenerateRequest request = part_request();
   const io::Image original = io::to_rgb(io::read_image(request.inputs["image"].get<std::string>()));
   const io::Image mask = io::to_grey(io::read_image(request.inputs["mask"].get<std::string>()));
-  const io::Image made = made_by(request);
+  const io::Image made = written_image(request);
   size_t changed = 0;
   for (size_t i = 0; i < mask.pixels.size(); ++i) {
     const bool equal = std::equal(made.pixels.begin() + 3 * i, made.pixels.begin() + 3 * i + 3,
@@ -76,15 +51,15 @@ TEST(MaskedPart, LeavesAllOutsideOfItAsItWas) {
 }
 
 TEST(MaskedPart, IsTheSameImageInASplitRun) {
-  OutputFolder folder;
+  TemporaryFolder folder;
   GenerateRequest first = part_request(), second;
-  const io::Image whole = made_by(first);
-  const std::string state = (folder.path / "state.safetensors").string();
+  const io::Image whole = written_image(first);
+  const std::string state = (folder.path() / "state.safetensors").string();
   first.config["stop_after"] = "denoise";
   first.config["state"] = state;
   run(first);
   second.config["resume"] = state;
-  EXPECT_EQ(made_by(second), whole);
+  EXPECT_EQ(written_image(second), whole);
 }
 
 std::string refusal_of(const GenerateRequest& request) {
@@ -97,8 +72,8 @@ std::string refusal_of(const GenerateRequest& request) {
 }
 
 TEST(MaskedPart, OfABlackMaskIsRefused) {
-  OutputFolder folder;
-  const std::string mask = (folder.path / "black.png").string();
+  TemporaryFolder folder;
+  const std::string mask = (folder.path() / "black.png").string();
   io::write_image(mask, io::Image::zeros(88, 72, 1));
   GenerateRequest request = part_request();
   request.inputs["mask"] = mask;

@@ -12,10 +12,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-GenerateRequest golden_request(const std::string& name) {
-  return folder_request(source_path("tests/goldens/pipelines/" + name));
-}
-
 std::vector<std::string> told(const std::vector<Finding>& findings) {
   std::vector<std::string> lines;
   for (const Finding& finding : findings)

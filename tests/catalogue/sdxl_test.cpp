@@ -17,10 +17,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-GenerateRequest golden_request(const std::string& name) {
-  return folder_request(source_path("tests/goldens/pipelines/" + name));
-}
-
 std::vector<std::string> told(const std::vector<Finding>& findings) {
   std::vector<std::string> lines;
   for (const Finding& finding : findings)

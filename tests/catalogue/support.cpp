@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -13,23 +15,43 @@
 
 namespace omnirt::testing {
 namespace fs = std::filesystem;
-namespace {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : path_(fs::temp_directory_path() /
-              fmt::format("omnirt-test-{:08x}", std::random_device{}())) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
+TemporaryFolder::TemporaryFolder()
+    : path_(fs::temp_directory_path() / fmt::format("omnirt-test-{:08x}", std::random_device{}())) {
+  fs::create_directories(path_);
+}
 
- private:
-  fs::path path_;
-};
+TemporaryFolder::~TemporaryFolder() {
+  fs::remove_all(path_);
+}
 
-}  // namespace
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> all;
+  for (const auto& entry : fs::directory_iterator(folder))
+    all.push_back(entry.path().filename().string());
+  std::ranges::sort(all);
+  return all;
+}
+
+std::vector<io::Image> written_images(GenerateRequest request) {
+  TemporaryFolder folder;
+  request.config["output"] = folder.file("made_{index}.png");
+  Outcome outcome = run(std::move(request));
+  std::vector<io::Image> images;
+  for (const ArtifactReport& artifact : outcome.report.artifacts)
+    images.push_back(io::read_image(artifact.path));
+  return images;
+}
+
+io::Image written_image(GenerateRequest request) {
+  std::vector<io::Image> images = written_images(std::move(request));
+  EXPECT_EQ(images.size(), 1U);
+  return images.at(0);
+}
+
+GenerateRequest golden_request(const std::string& name) {
+  return folder_request(source_path("tests/goldens/pipelines/" + name));
+}
 
 fs::path source_path(const std::string& relative) {
   return fs::path(OMNIRT_SOURCE_DIR) / relative;

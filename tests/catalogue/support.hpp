@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "io/image.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt::testing {
@@ -29,6 +30,31 @@ Outcome run_on(Engine& engine, GenerateRequest request);
 // A request of tests/goldens/pipelines or step_cache, whose paths are relative to its folder; a
 // model that is no path is an id.
 GenerateRequest folder_request(const std::filesystem::path& folder);
+
+// The request of a run in tests/goldens/pipelines, by "model/run".
+GenerateRequest golden_request(const std::string& name);
+
+// A folder of its own, which is removed with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// What lies in a folder, by name, in the order of the names.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
+// The images of a run as its files hold them, in the order of their seeds.
+std::vector<io::Image> written_images(GenerateRequest request);
+// The only one.
+io::Image written_image(GenerateRequest request);
 
 // The tensors of a safetensors file, copied.
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& file);

@@ -23,42 +23,18 @@ std::string network(const std::string& name) {
   return source_path("tests/goldens/upscalers/" + name + "/model.safetensors").string();
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const auto& entry : fs::directory_iterator(goldens()))
-    all.push_back(entry.path().filename().string());
-  std::ranges::sort(all);
-  return all;
-}
-
-// Into a folder that is removed with it.
-struct OutputFolder {
-  static inline int count = 0;
-  fs::path path = fs::path(::testing::TempDir()) /
-                  fs::path("upscaled_" + std::to_string(getpid()) + "_" + std::to_string(count++));
-  OutputFolder() { fs::create_directories(path); }
-  ~OutputFolder() { fs::remove_all(path); }
-};
-
-io::Image made_by(GenerateRequest request) {
-  OutputFolder folder;
-  request.config["output"] = (folder.path / "made.png").string();
-  run(std::move(request));
-  return io::read_image(folder.path / "made.png");
-}
-
 class Upscaled : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Upscaled, EqualTheReference) {
   const fs::path golden = goldens() / GetParam();
-  const io::Image made = made_by(folder_request(golden));
+  const io::Image made = written_image(folder_request(golden));
   const io::Image expected = io::read_image(golden / "image.png");
   ASSERT_EQ(made.width, expected.width);
   ASSERT_EQ(made.height, expected.height);
   EXPECT_GE(io::psnr(made, expected), 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, Upscaled, ::testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Goldens, Upscaled, ::testing::ValuesIn(names_in(goldens())),
                          [](const auto& info) { return info.param; });
 
 GenerateRequest text_request(const std::string& model) {
@@ -73,31 +49,31 @@ GenerateRequest text_request(const std::string& model) {
 TEST(Upscaler, MakesEachFamilysImagesLarger) {
   for (const char* model : {"sd15", "sdxl", "pixart_sigma", "flux2_klein"}) {
     SCOPED_TRACE(model);
-    OutputFolder folder;
+    TemporaryFolder folder;
     GenerateRequest small = text_request(model), large = small, after;
-    small.config["output"] = (folder.path / "small.png").string();
+    small.config["output"] = (folder.path() / "small.png").string();
     run(small);
     large.components["upscaler"] = network("rrdb_x2plus");
     after.task = "upscale";
     after.model = network("rrdb_x2plus");
-    after.inputs["image"] = (folder.path / "small.png").string();
-    EXPECT_EQ(made_by(large), made_by(after));
+    after.inputs["image"] = (folder.path() / "small.png").string();
+    EXPECT_EQ(written_image(large), written_image(after));
   }
 }
 
 TEST(Upscaler, IsFoundByNameInTheFoldersOfOtherPrograms) {
-  OutputFolder folder;
+  TemporaryFolder folder;
   GenerateRequest request = text_request("sd15");
   request.components["upscaler"] = network("rrdb_x2plus");
-  const io::Image expected = made_by(request);
+  const io::Image expected = written_image(request);
   for (const char* below : {"upscalers", "upscale_models", "ESRGAN", "RealESRGAN"}) {
-    fs::path models = folder.path / (std::string(below) + "_models");
+    fs::path models = folder.path() / (std::string(below) + "_models");
     fs::create_directories(models / below);
     fs::copy_file(network("rrdb_x2plus"), models / below / "x2.safetensors");
     setenv("OMNIRT_MODELS", models.c_str(), 1);
     for (const char* name : {"x2", "x2.safetensors"}) {
       request.components["upscaler"] = name;
-      EXPECT_EQ(made_by(request), expected) << below << " " << name;
+      EXPECT_EQ(written_image(request), expected) << below << " " << name;
     }
     unsetenv("OMNIRT_MODELS");
   }
@@ -121,8 +97,8 @@ TEST(Upscaler, OfAnotherKindOfNetworkIsRefused) {
 }
 
 TEST(Upscaler, ThatIsAPickleIsRefusedWithTheWayToConvertIt) {
-  OutputFolder folder;
-  const fs::path file = folder.path / "4x.pth";
+  TemporaryFolder folder;
+  const fs::path file = folder.path() / "4x.pth";
   std::ofstream(file) << std::string("PK\3\4", 4) << std::string(200, '\0');
   GenerateRequest request = text_request("sd15");
   request.components["upscaler"] = file.string();
