@@ -17,7 +17,16 @@ struct PreprocessFlags {
   std::vector<std::string> options;
 };
 
+// The image that is read is not to be lost, whatever name it is written under.
+void keep_input(const PreprocessFlags& flags) {
+  std::error_code error;
+  if (std::filesystem::equivalent(flags.image, flags.output, error))
+    throw InvalidRequest(
+        {"--output", flags.output, "is the image that is read", "name another file"});
+}
+
 int preprocess(const PreprocessFlags& flags) {
+  keep_input(flags);
   Json how = {{"type", flags.kind}};
   for (const std::string& text : flags.options) {
     const size_t equals = text.find('=');

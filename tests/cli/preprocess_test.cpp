@@ -23,6 +23,17 @@ TEST(Preprocess, WritesWhatAControlNetReads) {
   EXPECT_EQ(io::read_image(made), io::read_image(golden("canny_low")));
 }
 
+TEST(Preprocess, NeverReplacesTheImageThatItReads) {
+  Scratch scratch;
+  const std::string given = scratch.file("given.png");
+  const io::Image before = io::read_image(golden("input"));
+  io::write_image(given, before);
+  Ended ended = run_program({"preprocess", "invert", given, "-o", given});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("is the image that is read; name another file"));
+  EXPECT_EQ(io::read_image(given), before);
+}
+
 TEST(Preprocess, NamesTheKindsAndOptionsThatThereAre) {
   Ended unknown = run_program({"preprocess", "cany", golden("input"), "-o", "x.png"});
   EXPECT_EQ(unknown.exit_code, 2);
