@@ -13,6 +13,7 @@ namespace omnirt {
 namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // A device of this test: compile wants bf16 weights, and `at_compile` stands before each call
 // there.
@@ -270,6 +271,25 @@ TEST(ResolveBackend, RefusesAnAbsentOneWithWhatIsMissingAndTheWayOut) {
       EXPECT_EQ(error.findings()[0].field, "backend");
       EXPECT_THAT(error.findings()[0].message, HasSubstr(missing));
       EXPECT_THAT(error.findings()[0].way_out, HasSubstr(way_out));
+    }
+  }
+}
+
+TEST(ResolveBackend, NamesTheOneThatAnotherProgramsWordMeansAndAllThatThereAre) {
+  std::vector<BackendInfo> all{listed("cuda", true), listed("cpu", true)};
+  const std::string those = "there are auto, cuda, cpu, and `omnirt backends` says which";
+  for (auto [wanted, answer] : {std::pair{"gpu", "did you mean 'cuda'? " + those},
+                                {"GPU", "did you mean 'cuda'? " + those},
+                                {"cuda:1", "did you mean 'cuda'? " + those},
+                                {"cpuu", "did you mean 'cpu'? " + those},
+                                {"mps", those},
+                                {"rocm", those},
+                                {"npu", those}}) {
+    try {
+      resolve_backend(all, wanted);
+      ADD_FAILURE() << wanted;
+    } catch (const Unsupported& error) {
+      EXPECT_THAT(error.findings()[0].way_out, StartsWith(answer)) << wanted;
     }
   }
 }
