@@ -21,6 +21,7 @@ class Hires : public ::testing::TestWithParam<std::string> {};
 TEST_P(Hires, EqualsTheReference) {
   const fs::path golden = goldens() / GetParam();
   const std::vector<io::Image> made = written_images(folder_request(golden));
+  ASSERT_FALSE(made.empty());
   for (size_t i = 0; i < made.size(); ++i) {
     SCOPED_TRACE(i);
     const io::Image expected = io::read_image(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Goldens of the step cache: pictures of diffusers whose UNet shares deep features between steps.
 
-  tools/goldens/step_cache.py [--only emoji_default,layers2_deepest] [--check] [--package]
+  tools/goldens/step_cache.py [--only emoji_sd_default,layers2_branch_5] [--check] [--package]
 
 DeepCache (Ma et al. 2023, arXiv 2312.00858), put around the blocks of diffusers' UNet as its
 authors' package does it (DeepCache 0.1.1, extension/deepcache.py, uniform schedule). --package takes
@@ -119,18 +119,18 @@ def runs():
     """(name, what it keeps, the request)."""
     picture = {**PROMPT, "image": "../../pipelines/inputs/image.png"}
     ddim, pndm = dict(scheduler="DDIMScheduler"), dict(scheduler="PNDMScheduler")
-    yield "emoji_default", PICTURE, run("emoji-sd", PROMPT, 1, 3, 0, steps=20)
-    yield "emoji_interval_2", PICTURE, run("emoji-sd", PROMPT, 2, 2, 1, num_images_per_prompt=2)
-    yield "emoji_branch_2", LATENTS, run("emoji-sd", PROMPT, 3, 3, 2)
-    yield "emoji_interval_5", LATENTS, run("emoji-sd", PROMPT, 4, 5, 4)
-    yield "emoji_no_guidance", LATENTS, run("emoji-sd", PROMPT, 5, 4, 0, guidance_scale=1.0)
-    yield "emoji_image2image", LATENTS, run(
+    yield "emoji_sd_default", PICTURE, run("emoji-sd", PROMPT, 1, 3, 0, steps=20)
+    yield "emoji_sd_interval_2", PICTURE, run("emoji-sd", PROMPT, 2, 2, 1, num_images_per_prompt=2)
+    yield "emoji_sd_branch_2", LATENTS, run("emoji-sd", PROMPT, 3, 3, 2)
+    yield "emoji_sd_interval_5", LATENTS, run("emoji-sd", PROMPT, 4, 5, 4)
+    yield "emoji_sd_no_guidance", LATENTS, run("emoji-sd", PROMPT, 5, 4, 0, guidance_scale=1.0)
+    yield "emoji_sd_image2image", LATENTS, run(
         "emoji-sd", picture, 6, 3, 1, task="image2image", strength=0.6
     )
-    yield "emoji_dpm", LATENTS, run(
+    yield "emoji_sd_dpm", LATENTS, run(
         "emoji-sd", PROMPT, 7, 2, 0, scheduler="DPMSolverMultistepScheduler"
     )
-    yield "emoji_odd", LATENTS, run("emoji-sd", PROMPT, 8, 2, 3, width=40, height=24)
+    yield "emoji_sd_odd", LATENTS, run("emoji-sd", PROMPT, 8, 2, 3, width=40, height=24)
     yield "sd15_pndm", PICTURE, run(SD15, PROMPT, 9, 3, 0, **pndm)
     yield "sd15_branch_3", LATENTS, run(SD15, PROMPT, 10, 2, 3, num_images_per_prompt=2, **ddim)
     for branch in range(6):
