@@ -17,24 +17,23 @@ Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, 
   return image_to_tensor(in_channels(io::preprocessed(fitted, how)));
 }
 
-io::Preprocess preprocess_of(const std::optional<Json>& given, size_t place) {
+io::Preprocess preprocess_of(const std::optional<Json>& given, const Config<Json>& port,
+                             size_t place) {
   if (!given) return {};
-  return io::read_preprocess(given->is_array() ? given->at(place) : *given, "");
+  const std::string field = "config." + port.name();
+  if (!given->is_array()) return io::read_preprocess(*given, field);
+  return io::read_preprocess(given->at(place), fmt::format("{}[{}]", field, place));
 }
 
 void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts) {
   const auto given = checks.maybe(port);
-  if (!given) return;
-  const std::string field = "config." + port.name();
-  if (!given->is_array()) {
-    io::read_preprocess(*given, field);
-  } else if (given->size() != parts) {
-    checks.error({field, shown(*given), fmt::format("there are {} of them", parts),
+  if (given && given->is_array() && given->size() != parts) {
+    checks.error({"config." + port.name(), shown(*given),
+                  fmt::format("there are {} of them", parts),
                   "give one for all, or one for each (\"none\" for the image as it is)"});
-  } else {
-    for (size_t i = 0; i < parts; ++i)
-      io::read_preprocess(given->at(i), fmt::format("{}[{}]", field, i));
+    return;
   }
+  for (size_t i = 0; i < parts; ++i) preprocess_of(given, port, i);
 }
 
 double part_of(const Json& value, size_t place) {

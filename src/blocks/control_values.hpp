@@ -20,9 +20,10 @@ inline constexpr size_t most_controls = 4;
 Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width,
                       ImageFit fit, const io::Preprocess& how);
 
-// How the image of the part at `place` is prepared: one for all, or a list; where it is not given,
-// as it is.
-io::Preprocess preprocess_of(const std::optional<Json>& given, size_t place);
+// How the image of the part at `place` is prepared, of the port's value: one for all, or a list;
+// where it is not given, as it is. Throws InvalidRequest.
+io::Preprocess preprocess_of(const std::optional<Json>& given, const Config<Json>& port,
+                             size_t place);
 // Finds what is wrong with it, for so many parts.
 void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts);
 

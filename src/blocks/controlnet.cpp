@@ -60,7 +60,7 @@ void ControlNet::run(Frame& frame) const {
   frame[pixels] =
       Value(control_pixels(frame[control_image], frame[controlnet].conditioning_channels(),
                            frame[height], frame[width], frame[image_fit],
-                           preprocess_of(frame.maybe(preprocess), place_)),
+                           preprocess_of(frame.maybe(preprocess), preprocess, place_)),
             Life::run);
 }
 

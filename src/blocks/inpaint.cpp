@@ -20,12 +20,7 @@ bool is_repainted(uint8_t grey) {
 
 void warn_of_mask(Checks& checks, const std::string& path) {
   const io::Image mask = io::read_image(path);
-  if (io::mask_is_in_alpha(mask)) {
-    checks.warn({"inputs.mask", path,
-                 "its colours are all the same: its alpha channel is read, and what is opaque is "
-                 "repainted",
-                 "give a mask of black and white"});
-  }
+  warn_of_alpha(checks, path, mask);
   if (std::ranges::none_of(io::to_grey(io::painted_mask(mask)).pixels, is_repainted)) {
     checks.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",
                  "paint what is to change in white"});
@@ -40,7 +35,9 @@ void PrepareMask::check(Checks& checks) const {
   const io::ImageInfo &a = of_image->info, &b = of_mask->info;
   if (a.width == b.width && a.height == b.height) {
     // The mask of a state was looked at when the state was made, and need not be here any more.
-    if (checks.restored(mask).empty()) warn_of_mask(checks, of_mask->path);
+    // Where only its part is repainted, CropToMask looks at it.
+    if (checks.restored(mask).empty() && !crops_to_mask(checks))
+      warn_of_mask(checks, of_mask->path);
     return;
   }
   checks.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),

@@ -27,12 +27,28 @@ io::Image placed(const io::Image& part, const io::Region& region, int64_t width,
   return whole;
 }
 
+Trigger asks_for_part() {
+  return has_config(keys::padding_mask_crop.name);
+}
+
 void refuse_beside(Checks& checks, const char* input) {
   checks.error({"config.padding_mask_crop", input, "only image and mask are cut to the masked part",
                 std::string("remove inputs.") + input + ", or padding_mask_crop"});
 }
 
 }  // namespace
+
+bool crops_to_mask(const Checks& checks) {
+  return checks.holds(asks_for_part());
+}
+
+void warn_of_alpha(Checks& checks, const std::string& path, const io::Image& mask) {
+  if (!io::mask_is_in_alpha(mask)) return;
+  checks.warn({"inputs.mask", path,
+               "its colours are all the same: its alpha channel is read, and what is opaque is "
+               "repainted",
+               "give a mask of black and white"});
+}
 
 void BlurMask::run(Frame& frame) const {
   frame[mask] = blurred(frame[mask], frame[mask_blur]);
@@ -46,6 +62,7 @@ void CropToMask::check(Checks& checks) const {
   auto wide = checks.maybe(width), high = checks.maybe(height);
   if (!given || !wide || !high || !checks.restored(mask).empty()) return;
   io::Image read = io::read_image(given->path);
+  warn_of_alpha(checks, given->path, read);
   if (auto radius = checks.maybe(mask_blur)) read = blurred(read, *radius);
   if (region_of(read, *wide, *high, checks[padding])) return;
   checks.error({"inputs.mask", given->path, "black everywhere: there is no part to inpaint",
@@ -98,7 +115,7 @@ void PutBackOriginal::run(Frame& frame) const {
 }
 
 BlockList given_image_blocks(const Trigger& image, const Trigger& inpaint) {
-  const Trigger part = inpaint && has_config(keys::padding_mask_crop.name);
+  const Trigger part = inpaint && asks_for_part();
   const Trigger fit = has_config(keys::image_fit.name) && !part;
   return {std::make_shared<BlurMask>(inpaint && has_config(keys::mask_blur.name)),
           std::make_shared<CropToMask>(part),
@@ -107,7 +124,7 @@ BlockList given_image_blocks(const Trigger& image, const Trigger& inpaint) {
 }
 
 BlockList put_back_blocks(const Trigger& inpaint) {
-  const Trigger part = inpaint && has_config(keys::padding_mask_crop.name);
+  const Trigger part = inpaint && asks_for_part();
   return {std::make_shared<PutBackPart>(part),
           std::make_shared<PutBackOriginal>(inpaint && has_config(keys::mask_blur.name) && !part)};
 }

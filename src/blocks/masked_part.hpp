@@ -95,6 +95,11 @@ class PutBackOriginal final : public Block {
   void run(Frame& frame) const override;
 };
 
+// Whether only the masked part is made: then CropToMask looks at the mask.
+bool crops_to_mask(const Checks& checks);
+// A warning where the mask's shape is in its alpha channel.
+void warn_of_alpha(Checks& checks, const std::string& path, const io::Image& mask);
+
 // For a list that inpaints: what prepares image and mask (before any block takes them), and what
 // puts the original back (after decoding). `image`: when the request has one.
 BlockList given_image_blocks(const Trigger& image, const Trigger& inpaint);

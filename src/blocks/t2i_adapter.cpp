@@ -20,7 +20,7 @@ void T2IControl::run(Frame& frame) const {
   const T2IAdapter& network = frame[adapter];
   Tensor image =
       control_pixels(frame[adapter_image], network.in_channels(), frame[height], frame[width],
-                     frame[image_fit], preprocess_of(frame.maybe(preprocess), place_));
+                     frame[image_fit], preprocess_of(frame.maybe(preprocess), preprocess, place_));
   Values made = frame.call(adapter, {{"image", {image}}},
                            [](const T2IAdapter& net, Context& cx, const Values& in) {
                              return Values{{"features", listed(net.forward(cx, one(in, "image")))}};

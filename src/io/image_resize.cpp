@@ -220,4 +220,88 @@ Image resize_lanczos(const Image& image, int64_t width, int64_t height) {
   return resize(image, width, height, {lanczos3, 3.0});
 }
 
+namespace {
+
+// How much one pixel of the source counts for one of the result.
+struct Share {
+  int64_t source, result;
+  float weight;
+};
+
+// Along one axis, in the order of the results (as OpenCV's resize splits areas).
+std::vector<Share> area_shares(int64_t from, int64_t to) {
+  std::vector<Share> shares;
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  for (int64_t i = 0; i < to; ++i) {
+    const double begin = static_cast<double>(i) * scale, end = begin + scale;
+    const double width = std::min(scale, static_cast<double>(from) - begin);
+    auto first = static_cast<int64_t>(std::ceil(begin));
+    auto last = std::min(static_cast<int64_t>(std::floor(end)), from - 1);
+    first = std::min(first, last);
+    constexpr double little = 1e-3;
+    auto add = [&](int64_t source, double part) {
+      shares.push_back({source, i, static_cast<float>(part / width)});
+    };
+    if (static_cast<double>(first) - begin > little)
+      add(first - 1, static_cast<double>(first) - begin);
+    for (int64_t source = first; source < last; ++source) add(source, 1.0);
+    const double rest = end - static_cast<double>(last);
+    if (rest > little) add(last, std::min({rest, 1.0, width}));
+  }
+  return shares;
+}
+
+uint8_t rounded_share(float value) {
+  return static_cast<uint8_t>(std::clamp(std::nearbyint(value), 0.0F, 255.0F));
+}
+
+// Sides that are whole multiples: OpenCV adds the pixels up as integers.
+Image whole_areas(const Image& image, int64_t width, int64_t height) {
+  const int64_t wide = image.width / width, high = image.height / height;
+  const bool halved = wide == 2 && high == 2;
+  Image made = Image::zeros(width, height, image.channels);
+  for (int64_t y = 0; y < height; ++y) {
+    for (int64_t i = 0; i < width * image.channels; ++i) {
+      const int64_t x = i / image.channels * wide * image.channels + i % image.channels;
+      int sum = 0;
+      for (int64_t row = 0; row < high; ++row) {
+        for (int64_t column = 0; column < wide; ++column)
+          sum += image.row(y * high + row)[x + column * image.channels];
+      }
+      const float share = 1.0F / static_cast<float>(wide * high);
+      made.row(y)[i] = halved ? static_cast<uint8_t>((sum + 2) >> 2)
+                              : rounded_share(static_cast<float>(sum) * share);
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+Image resize_area(const Image& image, int64_t width, int64_t height) {
+  if (width < 1 || height < 1 || width > image.width || height > image.height)
+    throw InvalidRequest({"size", fmt::format("{}x{}", width, height),
+                          fmt::format("not within the image's {}x{}", image.width, image.height),
+                          ""});
+  if (image.width % width == 0 && image.height % height == 0)
+    return whole_areas(image, width, height);
+  const auto columns = area_shares(image.width, width), rows = area_shares(image.height, height);
+  const int64_t channels = image.channels;
+  const auto row_size = static_cast<size_t>(width * channels);
+  std::vector<float> sums(row_size * static_cast<size_t>(height)), across(row_size);
+  for (const Share& row : rows) {
+    std::ranges::fill(across, 0.0F);
+    for (const Share& column : columns) {
+      for (int64_t c = 0; c < channels; ++c)
+        across[static_cast<size_t>(column.result * channels + c)] +=
+            static_cast<float>(image.row(row.source)[column.source * channels + c]) * column.weight;
+    }
+    float* into = &sums[row_size * static_cast<size_t>(row.result)];
+    for (size_t i = 0; i < row_size; ++i) into[i] += row.weight * across[i];
+  }
+  Image made = Image::zeros(width, height, channels);
+  std::ranges::transform(sums, made.pixels.begin(), rounded_share);
+  return made;
+}
+
 }  // namespace omnirt::io

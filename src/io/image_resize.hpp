@@ -11,4 +11,8 @@ Image resize_bilinear(const Image& image, int64_t width, int64_t height);
 Image resize_bicubic(const Image& image, int64_t width, int64_t height);
 Image resize_lanczos(const Image& image, int64_t width, int64_t height);
 
+// Averages over the area of each pixel of the result, which is no larger: OpenCV's INTER_AREA.
+// Throws InvalidRequest where it would be larger, or empty.
+Image resize_area(const Image& image, int64_t width, int64_t height);
+
 }  // namespace omnirt::io

@@ -38,8 +38,4 @@ Preprocess read_preprocess(const Json& given, const std::string& field);
 // black.
 Image preprocessed(const Image& image, const Preprocess& how);
 
-// Averages over the area of each pixel of the result, which is no larger: OpenCV's INTER_AREA.
-// Throws InvalidRequest where it would be larger, or empty.
-Image resize_area(const Image& image, int64_t width, int64_t height);
-
 }  // namespace omnirt::io

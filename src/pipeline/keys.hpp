@@ -57,7 +57,7 @@ inline constexpr Key<int64_t> seed{"seed",
                                    std::monostate{},
                                    {0, 9007199254740991.0},
                                    "seed",
-                                   "seed of the noise; default: random (shown in the report)"};
+                                   "seed of the noise; default: random, and printed after the run"};
 inline constexpr Key<int64_t> width{
     "width", std::monostate{}, {8, 8192}, "width", "image width in pixels"};
 inline constexpr Key<int64_t> height{

@@ -2,10 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace omnirt {
 
+void Settled::error(Finding finding) {
+  bool known = std::ranges::any_of(errors, [&](const Finding& other) {
+    return other.field == finding.field && other.value == finding.value &&
+           other.message == finding.message;
+  });
+  if (!known) errors.push_back(std::move(finding));
+}
+
 void Settled::take(const InvalidRequest& thrown) {
-  errors.insert(errors.end(), thrown.findings().begin(), thrown.findings().end());
+  for (const Finding& finding : thrown.findings()) error(finding);
 }
 
 void Settled::unused(const KeyInfo& key, const std::string& why, const std::string& way_out) {

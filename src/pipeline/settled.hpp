@@ -59,7 +59,8 @@ struct Settled {
   std::vector<Finding> warnings;
 
   bool ok() const { return errors.empty(); }
-  void error(Finding finding) { errors.push_back(std::move(finding)); }
+  // What two steps find alike is told once.
+  void error(Finding finding);
   void warn(Finding finding) { warnings.push_back(std::move(finding)); }
   // The findings of an error that some check threw.
   void take(const InvalidRequest& thrown);

@@ -57,6 +57,16 @@ TEST_F(Mask, OfOneColourIsReadFromItsAlphaChannel) {
   }
 }
 
+TEST_F(Mask, OfAPartIsLookedAtAlike) {
+  GenerateRequest painted = request(4, {0, 0, 0, 255}, {0, 0, 0, 0});
+  painted.config["padding_mask_crop"] = 4;
+  EXPECT_THAT(warnings(painted), about("inputs.mask", "alpha"));
+  GenerateRequest black = request(1, {0}, {0});
+  black.config["padding_mask_crop"] = 4;
+  EXPECT_THAT(warnings(black), Not(about("inputs.mask")));
+  EXPECT_THAT(validate(engine().catalogue(), black).errors, about("inputs.mask", "no part"));
+}
+
 // As the reference reads it: its colours count, whatever is transparent.
 TEST_F(Mask, OfColoursKeepsThem) {
   GenerateRequest coloured = request(4, {255, 255, 255, 0}, {0, 0, 0, 255});

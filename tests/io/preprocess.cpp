@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "io/file.hpp"
 #include "io/image_edges.hpp"
+#include "io/image_resize.hpp"
 
 namespace omnirt::io {
 namespace {
