@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "cli/options.hpp"
 #include "cli/value_words.hpp"
+#include "pipeline/keys.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -30,7 +31,8 @@ RequestOptions::RequestOptions(RequestCommand& command, const std::vector<const 
 template <class Value>
 CLI::Option* RequestOptions::add(const std::string& names, const std::string& field,
                                  const char* type, Value& into, const std::string& help) {
-  command_.fields.add(field, names.substr(names.find("--")));
+  const size_t first = names.find("--");
+  command_.fields.add(field, names.substr(first, names.find(',', first) - first));
   CLI::Option* option = command_.add_option(aliases_.with(names, field), into, help);
   return option->type_name(type)->allow_extra_args(false);
 }
@@ -104,7 +106,9 @@ void RequestOptions::add_key(const KeyInfo& key) {
   const std::string field = std::string("config.") + key.name;
   const std::string names = brief.empty() ? flag : brief + "," + flag;
   if (key.type != KeyInfo::Type::boolean) {
-    add(names, field, value_words(key).c_str(), values_[key.name], key.help);
+    CLI::Option* option = add(names, field, value_words(key).c_str(), values_[key.name], key.help);
+    // "--sampler dpmpp_2m --scheduler karras", as other programs have two flags, is one name.
+    if (key.name == std::string_view(keys::scheduler.name)) option->join(' ');
     return;
   }
   command_.fields.add(field, flag);

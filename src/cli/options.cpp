@@ -5,18 +5,10 @@
 #include "base/error.hpp"
 #include "base/json_text.hpp"
 #include "catalogue/make_session.hpp"
-#include "io/utf8.hpp"
+#include "cli/flag_text.hpp"
 
 namespace omnirt::cli {
 namespace {
-
-// What the shell hands over may be any bytes; everything behind this is UTF-8.
-const std::string& checked_text(const std::string& field, const std::string& text) {
-  size_t bad = io::find_invalid_utf8(text);
-  if (bad == std::string::npos) return text;
-  throw InvalidRequest(
-      {field, "", fmt::format("not UTF-8 at byte {}", bad), "set the terminal to UTF-8"});
-}
 
 Json text_or_list(const std::string& field, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) checked_text(field, text);
@@ -43,23 +35,10 @@ Json object_flag(const KeyInfo& key, const std::string& text) {
   }
 }
 
-// "{...}", "PATH" or "PATH:SCALE"; what stands behind the last colon and is no number belongs to
-// the path.
+// "{...}", "PATH" or "PATH:SCALE".
 Json adapter_flag(const std::string& text) {
   if (text.starts_with("{")) return json_flag("adapter", text);
-  size_t colon = checked_text("adapter", text).rfind(':');
-  Json scale = colon == text.npos ? Json() : parse_scalar(text.substr(colon + 1));
-  if (!scale.is_number()) return {{"path", text}};
-  return {{"path", text.substr(0, colon)}, {"scale", scale}};
-}
-
-// "name=value"
-std::pair<std::string, std::string> pair_flag(const std::string& field, const std::string& text) {
-  size_t equals = checked_text(field, text).find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw InvalidRequest({"--" + field, text, "name=value is expected", ""});
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return adapter_of_text(checked_text("adapter", text));
 }
 
 }  // namespace
@@ -92,7 +71,7 @@ void RequestOptions::take_guider(GenerateRequest& request) {
   if (!request.guider.is_object())
     throw InvalidRequest({"guider", guider_, "an object is expected", ""});
   for (const std::string& text : guider_settings_) {
-    auto [name, value] = pair_flag("guider-set", text);
+    auto [name, value] = pair_flag("guider-set", text, "pag_scale=3");
     request.guider[name] = parse_json_or_text(value, "--guider-set");
   }
 }
@@ -100,7 +79,7 @@ void RequestOptions::take_guider(GenerateRequest& request) {
 // Settings one by one, over those that --scheduler-config or the file has.
 void RequestOptions::take_scheduler(GenerateRequest& request) {
   for (const std::string& text : scheduler_settings_) {
-    auto [name, value] = pair_flag("scheduler-set", text);
+    auto [name, value] = pair_flag("scheduler-set", text, "use_karras_sigmas=true");
     Json& config = request.config[scheduler_config];
     if (!config.is_object() && !config.is_null()) return;  // validation says what it must be
     config[name] = parse_json_or_text(value, "--scheduler-set");
@@ -121,7 +100,7 @@ void RequestOptions::take_inputs(GenerateRequest& request) {
   }
   std::map<std::string, std::vector<std::string>> named;
   for (const std::string& text : inputs_) {
-    auto [name, value] = pair_flag("input", text);
+    auto [name, value] = pair_flag("input", text, "image_reference=in.png");
     named[name].push_back(value);
   }
   for (const auto& [name, values] : named) {
@@ -141,7 +120,7 @@ void RequestOptions::take_parts(GenerateRequest& request) {
     given(request, "components." + name);
   }
   for (const std::string& text : components_) {
-    auto [name, path] = pair_flag("component", text);
+    auto [name, path] = pair_flag("component", text, "unet=FOLDER");
     request.components[name] = path;
     given(request, "components." + name);
   }
@@ -149,7 +128,7 @@ void RequestOptions::take_parts(GenerateRequest& request) {
 
 void RequestOptions::take_config(GenerateRequest& request) {
   for (const std::string& text : settings_) {
-    auto [name, value] = pair_flag("set", text);
+    auto [name, value] = pair_flag("set", text, "eta=0.5");
     request.config[name] = parse_json_or_text(value, "--set");
     given(request, "config." + name);
   }

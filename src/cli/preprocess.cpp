@@ -6,8 +6,10 @@
 
 #include "base/json_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/flag_text.hpp"
 #include "cli/say.hpp"
 #include "io/preprocess.hpp"
+#include "request/web_address.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -26,13 +28,12 @@ void keep_input(const PreprocessFlags& flags) {
 }
 
 int preprocess(const PreprocessFlags& flags) {
+  refuse_url("image", flags.image);
   keep_input(flags);
   Json how = {{"type", flags.kind}};
   for (const std::string& text : flags.options) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InvalidRequest({"--set", text, "name=value is expected", "as in --set low=50"});
-    how[text.substr(0, equals)] = parse_json_or_text(text.substr(equals + 1), "--set");
+    auto [name, value] = pair_flag("set", text, "low=50");
+    how[name] = parse_json_or_text(value, "--set");
   }
   const io::Preprocess read = io::read_preprocess(how, "preprocess");
   io::write_image(flags.output, io::preprocessed(io::read_image(flags.image), read));

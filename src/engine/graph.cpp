@@ -1,7 +1,6 @@
 #include "engine/graph.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -35,48 +34,30 @@ BlockGraph::Node node_of(const Block& block) {
   return node;
 }
 
-// The names in "has_config(name)" and the like, as triggers write themselves.
-std::set<std::string> named_in(const std::string& text, const std::string& word) {
-  std::set<std::string> names;
-  std::string open = word + "(";
-  for (size_t at = text.find(open); at != std::string::npos; at = text.find(open, at + 1)) {
-    size_t from = at + open.size();
-    names.insert(text.substr(from, text.find(')', from) - from));
-  }
-  return names;
-}
-
-// One thing that a trigger looks at, to be set or not.
-using Switch = std::function<void(Facts& facts)>;
-
-std::vector<Switch> switches_of(const BlockList& blocks) {
-  std::set<std::string> inputs, configs, components;
+// What triggers look at that a request has or has not, by kind and name.
+std::vector<TriggerPart> switches_of(const BlockList& blocks) {
+  std::vector<TriggerPart> switches;
   for (const auto& block : blocks) {
-    const Trigger& trigger = block->trigger();
-    inputs.insert(trigger.inputs().begin(), trigger.inputs().end());
-    configs.merge(named_in(trigger.text(), "has_config"));
-    components.merge(named_in(trigger.text(), "has_component"));
+    for (const TriggerPart& part : block->trigger().parts()) {
+      bool known = std::ranges::find(switches, part) != switches.end();
+      if (!known && part.kind != TriggerPart::Kind::choice) switches.push_back(part);
+    }
   }
-  std::vector<Switch> switches;
-  for (const auto& name : inputs)
-    switches.emplace_back([name](Facts& facts) { facts.inputs.insert(name); });
-  for (const auto& name : configs)
-    switches.emplace_back([name](Facts& facts) { facts.config[name] = true; });
-  for (const auto& name : components)
-    switches.emplace_back([name](Facts& facts) { facts.components.emplace(name, nullptr); });
+  std::ranges::sort(switches, {},
+                    [](const TriggerPart& part) { return std::tuple(part.kind, part.name); });
   return switches;
 }
 
 // Every set of things that the triggers of a list tell apart.
 std::vector<Facts> facts_to_try(const BlockList& blocks, const Facts& facts) {
-  std::vector<Switch> switches = switches_of(blocks);
+  std::vector<TriggerPart> switches = switches_of(blocks);
   constexpr size_t most = 12;  // 4096 sets
   switches.resize(std::min(switches.size(), most));
   std::vector<Facts> all;
   for (size_t bits = 0; bits < (size_t{1} << switches.size()); ++bits) {
     Facts& one = all.emplace_back(Facts{{}, facts.components});
     for (size_t i = 0; i < switches.size(); ++i) {
-      if (bits >> i & 1) switches[i](one);
+      if (bits >> i & 1) switches[i].add_to(one);
     }
   }
   return all;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <optional>
 
 #include "base/error.hpp"
 
@@ -40,6 +39,11 @@ void SymbolSizes::bind(const std::string& symbol, int64_t size, const std::strin
   if (!fresh && known->second.size != size)
     refuse(fmt::format("{} is {}, and {} by {}", symbol, size, known->second.size,
                        known->second.from));
+}
+
+std::optional<int64_t> SymbolSizes::find(const std::string& symbol) const {
+  auto known = known_.find(symbol);
+  return known == known_.end() ? std::nullopt : std::optional(known->second.size);
 }
 
 void SymbolSizes::check_term(const std::string& term, int64_t size, const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ class SymbolSizes {
  public:
   // Throws InvalidFile where the symbol is known with another size.
   void set(const std::string& symbol, int64_t size) { bind(symbol, size, "the request"); }
+  // Nothing where the symbol is not known yet.
+  std::optional<int64_t> find(const std::string& symbol) const;
   // Holds the sizes of the value `name` against its port's shape. Throws InvalidFile that tells
   // both, and where a symbol's size is from, for another rank, a size that differs, and one of 0.
   void check(const std::vector<std::string>& shape, const std::vector<int64_t>& sizes,

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace omnirt {
 namespace {
 
-std::set<std::string> both(const Trigger& a, const Trigger& b) {
-  std::set<std::string> inputs = a.inputs();
-  inputs.insert(b.inputs().begin(), b.inputs().end());
-  return inputs;
+using Kind = TriggerPart::Kind;
+
+std::vector<TriggerPart> both(const Trigger& a, const Trigger& b) {
+  std::vector<TriggerPart> parts = a.parts();
+  for (const TriggerPart& part : b.parts()) {
+    if (std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+  }
+  return parts;
 }
 
 // "or" brings its brackets along; an "and" outside of them gets its own where "not" is meant of
@@ -24,6 +30,31 @@ std::string bracketed(const std::string& text) {
 
 }  // namespace
 
+std::string TriggerPart::field() const {
+  if (kind == Kind::input) return "inputs." + name;
+  return (kind == Kind::component ? "components." : "config.") + name;
+}
+
+void TriggerPart::add_to(Facts& facts) const {
+  if (kind == Kind::input)
+    facts.inputs.insert(name);
+  else if (kind == Kind::component)
+    facts.components.emplace(name, nullptr);
+  else
+    facts.config[name] = value;
+}
+
+std::vector<TriggerPart> Trigger::missing(const Facts& facts) const {
+  std::vector<TriggerPart> missing;
+  if ((*this)(facts)) return missing;
+  for (const TriggerPart& part : parts_) {
+    Facts with = facts;
+    part.add_to(with);
+    if ((*this)(with)) missing.push_back(part);
+  }
+  return missing;
+}
+
 Trigger operator&&(const Trigger& a, const Trigger& b) {
   return {[a, b](const Facts& facts) { return a(facts) && b(facts); },
           fmt::format("{} and {}", a.text(), b.text()), both(a, b)};
@@ -35,13 +66,13 @@ Trigger operator||(const Trigger& a, const Trigger& b) {
 }
 
 Trigger operator!(const Trigger& a) {
-  return {[a](const Facts& facts) { return !a(facts); }, "not " + bracketed(a.text()), a.inputs()};
+  return {[a](const Facts& facts) { return !a(facts); }, "not " + bracketed(a.text()), a.parts()};
 }
 
 Trigger has(const std::string& input) {
   return {[input](const Facts& facts) { return facts.inputs.contains(input); },
           fmt::format("has({})", input),
-          {input}};
+          {{Kind::input, input}}};
 }
 
 Trigger has_config(const std::string& key) {
@@ -50,13 +81,13 @@ Trigger has_config(const std::string& key) {
             return value != facts.config.end() && !value->is_null() && *value != false;
           },
           fmt::format("has_config({})", key),
-          {}};
+          {{Kind::config, key}}};
 }
 
 Trigger has_component(const std::string& component) {
   return {[component](const Facts& facts) { return facts.components.contains(component); },
           fmt::format("has_component({})", component),
-          {}};
+          {{Kind::component, component}}};
 }
 
 Trigger index_is(const std::string& key, Json value) {
@@ -71,7 +102,7 @@ Trigger chosen(const std::string& key, Json value) {
             return facts.config.contains(key) && facts.config.at(key) == value;
           },
           fmt::format("config.{} == {}", key, value.dump()),
-          {}};
+          {{Kind::choice, key, value}}};
 }
 
 }  // namespace omnirt

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/json.hpp"
 #include "nn/network.hpp"
@@ -28,17 +29,31 @@ struct Facts {
   }
 };
 
-// When a block takes part: an expression over inputs and component configs that can also be read.
+// One thing of a request that a trigger looks at.
+struct TriggerPart {
+  enum class Kind { input, config, component, choice };
+  Kind kind;
+  std::string name;
+  Json value = true;  // of a choice: the value that is asked for
+  bool operator==(const TriggerPart&) const = default;
+
+  std::string field() const;        // "inputs.image", "config.window_size", "components.controlnet"
+  void add_to(Facts& facts) const;  // as if the request gave it
+};
+
+// When a block takes part: an expression over inputs, config and components that can also be read.
 class Trigger {
  public:
   Trigger() = default;  // always
-  Trigger(std::function<bool(const Facts&)> test, std::string text, std::set<std::string> inputs)
-      : test_(std::move(test)), text_(std::move(text)), inputs_(std::move(inputs)) {}
+  Trigger(std::function<bool(const Facts&)> test, std::string text, std::vector<TriggerPart> parts)
+      : test_(std::move(test)), text_(std::move(text)), parts_(std::move(parts)) {}
 
   bool operator()(const Facts& facts) const { return !test_ || test_(facts); }
   const std::string& text() const { return text_; }  // "" : always
-  // The inputs that the expression looks at.
-  const std::set<std::string>& inputs() const { return inputs_; }
+  // What the expression looks at, in its order.
+  const std::vector<TriggerPart>& parts() const { return parts_; }
+  // Of a trigger that does not hold, the parts by any one of which it would.
+  std::vector<TriggerPart> missing(const Facts& facts) const;
 
   friend Trigger operator&&(const Trigger& a, const Trigger& b);
   friend Trigger operator||(const Trigger& a, const Trigger& b);
@@ -47,7 +62,7 @@ class Trigger {
  private:
   std::function<bool(const Facts&)> test_;
   std::string text_;
-  std::set<std::string> inputs_;
+  std::vector<TriggerPart> parts_;
 };
 
 // The request gives this input.

@@ -8,11 +8,13 @@
 #include "base/report.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/web_address.hpp"
 
 namespace omnirt {
 
 std::string Proposal::path_of(const std::string& field, const std::string& given) const {
   namespace fs = std::filesystem;
+  refuse_url(field, given);
   std::string path = request.path_of(field, given);
   if (confine.empty()) return path;
   // Links are followed, of what is there already.

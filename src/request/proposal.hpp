@@ -40,8 +40,8 @@ struct Proposal : Settled {
   Checks checks_of(const Block& block, const LoadedPipeline* loaded = nullptr) {
     return {*this, block, loaded, [this] { return record(); }};
   }
-  // The absolute path that the request's `field` means. Throws InvalidRequest where it lies outside
-  // of the folder that requests are confined to.
+  // The absolute path that the request's `field` means. Throws InvalidRequest where it is a URL, or
+  // lies outside of the folder that requests are confined to.
   std::string path_of(const std::string& field, const std::string& given) const;
   // The one of the plan's blocks, which says what latents are; null where it was refused.
   const nn::Autoencoder* autoencoder() const;

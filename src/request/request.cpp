@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/json_text.hpp"
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
 #include "request/other_words.hpp"
@@ -26,11 +27,12 @@ void take_text(const std::string& field, const Json& value, std::string& into,
 }
 
 void take(const std::string& field, const Json& value, bool (Json::*is)() const noexcept,
-          const char* expected, Json& into, std::vector<Finding>& findings) {
+          const char* expected, Json& into, std::vector<Finding>& findings,
+          const char* way_out = "") {
   if ((value.*is)())
     into = value;
   else if (!value.is_null())
-    findings.push_back({field, shown(value), expected, ""});
+    findings.push_back({field, shown(value), expected, way_out});
 }
 
 std::string instead_of(const std::string& field) {
@@ -74,6 +76,13 @@ void GenerateRequest::say(const std::string& field) {
   fingerprints = std::move(kept);
 }
 
+Json adapter_of_text(const std::string& text) {
+  size_t colon = text.rfind(':');
+  Json scale = colon == text.npos ? Json() : parse_scalar(text.substr(colon + 1));
+  if (!scale.is_number()) return {{"path", text}};
+  return {{"path", text.substr(0, colon)}, {"scale", scale}};
+}
+
 GenerateRequest parse_request(const Json& json) {
   if (!json.is_object())
     throw InvalidRequest({"request", shown(json), "an object is expected", ""});
@@ -96,7 +105,8 @@ GenerateRequest parse_request(const Json& json) {
     else if (field == "components")
       take(field, value, &Json::is_object, object, request.components, findings);
     else if (field == "adapters")
-      take(field, value, &Json::is_array, "a list is expected", request.adapters, findings);
+      take(field, value, &Json::is_array, "a list is expected", request.adapters, findings,
+           "put it in brackets: [style.safetensors], or [{path: style.safetensors, scale: 0.8}]");
     else if (field == "fingerprints")
       take(field, value, &Json::is_object, object, request.fingerprints, findings);
     else

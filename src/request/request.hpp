@@ -17,7 +17,7 @@ struct GenerateRequest {
   Json config = Json::object();
   Json guider = Json::object();      // {type, ...}
   Json components = Json::object();  // {name: path or id}
-  Json adapters = Json::array();     // [{kind, path, scale}]
+  Json adapters = Json::array();     // [{kind, path, scale}, or "PATH[:SCALE]"]
   // {"unet": digest, "inputs.image": ..., "adapters[0]": ...}: the files that the request was made
   // with (request/provenance.hpp); others are refused.
   Json fingerprints = Json::object();
@@ -35,6 +35,9 @@ struct GenerateRequest {
   void say(const std::string& field);
 };
 
+// An adapter as "PATH" or "PATH:SCALE" says it; what stands behind the last colon and is no number
+// belongs to the path.
+Json adapter_of_text(const std::string& text);
 // Reads a request from its JSON form. Throws InvalidRequest with every finding: wrong types,
 // unknown fields.
 GenerateRequest parse_request(const Json& json);

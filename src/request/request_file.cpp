@@ -8,6 +8,7 @@
 #include "io/file.hpp"
 #include "io/image.hpp"
 #include "request/request_text.hpp"
+#include "request/web_address.hpp"
 
 namespace omnirt {
 namespace {
@@ -57,6 +58,7 @@ Json load_carried(const std::string& path, const io::CarriedText& carried) {
 }  // namespace
 
 GenerateRequest load_request(const std::string& path) {
+  refuse_url("request", path);
   auto carried = path == "-" ? std::nullopt : io::read_carried_text(path);
   GenerateRequest request =
       parse_request(carried ? load_carried(path, *carried) : load_document(path));

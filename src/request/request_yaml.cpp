@@ -159,6 +159,33 @@ class YamlReader final : public YAML::EventHandler {
 
 }  // namespace
 
+namespace {
+
+// The line that the parser stopped in, without spaces around it.
+std::string line_of(const std::string& text, const YAML::Mark& mark) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int i = 0; i <= mark.line; ++i) std::getline(lines, line);
+  size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
+  return first == line.npos ? "" : line.substr(first, last - first + 1);
+}
+
+// What is read otherwise than it was meant is mostly a prompt without quotes.
+InvalidFile not_yaml(const std::string& text, const std::string& where,
+                     const YAML::Exception& error) {
+  if (error.mark.is_null()) return InvalidFile({where, "", "not valid YAML: " + error.msg, ""});
+  std::string line = line_of(text, error.mark);
+  bool tab = text.starts_with('\t') || text.find("\n\t") != text.npos;
+  return InvalidFile(
+      {fmt::format("{}, line {}", where, error.mark.line + 1), line,
+       fmt::format("not valid YAML at column {}: {}", error.mark.column + 1, error.msg),
+       tab ? "indent with spaces, not tabs"
+           : "put a text in quotes that holds ': ' or begins with one of [ ] { } & * ! | > ' \" % "
+             "@ `, as in prompt: \"a cat: red\""});
+}
+
+}  // namespace
+
 Json parse_yaml(const std::string& text, const std::string& where) {
   if (text.size() > max_yaml_bytes) {
     throw InvalidFile({where, fmt::format("{} bytes", text.size()),
@@ -174,7 +201,7 @@ Json parse_yaml(const std::string& text, const std::string& where) {
   try {
     YAML::Parser(stream).HandleNextDocument(reader);
   } catch (const YAML::Exception& error) {
-    throw InvalidFile({where, "", std::string("not valid YAML: ") + error.what(), ""});
+    throw not_yaml(text, where, error);
   }
   return reader.take();
 }

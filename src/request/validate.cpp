@@ -84,6 +84,7 @@ void settle_all(Proposal& proposal) {
   settle_preview(proposal);
   restore_values(proposal);
   if (proposal.ok()) check_blocks(proposal);
+  if (proposal.ok()) check_size(proposal);
   compare_record(proposal);
   check_restored(proposal);
   check_fingerprints(proposal);
@@ -111,6 +112,7 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
     for (Finding& finding : proposal.warnings) proposal.errors.push_back(std::move(finding));
     proposal.warnings.clear();
   }
+  if (proposal.ok()) validation::warn_of_replaced(proposal);
   return proposal;
 }
 

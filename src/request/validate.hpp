@@ -43,8 +43,11 @@ void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
 void check_things(Proposal& proposal);               // validate_things.cpp
 void settle_config(Proposal& proposal);              // validate_config.cpp
 void settle_scheduler(Proposal& proposal);           // validate_scheduler.cpp
+void check_size(Proposal& proposal);                 // validate_size.cpp
 void settle_output(Proposal& proposal);              // validate_inputs.cpp
 void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
+// Whether prompts are read as A1111 reads them.
+bool reads_a1111(const Proposal& proposal);  // validate_prompts.cpp
 // Takes <lora:name:0.8> of a1111 prompts out of them, and to the adapters behind the given ones.
 void take_prompt_adapters(Proposal& proposal);  // validate_prompts.cpp
 // The adapters' paths from `first` on, absolute, and where they may lie.
@@ -64,6 +67,8 @@ void check_output_dir(Proposal& proposal, const std::string& field,
 void take_output_folder(Proposal& proposal);  // validate_output.cpp
 // What an output's name holds in braces, and that no file of the request would be written over.
 void check_output_names(Proposal& proposal, const std::string& output);  // validate_output.cpp
+// A file that this run replaces is a warning at any strictness: it hangs on what is there.
+void warn_of_replaced(Proposal& proposal);  // validate_output.cpp
 // Refuses what the backend says in its capabilities that it does not do.
 void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
 // The config that somebody gave for the run that the state is of; empty without a state.
@@ -77,6 +82,10 @@ void settle_hires_upscaler(Proposal& proposal);  // validate_words.cpp
 void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
                  const std::string& where, const std::string& name,
                  const Json& given);  // validate_words.cpp
+// The finding about a config key that blocks of the family have, and none that takes part: by what
+// one of them would.
+void key_without_effect(Proposal& proposal, const std::string& where, const std::string& name,
+                        const Json& given);  // validate_words.cpp
 // The inputs by which the request could be some task of the family, and is none.
 void refuse_inputs(Proposal& proposal, const std::set<std::string>& present);  // validate_words.cpp
 // Adds the finding that the state to carry on from cannot be that of this run.

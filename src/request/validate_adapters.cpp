@@ -41,7 +41,9 @@ class Reader {
       : proposal_(proposal), field_(std::move(field)), json_(json) {}
 
   void read() {
-    if (!json_.is_object()) return error("", json_, "an object is expected", "give at least path");
+    if (!json_.is_object())
+      return error("", json_, "a path or an object is expected",
+                   "give \"style.safetensors:0.8\", or {\"path\": ..., \"scale\": ...}");
     for (const auto& [name, value] : json_.items()) {
       if (std::ranges::find(fields(), name) == fields().end())
         error("." + name, value, "an adapter has no such field", suggest(name, fields()));

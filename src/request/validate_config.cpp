@@ -60,8 +60,7 @@ void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const J
     } else if (origin != Origin::user) {
       continue;  // a model's or preset's value for another workflow
     } else if (in_family(*proposal.family, name)) {
-      proposal.warn({where + name, shown(given),
-                     fmt::format("has no effect on task {}", proposal.task), "remove it"});
+      key_without_effect(proposal, where, name, given);
     } else {
       unknown_key(proposal, known, where, name, given);
     }

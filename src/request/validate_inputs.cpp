@@ -9,6 +9,7 @@
 #include "request/model_search.hpp"
 #include "request/other_words.hpp"
 #include "request/validate.hpp"
+#include "request/web_address.hpp"
 
 namespace omnirt::validation {
 namespace fs = std::filesystem;
@@ -155,6 +156,7 @@ namespace {
 // confined to.
 std::string upscaler_path(const Proposal& proposal, const std::string& field,
                           const std::string& given) {
+  refuse_url(field, given);
   fs::path at = proposal.request.path_of(field, given);
   fs::path found = find_upscaler(given, at, field);
   return found == at ? proposal.path_of(field, given) : found.string();
@@ -177,6 +179,7 @@ void settle_component(const Proposal& proposal, const std::string& field, Json& 
 void settle_adapter_path(const Proposal& proposal, size_t index, Json& adapter) {
   if (!adapter.is_object() || !adapter.contains("path") || !adapter["path"].is_string()) return;
   std::string given = adapter["path"], field = fmt::format("adapters[{}]", index);
+  refuse_url(field, given);
   std::error_code error;
   bool file = !given.empty() && fs::exists(proposal.request.path_of(field, given), error);
   if (file || given.starts_with("/") || given.find("..") != given.npos)
@@ -214,8 +217,10 @@ bool is_path(const KeyInfo& key, const Json& value) {
 
 void settle_adapter_paths(Proposal& proposal, size_t first) {
   for (size_t i = first; i < proposal.request.adapters.size(); ++i) {
+    Json& adapter = proposal.request.adapters[i];
+    if (adapter.is_string()) adapter = adapter_of_text(adapter.get<std::string>());
     try {
-      settle_adapter_path(proposal, i, proposal.request.adapters[i]);
+      settle_adapter_path(proposal, i, adapter);
     } catch (const InvalidRequest& thrown) {
       proposal.take(thrown);
     }

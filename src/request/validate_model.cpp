@@ -10,6 +10,7 @@
 #include "request/model_search.hpp"
 #include "request/single_file.hpp"
 #include "request/validate.hpp"
+#include "request/web_address.hpp"
 
 namespace omnirt::validation {
 namespace fs = std::filesystem;
@@ -52,6 +53,7 @@ Finding unknown_model(const Proposal& proposal, const std::string& model) {
 // Sets how the request names the model wherever it runs.
 fs::path folder_of(Proposal& proposal, const std::string& model) {
   const Json& config = proposal.request.config;
+  refuse_url("model", model);
   proposal.model = model;
   const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
   // A registered id wins over a folder of the same name in the working directory: "./name" says the

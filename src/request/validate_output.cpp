@@ -77,4 +77,20 @@ void check_output_names(Proposal& proposal, const std::string& output) {
   }
 }
 
+// A name that the run counts up or fills in is not meant for one file.
+void warn_of_replaced(Proposal& proposal) {
+  auto output = proposal.config.maybe(keys::output);
+  bool ends = proposal.part.end == proposal.plan.blocks.size();
+  if (!output || !proposal.writes_files || !ends || count_of(proposal) > 1 ||
+      output->find('{') != output->npos)
+    return;
+  fs::path file = *output;
+  auto format = proposal.config.maybe(keys::output_format);
+  if (!file.has_extension() && format) file += io::image_extension(*format);
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return;
+  proposal.warn({"config.output", file.string(), "replaces an existing file",
+                 "leave it out, or put {run} into the name, and every run makes a new one"});
+}
+
 }  // namespace omnirt::validation

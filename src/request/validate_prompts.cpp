@@ -11,17 +11,6 @@ namespace {
 
 using Tags = std::vector<text::AdapterTag>;
 
-bool reads_a1111(const Proposal& proposal) {
-  const char* name = keys::prompt_syntax.name;
-  bool declared = std::ranges::any_of(proposal.family->blocks, [&](const auto& block) {
-    return std::ranges::any_of(block->ports(),
-                               [&](const PortInfo& port) { return port.key && port.name == name; });
-  });
-  auto given = proposal.request.config.find(name);
-  return declared && given != proposal.request.config.end() &&
-         *given == name_of(PromptSyntax::a1111);
-}
-
 bool is_text(const Proposal& proposal, std::string name) {
   constexpr std::string_view negative = "negative_";
   if (name.starts_with(negative)) name = name.substr(negative.size());
@@ -63,6 +52,17 @@ void add_adapters(Proposal& proposal, const Tags& tags) {
 }
 
 }  // namespace
+
+bool reads_a1111(const Proposal& proposal) {
+  const char* name = keys::prompt_syntax.name;
+  bool declared = std::ranges::any_of(proposal.family->blocks, [&](const auto& block) {
+    return std::ranges::any_of(block->ports(),
+                               [&](const PortInfo& port) { return port.key && port.name == name; });
+  });
+  auto given = proposal.request.config.find(name);
+  return declared && given != proposal.request.config.end() &&
+         *given == name_of(PromptSyntax::a1111);
+}
 
 void take_prompt_adapters(Proposal& proposal) {
   if (!reads_a1111(proposal)) return;

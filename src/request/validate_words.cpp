@@ -22,6 +22,80 @@ std::optional<std::vector<std::string>> missing_of(const TaskInputs& task,
   return missing;
 }
 
+// Things that are missing together.
+using Missing = std::vector<TriggerPart>;
+
+// Whether it is a further one of several that are numbered, controlnet_1 beside controlnet.
+bool is_further(const std::string& name, const std::vector<Missing>& all) {
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (digits < 2 || digits == name.size() || name[digits - 1] != '_') return false;
+  const std::string first = name.substr(0, digits - 1);
+  return std::ranges::any_of(all, [&](const Missing& missing) {
+    return std::ranges::any_of(missing,
+                               [&](const TriggerPart& part) { return part.name == first; });
+  });
+}
+
+void add(std::vector<Missing>& all, Missing missing) {
+  std::ranges::sort(missing, {}, &TriggerPart::name);
+  if (std::ranges::find(all, missing) == all.end()) all.push_back(std::move(missing));
+}
+
+// By which single things that the request does not have a block would take part; else by which two.
+void add_missing(const Trigger& trigger, const Facts& facts, std::vector<Missing>& all) {
+  const auto singles = trigger.missing(facts);
+  for (const TriggerPart& part : singles) add(all, {part});
+  if (!singles.empty()) return;
+  for (const TriggerPart& part : trigger.parts()) {
+    Facts with = facts;
+    part.add_to(with);
+    for (const TriggerPart& other : trigger.missing(with)) add(all, {part, other});
+  }
+}
+
+// By what some block with this key would take part, the least of it.
+std::vector<Missing> missing_for(const Proposal& proposal, const std::string& key) {
+  std::vector<Missing> all;
+  for (const auto& block : proposal.family->blocks) {
+    bool has_key = std::ranges::any_of(
+        block->ports(), [&](const PortInfo& port) { return port.key && port.name == key; });
+    if (has_key) add_missing(block->trigger(), proposal.facts, all);
+  }
+  const auto least = std::ranges::min_element(all, {}, &Missing::size);
+  const size_t size = least == all.end() ? 0 : least->size();
+  const std::vector<Missing> found = all;
+  std::erase_if(all, [&](const Missing& missing) {
+    return missing.size() > size || is_further(missing.front().name, found);
+  });
+  return all;
+}
+
+// The families, but for the request's own, that have the key.
+std::vector<std::string> families_with(const Proposal& proposal, const std::string& key) {
+  std::vector<std::string> names;
+  for (const Family& family : proposal.catalogue->families) {
+    bool has_key = std::ranges::any_of(family.blocks, [&](const auto& block) {
+      return std::ranges::any_of(
+          block->ports(), [&](const PortInfo& port) { return port.key && port.name == key; });
+    });
+    if (has_key && &family != proposal.family) names.push_back(family.name);
+  }
+  return names;
+}
+
+// What to do about a key that is none of `known` and has no other name here.
+std::string instead_of_key(const Proposal& proposal, const std::string& name,
+                           const std::vector<std::string>& known) {
+  const OtherWord* other = find_other_word(name);
+  if (other && other->meaning == OtherWord::Meaning::none) return std::string(other->note);
+  const std::string& id = proposal.spec->id;
+  if (const auto families = families_with(proposal, name); !families.empty())
+    return fmt::format("it is a key of {} models, and {} is none", fmt::join(families, ", "), id);
+  const std::string nearest = nearest_name(name, known);
+  return nearest.empty() ? fmt::format("`omnirt models {}` lists those that it takes", id)
+                         : fmt::format("did you mean '{}'?", nearest);
+}
+
 constexpr const char* hires_upscaler = "hires_upscaler";
 
 // The names that some family's key of this name takes.
@@ -89,7 +163,33 @@ void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
         {where + name, shown(given), "unknown config key", "did you mean " + meant + "?"});
     return;
   }
-  proposal.warn({where + name, shown(given), "unknown config key, ignored", suggest(name, names)});
+  proposal.warn({where + name, shown(given), "unknown config key, ignored",
+                 instead_of_key(proposal, name, names)});
+}
+
+void key_without_effect(Proposal& proposal, const std::string& where, const std::string& name,
+                        const Json& given) {
+  std::vector<Missing> missing = missing_for(proposal, name);
+  if (missing.empty()) {
+    proposal.warn({where + name, shown(given),
+                   fmt::format("has no effect on task {}", proposal.task), "remove it"});
+    return;
+  }
+  std::vector<std::string> names, fields;
+  for (const Missing& together : missing) {
+    std::vector<std::string> each_name, each_field;
+    for (const TriggerPart& part : together) {
+      bool choice = part.kind == TriggerPart::Kind::choice && part.value.is_string();
+      std::string value = choice ? " " + part.value.get<std::string>() : "";
+      each_name.push_back(part.name + value);
+      each_field.push_back(part.field() + value);
+    }
+    names.push_back(fmt::format("{}", fmt::join(each_name, " and ")));
+    fields.push_back(fmt::format("{}", fmt::join(each_field, " and ")));
+  }
+  proposal.warn({where + name, shown(given),
+                 fmt::format("has no effect without {}", fmt::join(names, " or ")),
+                 fmt::format("add {}, or remove it", fmt::join(fields, " or "))});
 }
 
 void refuse_inputs(Proposal& proposal, const std::set<std::string>& present) {

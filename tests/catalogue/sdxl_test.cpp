@@ -177,7 +177,7 @@ TEST(Sdxl, TellsWhatHasNoEffect) {
       {"sdxl/text2image", {}, {{"negative_original_size", {8, 8}}}, "both given"},
       {"sdxl/no_guidance", {}, {{"negative_original_size", {8, 8}}}, "without guidance"},
       {"sdxl/image2image", {}, {{"negative_crops_coords_top_left", {8, 8}}}, "the prompt's corner"},
-      {"sdxl/text2image", {}, {{"denoising_start", 0.5}}, "has no effect on task text2image"},
+      {"sdxl/text2image", {}, {{"denoising_start", 0.5}}, "has no effect without image"},
       {"sdxl/text2image", {}, {{"aesthetic_score", 5}}, "has no effect on task text2image"},
       {"sdxl/image2image", {}, {{"denoising_start", 0.5}}, "has no effect with denoising_start"},
       {"sdxl/text2image", {}, {{"add_watermarker", true}}, "unknown config key"},

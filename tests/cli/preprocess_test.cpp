@@ -49,8 +49,8 @@ TEST(Preprocess, IsAFlagOfRequestsByNameOrAsJson) {
   for (const char* how : {"canny", "{\"type\": \"canny\", \"low\": 20}", "[\"canny\"]"}) {
     Ended ended = run_program({"validate", "--model", "emoji-sd", "-p", "a red apple", "--strict",
                                "--control-preprocess", how});
-    // This model's task has no ControlNet here; the value itself was taken.
-    EXPECT_THAT(ended.err, HasSubstr("has no effect on task text2image")) << how;
+    // The value itself was taken.
+    EXPECT_THAT(ended.err, HasSubstr("has no effect without controlnet")) << how;
   }
 }
 

@@ -36,6 +36,12 @@ TEST(Words, OfOtherProgramsThatMeanTheSameAreTaken) {
   EXPECT_EQ(config["num_images_per_prompt"]["value"], 2);
 }
 
+TEST(Words, OfASamplerAndItsSigmaScheduleAreOneScheduler) {
+  Json config = settled({"--sampler", "dpmpp_2m", "--scheduler", "karras"})["config"];
+  EXPECT_EQ(config["scheduler"]["value"], "DPMSolverMultistepScheduler");
+  EXPECT_EQ(config["scheduler_config"]["value"]["use_karras_sigmas"], true);
+}
+
 struct Answer {
   std::vector<std::string> words;
   std::string line;
@@ -53,6 +59,21 @@ INSTANTIATE_TEST_SUITE_P(
                "unknown flag --lowvram: did you mean --preset low-vram? (omnirt generate --help)"},
         Answer{{"generate", "--hires-fix"},
                "unknown flag --hires-fix: did you mean --hires-scale 2? (omnirt generate --help)"},
+        Answer{{"generate", "--subseed_strength=0.2"},
+               "unknown flag --subseed_strength: there are no variation seeds here; --image with a "
+               "small --strength varies an image (omnirt generate --help)"},
+        Answer{{"generate", "--tiling"},
+               "unknown flag --tiling: did you mean --window-size 512 --circular-padding? (omnirt "
+               "generate --help)"},
+        Answer{{"generate", "--enable-vae-tiling"},
+               "unknown flag --enable-vae-tiling: there is no tiled decoding here (omnirt generate "
+               "--help)"},
+        Answer{{"generate", "--slg-scale", "2"},
+               "unknown flag --slg-scale: did you mean --guider slg --guider-set slg_scale=2.5? "
+               "(omnirt generate --help)"},
+        Answer{{"generate", "--cuda-device", "1"},
+               "unknown flag --cuda-device: did you mean --backend? the variable "
+               "CUDA_VISIBLE_DEVICES chooses one of several; (omnirt generate --help)"},
         Answer{{"generate", "--upscale_repeats", "2"},
                "unknown flag --upscale_repeats: did you mean --upscale? the end size says how "
                "often, --upscale 16; (omnirt generate --help)"},
@@ -61,6 +82,11 @@ INSTANTIATE_TEST_SUITE_P(
                "generate --help)"},
         Answer{{"generate", "--cfgg=5"},
                "unknown flag --cfgg: did you mean --guidance-scale? (omnirt generate --help)"},
+        Answer{{"preprocess", "canny", "x.png", "-o", "y.png", "--set", "low"},
+               "--set = low: name=value is expected; as in --set low=50"},
+        Answer{{"generate", "--guider-set", "pag_scale", "-p", "x"},
+               "--guider-set = pag_scale: name=value is expected; as in --guider-set "
+               "pag_scale=3"},
         Answer{{"models", "--block"},
                "unknown flag --block: did you mean --blocks? (omnirt models --help)"},
         Answer{{"generate", "-p", "a", "red", "apple"},
@@ -106,6 +132,15 @@ TEST(Words, FindingsOfAFileNameItsFields) {
   EXPECT_THAT(ended.err, HasSubstr("did you mean config.scheduler?"));
   EXPECT_THAT(ended.err, HasSubstr("warning: config.hoight = 8: unknown config key, ignored; did "
                                    "you mean 'height'?"));
+}
+
+TEST(Words, OfAFileThatMeanNothingHereAreToldWhy) {
+  Scratch scratch;
+  std::string file =
+      scratch.write("r.yaml", "inputs: {prompt: a red apple}\nconfig: {restore_faces: true}\n");
+  EXPECT_THAT(run_program({"validate", "-f", file}).err,
+              HasSubstr("config.restore_faces = true: unknown config key, ignored; faces are not "
+                        "restored here"));
 }
 
 TEST(Words, AMaskAloneIsToldWhatItNeeds) {

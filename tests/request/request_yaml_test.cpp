@@ -92,5 +92,16 @@ TEST(Yaml, TakesALongRowOfDigitsAsText) {
   EXPECT_EQ(parse_yaml("a: " + digits, "x")["a"], Json(digits));
 }
 
+TEST(Yaml, NamesTheLineAndAdvisesQuotes) {
+  EXPECT_EQ(refusal("inputs:\n  prompt: a cat: red\n"),
+            "r.yaml, line 2 = prompt: a cat: red: not valid YAML at column 16: illegal map "
+            "value; put a text in quotes that holds ': ' or begins with one of [ ] { } & * ! | > ' "
+            "\" % @ `, as in prompt: \"a cat: red\"");
+  for (const char* prompt : {"[a|b] cat", "*cat*", "\"red\" cat", "@cat", "{cat", "%cat"})
+    EXPECT_THAT(refusal(fmt::format("prompt: {}\n", prompt)), HasSubstr("put a text in quotes"))
+        << prompt;
+  EXPECT_THAT(refusal("inputs:\n\tprompt: a cat\n"), HasSubstr("indent with spaces, not tabs"));
+}
+
 }  // namespace
 }  // namespace omnirt
