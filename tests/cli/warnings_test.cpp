@@ -51,7 +51,7 @@ TEST(Size, FarFromTheTrainedOneIsAWarning) {
     EXPECT_THAT(warnings({"-W", "256", "-H", "256"}, model),
                 AllOf(HasSubstr("--width (config.width) = 256x256: " + told),
                       HasSubstr("make it at about 128x128, and larger by --hires-scale")));
-    EXPECT_THAT(warnings({"-H", "272"}, model), HasSubstr("--height (config.height)"));
+    EXPECT_THAT(warnings({"-H", "288"}, model), HasSubstr("--height (config.height)"));
     EXPECT_THAT(warnings({"-W", "64", "-H", "64"}, model),
                 AllOf(HasSubstr(told), HasSubstr("and smaller afterwards")));
     EXPECT_THAT(warnings({"-W", "192", "-H", "96"}, model), IsEmpty());
@@ -86,7 +86,7 @@ TEST(Replaced, NamesThatAreCountedOrFilledInAreNot) {
 
 TEST(Urls, AreAnsweredWithWhatToDo) {
   for (const std::string url : {"https://example.org/in.png", "data:image/png;base64,iVBO"}) {
-    Ended image = run_program({"validate", "-m", "emoji-sd", "-p", "x", "-i", url});
+    Ended image = run_program({"validate", "-m", "emoji-sd", "-p", "a red apple", "-i", url});
     EXPECT_EQ(image.exit_code, 2);
     EXPECT_EQ(image.err, "error: --image (inputs.image) = " + url +
                              ": a URL, and nothing is read from the network; download it first, "
