@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <set>
 
 #include "base/nearest.hpp"
 #include "pipeline/keys.hpp"
@@ -53,6 +55,19 @@ void add_missing(const Trigger& trigger, const Facts& facts, std::vector<Missing
   }
 }
 
+// Whether some task of the family takes the request's inputs with those that are missing.
+bool is_task(const Proposal& proposal, const Missing& missing) {
+  std::set<std::string> given = proposal.facts.inputs, telling, present;
+  for (const TriggerPart& part : missing) {
+    if (part.kind == TriggerPart::Kind::input) given.insert(part.name);
+  }
+  for (const TaskInputs& task : proposal.family->tasks)
+    telling.insert(task.inputs.begin(), task.inputs.end());
+  std::ranges::set_intersection(telling, given, std::inserter(present, present.end()));
+  return std::ranges::any_of(proposal.family->tasks,
+                             [&](const TaskInputs& task) { return task.inputs == present; });
+}
+
 // By what some block with this key would take part, the least of it.
 std::vector<Missing> missing_for(const Proposal& proposal, const std::string& key) {
   std::vector<Missing> all;
@@ -61,6 +76,7 @@ std::vector<Missing> missing_for(const Proposal& proposal, const std::string& ke
         block->ports(), [&](const PortInfo& port) { return port.key && port.name == key; });
     if (has_key) add_missing(block->trigger(), proposal.facts, all);
   }
+  std::erase_if(all, [&](const Missing& missing) { return !is_task(proposal, missing); });
   const auto least = std::ranges::min_element(all, {}, &Missing::size);
   const size_t size = least == all.end() ? 0 : least->size();
   const std::vector<Missing> found = all;

@@ -24,7 +24,7 @@ Words operator+(Words words, const Words& more) {
   return words;
 }
 
-const Words quick{"--steps", "2", "--seed", "3", "--width", "64", "--height", "64"};
+const Words quick{"--steps", "2", "--seed", "3", "--width", "96", "--height", "96"};
 
 // The working directory while this lives.
 class WorkingFolder {
@@ -341,7 +341,7 @@ TEST(InspectFile, TellsThisProgramsOwnFiles) {
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("out.png")} + quick);
   Ended picture = run_program({"inspect", scratch.file("out.png")});
   EXPECT_EQ(picture.exit_code, 0) << picture.err;
-  EXPECT_THAT(picture.out, AllOf(HasSubstr("image"), HasSubstr("64x64"),
+  EXPECT_THAT(picture.out, AllOf(HasSubstr("image"), HasSubstr("96x96"),
                                  HasSubstr("\"prompt\": \"a red apple\"")));
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "--stop-after", "denoise", "--state",
              scratch.file("s")} +
