@@ -138,7 +138,7 @@ struct RunReport {
   std::vector<PassedOverReport> backends_passed_over;
   std::string workflow;  // names of the blocks that ran, in order, joined by " > "
   std::vector<std::string> components_loaded;  // those that these blocks use
-  // Of a run that was cut: the state it carried on from, and the one it left; "" where not.
+  // Of a run that was cut: the state it continued from, and the one it left; "" where not.
   std::string resumed_from;
   std::string state;
   std::vector<std::string> previews;  // files, in the order of writing

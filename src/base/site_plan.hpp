@@ -18,7 +18,7 @@ struct Site {
 struct SiteChange {
   enum class What {
     identity_attention,  // every token attends to itself alone (arXiv 2403.17377)
-    blurred_queries,     // queries are smoothed over the picture (arXiv 2408.00760)
+    blurred_queries,     // queries are smoothed over the image (arXiv 2408.00760)
     skip,                // the module adds nothing to its residual
   };
   What what = What::skip;

@@ -7,7 +7,7 @@
 namespace omnirt::blocks {
 namespace {
 
-// Any of the pictures is given and its part is not: the parts themselves say the rest.
+// Any of the images is given and its part is not: the parts themselves say the rest.
 Trigger unread(const ControlKind& kind) {
   std::optional<Trigger> any;
   for (const auto& [input, component] : kind.reads) {

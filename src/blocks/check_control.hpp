@@ -7,14 +7,14 @@
 
 namespace omnirt::blocks {
 
-// A kind of part that reads pictures of its own.
+// A kind of part that reads images of its own.
 struct ControlKind {
   std::string component;
   std::string what;                          // "a ControlNet"
-  std::map<std::string, std::string> reads;  // picture -> the component that reads it
+  std::map<std::string, std::string> reads;  // image -> the component that reads it
 };
 
-// Pictures and the parts that read them are given together: finds each that stands alone. Does
+// Images and the parts that read them are given together: finds each that stands alone. Does
 // nothing in a run.
 class CheckControl final : public Block {
  public:
@@ -24,7 +24,7 @@ class CheckControl final : public Block {
 
  private:
   ControlKind kind_;
-  // So that a picture without its part is a finding of this block, not an input that is not known.
+  // So that an image without its part is a finding of this block, not an input that is not known.
   std::deque<OptionalInput<io::Image>> inputs_;
   std::map<std::string, Described<nn::Network>> parts_;  // by component
 };

@@ -5,7 +5,7 @@
 namespace omnirt::blocks {
 namespace {
 
-// Latents, the masked picture's, and the mask.
+// Latents, the masked image's, and the mask.
 int64_t channels_with_mask(const nn::Autoencoder& vae) {
   return 2 * vae.latent_channels() + 1;
 }

@@ -8,7 +8,7 @@
 
 namespace omnirt::blocks {
 
-// The UNet takes the mask and the masked picture joined to the latents (9 channels of Stable
+// The UNet takes the mask and the masked image joined to the latents (9 channels of Stable
 // Diffusion's inpainting).
 Trigger has_mask_channels();
 

@@ -7,7 +7,7 @@
 
 namespace omnirt::blocks {
 
-// How a picture is prepared for CLIP's image encoder: preprocessor_config.json of
+// How an image is prepared for CLIP's image encoder: preprocessor_config.json of
 // CLIPImageProcessor; defaults are those of the class in transformers.
 struct CLIPImageProcessor final : ImageProcessor {
   bool do_convert_rgb = true;
@@ -49,8 +49,8 @@ struct CLIPImageProcessor final : ImageProcessor {
 CLIPImageProcessor read_clip_image_processor(const Json& json, const std::string& where);
 ImageProcessorInfo clip_image_processor_info();
 
-// Resized as Pillow does it, cropped about the centre (with black around a smaller picture),
-// rescaled and normalised: {1, 3, height, width} fp32. Throws InvalidRequest for a picture that
+// Resized as Pillow does it, cropped about the centre (with black around a smaller image),
+// rescaled and normalised: {1, 3, height, width} fp32. Throws InvalidRequest for an image that
 // would be larger than ImageLimits once its shorter side is resized.
 Tensor clip_pixel_values(const io::Image& image, const CLIPImageProcessor& processor);
 

@@ -3,14 +3,14 @@
 
 namespace omnirt::blocks {
 
-// What looks at pictures and the parts that read them, to stand before all else: ControlNets,
+// What looks at images and the parts that read them, to stand before all else: ControlNets,
 // T2I-Adapters, IP-Adapters.
 BlockList control_checks();
 // Those parts themselves, to stand right before a loop over a UNet2DConditionModel that is called
 // "unet".
 BlockList control_steps();
 // The blocks that settle width and height of a family over a UNet: control images have the
-// picture's size, as the reference has it.
+// image's size, as the reference has it.
 void add_picture_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
                        const Trigger& inpaint);
 

@@ -14,7 +14,7 @@ namespace omnirt::blocks {
 // At most so many of a kind take part in a request.
 inline constexpr size_t most_controls = 4;
 
-// A picture for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
+// An image for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
 // has another size, {1, channels, height, width} fp32 in 0..1 (reference: VaeImageProcessor without
 // do_normalize, and _preprocess_adapter_image). What `how` makes of it is made at that size.
 Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, int64_t width,

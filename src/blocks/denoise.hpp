@@ -12,7 +12,7 @@
 namespace omnirt::blocks {
 
 // An input of the network that stays the same through the run, as a port of the loop: a tensor of
-// each condition, {B or 1, ...}; left out where nobody makes it.
+// each condition, {B or 1, ...}; left out where no one makes it.
 struct ConstantInput {
   std::string port;
   std::string input;  // as the network names it

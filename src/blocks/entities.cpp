@@ -19,7 +19,7 @@ std::string condition_of(size_t entity) {
   return fmt::format("entity_{}", entity);
 }
 
-// A mask at the size of the picture, 0 or 1, {H, W}.
+// A mask at the size of the image, 0 or 1, {H, W}.
 Tensor mask_of(const io::Image& image, int64_t width, int64_t height) {
   io::Image grey = io::to_grey(image);
   if (grey.width != width || grey.height != height) grey = io::resize_lanczos(grey, width, height);

@@ -19,7 +19,7 @@ inline constexpr Key<bool> entities_on_negative{
 
 namespace omnirt::blocks {
 
-// Several prompts, each for the part of the picture that its mask shows (regional attention, as
+// Several prompts, each for the part of the image that its mask shows (regional attention, as
 // EliGen, Zhang et al. 2025, arXiv 2501.01097, controls entities). Inside a mask the UNet's cross
 // attention goes to the entity's prompt, to several equally where masks overlap; outside of all to
 // the prompt; outside of a mask to its entity not at all.

@@ -6,7 +6,7 @@
 
 namespace omnirt::blocks {
 
-// Pictures -> files, each with the request that makes it again in its metadata. Either all files of
+// Images -> files, each with the request that makes it again in its metadata. Either all files of
 // a run are there at its end, or none.
 class ExportImages final : public Block {
  public:

@@ -5,10 +5,10 @@
 
 namespace omnirt::blocks {
 
-// The run chooses latents in place of pictures.
+// The run chooses latents in place of images.
 Trigger writes_latents();
 
-// Latents -> one file for all pictures of the run, with the request that makes them in its metadata
+// Latents -> one file for all images of the run, with the request that makes them in its metadata
 // (pipeline/latents_file.hpp).
 class ExportLatents final : public Block {
  public:

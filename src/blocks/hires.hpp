@@ -98,7 +98,7 @@ class HiresSize final : public Block {
 };
 
 // The first pass's latents resampled to the second's size (reference: A1111's latent upscale modes,
-// torch's interpolate). From here on noise is drawn anew, from the same seeds.
+// torch's interpolate). From here on noise is drawn again, from the same seeds.
 class HiresLatents final : public Block {
  public:
   Config<HiresUpscaler> upscaler{this, keys::hires_upscaler};

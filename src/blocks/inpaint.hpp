@@ -6,7 +6,7 @@
 
 namespace omnirt::blocks {
 
-// The mask (white: made anew) at the picture's size and at the latents', binary (reference:
+// The mask (white: repainted) at the image's size and at the latents', binary (reference:
 // StableDiffusionInpaintPipeline.prepare_mask_latents).
 class PrepareMask final : public Block {
  public:
@@ -24,7 +24,7 @@ class PrepareMask final : public Block {
   void check(Checks& checks) const override;
 };
 
-// What a UNet with mask channels takes joined to the latents: the mask and the picture without what
+// What a UNet with mask channels takes joined to the latents: the mask and the image without what
 // it covers.
 class EncodeMaskedImage final : public Block {
  public:
@@ -45,7 +45,7 @@ class EncodeMaskedImage final : public Block {
 };
 
 // For a UNet without mask channels: what is put back at each step. Such a UNet does not need the
-// masked picture, but the reference encodes it all the same, and what that draws stands between
+// masked image, but the reference encodes it all the same, and what that draws stands between
 // the first noise and the steps' own: the same draws keep stochastic schedulers in step.
 class KeepUnmasked final : public Block {
  public:

@@ -22,7 +22,7 @@ namespace omnirt::blocks {
 namespace {
 
 // A mask's tokens at a layer of `queries`: the side lengths follow from the mask's, as if the
-// picture had them too (reference: IPAdapterMaskProcessor.downsample).
+// image had them too (reference: IPAdapterMaskProcessor.downsample).
 Tensor mask_tokens(const Tensor& mask, int64_t queries) {
   double ratio = static_cast<double>(mask.size(3)) / static_cast<double>(mask.size(2));
   auto height = static_cast<int64_t>(std::sqrt(static_cast<double>(queries) / ratio));
@@ -97,7 +97,7 @@ std::vector<const io::Image*> ImagePrompt::masks_given(Frame& frame) const {
   return all;
 }
 
-// {pictures, ...}: what the adapter reads.
+// {images, ...}: what the adapter reads.
 Tensor ImagePrompt::encoded(Frame& frame, const Tensor& pixels) const {
   bool embeds = frame[ip_adapter].reads_embeds();
   return one(frame.call(
@@ -117,7 +117,7 @@ void ImagePrompt::run(Frame& frame) const {
     prepared.push_back(clip_pixel_values(*each, settings));
   Tensor pixels = at::cat(prepared);
   Tensor positive = encoded(frame, pixels);
-  // What stands for no picture: no embedding, or the states of a black one.
+  // What stands for no image: no embedding, or the states of a black one.
   Tensor negative = frame[ip_adapter].reads_embeds() ? at::zeros_like(positive)
                                                      : encoded(frame, at::zeros_like(pixels));
   Values made =
@@ -131,7 +131,7 @@ void ImagePrompt::run(Frame& frame) const {
     frame[values].prompts.push_back(prompt_of(frame, made, first, count));
     frame[values].prompts.back().masks = masks_of(frame, mask);
   };
-  // Without masks the pictures are one prompt; with them each is one of its own.
+  // Without masks the images are one prompt; with them each is one of its own.
   std::vector<const io::Image*> given = masks_given(frame);
   if (given.empty()) return add(0, positive.size(0), nullptr);
   for (size_t i = 0; i < given.size(); ++i) add(static_cast<int64_t>(i), 1, given[i]);

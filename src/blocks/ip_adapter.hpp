@@ -13,7 +13,7 @@
 
 namespace omnirt::blocks {
 
-// Image prompts as the UNet takes them: for each of its layers keys and values, of the pictures and
+// Image prompts as the UNet takes them: for each of its layers keys and values, of the images and
 // of what stands for none.
 struct ImagePromptValues {
   struct Prompt {
@@ -36,7 +36,7 @@ struct omnirt::ValueCodec<omnirt::blocks::ImagePromptValues> {
 namespace omnirt::blocks {
 
 // One IP-Adapter, of several where it has a place after the first: makes keys and values of its
-// pictures once, and gives them to the UNet beside the text (Ye et al. 2023, arXiv 2308.06721;
+// images once, and gives them to the UNet beside the text (Ye et al. 2023, arXiv 2308.06721;
 // reference: IPAdapterMixin and prepare_ip_adapter_image_embeds).
 class ImagePrompt final : public StepBlock {
  public:

@@ -7,14 +7,14 @@
 namespace omnirt::blocks {
 
 // config.ip_adapter_scale as one adapter reads it: a number for all, a list with one for each
-// adapter, each of which may be a list with one for each picture that has a mask, or scales by
+// adapter, each of which may be a list with one for each image that has a mask, or scales by
 // block as diffusers' set_ip_adapter_scale takes them.
 class ImagePromptScale {
  public:
   // `value` must have passed check_ip_adapter_scale.
   ImagePromptScale(const Json& value, size_t place)
       : value_(value.is_array() ? value.at(place) : value) {}
-  // Of one attention layer, by its path, and one picture.
+  // Of one attention layer, by its path, and one image.
   double at(const std::string& layer, size_t picture) const;
 
  private:

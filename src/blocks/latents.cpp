@@ -32,8 +32,8 @@ Tensor encoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, cons
 Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
                        int64_t count, Noise& noise) {
   const nn::Autoencoder& autoencoder = frame[vae];
-  // Drawn before the call, which may be made more than once. The picture is encoded once; each
-  // picture of the run has a sample of its own.
+  // Drawn before the call, which may be made more than once. The image is encoded once; each
+  // image of the run has a sample of its own.
   Tensor drawn;
   if (autoencoder.samples()) {
     int64_t grid = autoencoder.scale_factor();

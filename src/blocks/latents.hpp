@@ -55,7 +55,7 @@ class PrepareLatents final : public Block {
   void run(Frame& frame) const override;
 };
 
-// The given picture under as much noise as the walk begins with; with strength 1 an inpainting
+// The given image under as much noise as the walk begins with; with strength 1 an inpainting
 // starts from noise alone.
 class NoiseImageLatents : public Block {
  public:
@@ -105,16 +105,16 @@ class DecodeLatents : public Block {
 // `image` at {width, height} as an autoencoder takes it, {1, 3, H, W} in -1..1 (reference:
 // VaeImageProcessor.preprocess).
 Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height);
-// {pictures, latent channels, height, width} of a run's latents.
+// {images, latent channels, height, width} of a run's latents.
 std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
                                   int64_t height);
-// The picture of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
+// The image of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
 Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
-// The latents of one picture {1, 3, H, W}, scaled as denoisers take them, {n, C, h, w}: a sample
+// The latents of one image {1, 3, H, W}, scaled as denoisers take them, {n, C, h, w}: a sample
 // for each row of `noise` {n, C, h, w}, or one, without noise, where the autoencoder draws none.
 Tensor encoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
                        const Tensor& noise);
-// A sample a picture of the latents of `picture` {1, 3, H, W}, scaled as denoisers take them; one
+// A sample per image of the latents of `image` {1, 3, H, W}, scaled as denoisers take them; one
 // draw of `noise` where the autoencoder samples.
 Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
                        int64_t count, Noise& noise);

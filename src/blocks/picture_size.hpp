@@ -28,7 +28,7 @@ class PictureSize final : public Block {
   Described<nn::Autoencoder> vae{this, "vae"};
   Described<io::Image> image;
 
-  // `unset`: whose size is taken when the request gives none (reference: image2image the picture's,
+  // `unset`: whose size is taken when the request gives none (reference: image2image the image's,
   // else the model's).
   // `of`: the input whose size is the image's.
   PictureSize(std::string name, Unset unset, Trigger trigger, const std::string& of = "image")

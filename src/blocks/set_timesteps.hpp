@@ -19,7 +19,7 @@ int64_t first_step(int64_t steps, double strength);
 // The schedule from its step `first` on.
 Schedule begun_at(std::shared_ptr<Scheduler> scheduler, int64_t first);
 
-// Plans the whole schedule: pictures made from noise alone.
+// Plans the whole schedule: images made from noise alone.
 class SetTimesteps final : public Block {
  public:
   Component<SchedulerChoice> scheduler{this, "scheduler"};
@@ -32,7 +32,7 @@ class SetTimesteps final : public Block {
   void run(Frame& frame) const override;
 };
 
-// Plans the last part of the schedule, as long as strength says: pictures that start from another.
+// Plans the last part of the schedule, as long as strength says: images that start from another.
 class SetPartialTimesteps final : public Block {
  public:
   Component<SchedulerChoice> scheduler{this, "scheduler"};

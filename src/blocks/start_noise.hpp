@@ -8,7 +8,7 @@
 
 namespace omnirt::blocks {
 
-// The run's pictures and their generators: prompts x num_images_per_prompt, picture i with seed +
+// The run's images and their generators: prompts x num_images_per_prompt, image i with seed +
 // i. Every later block draws from this one source, in the order of the list, as the reference draws
 // from its list of generators.
 class StartNoise final : public Block {

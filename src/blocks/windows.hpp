@@ -9,7 +9,7 @@
 
 namespace omnirt::blocks {
 
-// A square part of the latents, in latents. `right` may lie beyond the width where the picture goes
+// A square part of the latents, in latents. `right` may lie beyond the width where the image goes
 // on at its left edge.
 struct Window {
   int64_t top = 0, bottom = 0;
@@ -25,7 +25,7 @@ std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, in
 // x {B, C, H, W}: what the window shows, {B, C, h, w}.
 Tensor window_of(const Tensor& x, const Window& window);
 
-// Denoises latents that are larger than the network's pictures in overlapping windows, averaged
+// Denoises latents that are larger than the network's images in overlapping windows, averaged
 // after each step (MultiDiffusion, Bar-Tal et al. 2023, arXiv 2302.08113, equation 5): a walk per
 // window, all through the same loop.
 class DenoiseWindows final : public LoopBlock {
@@ -62,7 +62,7 @@ class DenoiseWindows final : public LoopBlock {
 // Adds a denoise loop, and the one over windows for where `windows` says.
 void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows);
 
-// Latents -> pictures whose left and right edges fit each other: decoded with a margin of what lies
+// Latents -> images whose left and right edges fit each other: decoded with a margin of what lies
 // beyond each (reference: StableDiffusionPanoramaPipeline.decode_latents_with_padding).
 class DecodeCircular final : public DecodeLatents {
  public:

@@ -24,7 +24,7 @@ struct BenchResult {
   Json to_json(const BenchPlan& plan) const;
 };
 
-// Runs `request` warmup + total times, `concurrency` at a time on one session. The pictures go to a
+// Runs `request` warmup + total times, `concurrency` at a time on one session. The images go to a
 // folder of their own, which is removed. Throws what the first failed run threw.
 BenchResult run_bench(Session& session, const GenerateRequest& request, bool strict,
                       const BenchPlan& plan);

@@ -10,7 +10,7 @@ namespace omnirt {
 // read against the model's folder where it is on this machine. Throws UnknownModel, and
 // InvalidRequest for a task that the model does not have.
 Json describe_blocks(const Catalogue& catalogue, const std::string& id, const std::string& task);
-// The same as a picture: "svg", "dot" or "mermaid".
+// The same as a diagram: "svg", "dot" or "mermaid".
 std::string draw_blocks(const Catalogue& catalogue, const std::string& id, const std::string& task,
                         const std::string& format);
 

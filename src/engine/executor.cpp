@@ -89,7 +89,7 @@ class Execution {
  private:
   void put_inputs() {
     for (const auto& [name, values] : proposal_.texts) frame_.put(name, values);
-    // What a run that carries on still needs of its pictures is in its state.
+    // What a run that continues still needs of its images is in its state.
     if (!proposal_.resumed) put_images();
     for (const ExtraCondition& extra : proposal_.extra_conditions) {
       for (const auto& [name, values] : extra.texts) frame_.put(name, values);

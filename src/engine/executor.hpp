@@ -14,9 +14,9 @@ struct RunProgress {
   LoopProgress loop;  // in the denoise loop
 };
 
-// One picture of the latents on the way.
+// One image of the latents on the way.
 struct PreviewPicture {
-  size_t picture = 0;  // of the run's pictures
+  size_t picture = 0;  // of the run's images
   io::Image image;
   std::string file;
 };

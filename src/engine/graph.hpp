@@ -7,7 +7,7 @@
 
 namespace omnirt {
 
-// A pipeline as a picture shows it: blocks in order, and who hands what on to whom.
+// A pipeline as a diagram shows it: blocks in order, and who hands what on to whom.
 struct BlockGraph {
   struct Value {
     std::string name;
@@ -38,7 +38,7 @@ struct BlockGraph {
 };
 
 // `facts`: the components' configs; its inputs are those of one workflow, or, with `all_workflows`,
-// left aside: every set of the inputs that triggers look at is tried, and what any of them does is
+// ignored: every set of the inputs that triggers look at is tried, and what any of them does is
 // in the graph.
 BlockGraph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
                       const std::vector<Condition>& conditions, bool all_workflows);

@@ -27,7 +27,7 @@ class Previews {
   size_t before_;  // steps of loops before this one
 };
 
-// The picture of latents {1, C, h, w} by a model's own colours, a pixel a latent; {1, 3, h, w} in
+// The image of latents {1, C, h, w} by a model's own colours, a pixel a latent; {1, 3, h, w} in
 // about -1..1.
 Tensor linear_preview(const PreviewMeans& means, const Tensor& latents);
 

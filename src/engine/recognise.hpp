@@ -11,7 +11,7 @@ namespace omnirt {
 std::optional<Json> recognise_adapter(const Catalogue& catalogue,
                                       const std::filesystem::path& path);
 
-// A file of this program's own: a picture or video with the request that it carries, the state of
+// A file of this program's own: an image or video with the request that it carries, the state of
 // a run, latents; nothing for another.
 std::optional<Json> inspect_own_file(const std::filesystem::path& path);
 

@@ -93,7 +93,7 @@ class Session {
 };
 
 // What a weights file, a component's folder or a pipeline's folder holds: class, types, parameters,
-// sizes; what a picture, a video, a state or latents of this program's are, with their request.
+// sizes; what an image, a video, a state or latents of this program's are, with their request.
 // Reads headers only (of a state all, for its digest). Throws InvalidRequest / InvalidFile.
 Json inspect(const std::string& path);
 

@@ -31,7 +31,7 @@ Tensor norm_by_picture(const Tensor& x) {
 
 // uncond + scale (orthogonal + eta parallel), the parts of the difference cond - uncond across and
 // along cond (algorithm 1). It works on the network's predictions, as diffusers does; the paper on
-// predicted pictures.
+// predicted images.
 class AdaptiveProjectedGuidance final : public TwoPredictionGuider {
  public:
   explicit AdaptiveProjectedGuidance(const ApgConfig& config)

@@ -18,8 +18,8 @@ struct FrameGuidanceConfig {
 };
 
 // Classifier-free guidance whose scale grows evenly from a video's first frame to its last, since
-// later frames follow the first picture less (Blattmann et al. 2023, arXiv 2311.15127, appendix D;
-// diffusers StableVideoDiffusionPipeline). Predictions are {n, F, ...}; those of single pictures
+// later frames follow the first image less (Blattmann et al. 2023, arXiv 2311.15127, appendix D;
+// diffusers StableVideoDiffusionPipeline). Predictions are {n, F, ...}; those of single images
 // have the last frame's scale. Where no scale is above 1, one condition is asked for.
 class FrameGuidance final : public Guider {
  public:

@@ -12,7 +12,7 @@ std::vector<int64_t> all_but_first(const Tensor& x) {
   return dims;
 }
 
-// Standard deviation of each picture's prediction, {n, 1, ...}.
+// Standard deviation of each image's prediction, {n, 1, ...}.
 Tensor spread(const Tensor& x) {
   return at::std(x, at::IntArrayRef(all_but_first(x)), /*unbiased=*/true, /*keepdim=*/true);
 }

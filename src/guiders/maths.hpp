@@ -6,7 +6,7 @@ namespace omnirt {
 // uncond + scale * (cond - uncond) (Ho & Salimans 2022, arXiv 2207.12598).
 Tensor guided(const Tensor& cond, const Tensor& uncond, double scale);
 
-// A guided prediction whose spread is pulled back towards that of cond, picture by picture
+// A guided prediction whose spread is pulled back towards that of cond, image by image
 // (Lin et al. 2023, arXiv 2305.08891, section 3.4); `rescale` 0 leaves it as it is.
 Tensor rescaled(const Tensor& prediction, const Tensor& cond, double rescale);
 

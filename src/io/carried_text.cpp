@@ -23,7 +23,7 @@ uint64_t big_endian(std::string_view bytes) {
   return value;
 }
 
-// GIF89a, sections 17 to 24: the comment stands before the first picture, in sub-blocks of up to
+// GIF89a, sections 17 to 24: the comment stands before the first image, in sub-blocks of up to
 // 255 bytes.
 std::optional<std::string> gif_comment(std::string_view bytes) {
   constexpr size_t header = 13;

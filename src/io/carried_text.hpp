@@ -5,7 +5,7 @@
 
 namespace omnirt::io {
 
-// A picture or video as it may carry the request that made it.
+// An image or video as it may carry the request that made it.
 struct CarriedText {
   std::string kind;                 // "png", "jpeg", "webp", "gif", "mp4", "frames"
   std::optional<std::string> text;  // under request_metadata_key, as encode_image and encode_video
@@ -14,8 +14,8 @@ struct CarriedText {
                                           // program wrote them
 };
 
-// Nothing where `path` is no picture, no gif, no mp4 and no folder of numbered frames. Reads no
-// pixels. Throws InvalidFile where the file cannot be read, or is larger than pictures may be.
+// Nothing where `path` is no image, no gif, no mp4 and no folder of numbered frames. Reads no
+// pixels. Throws InvalidFile where the file cannot be read, or is larger than images may be.
 std::optional<CarriedText> read_carried_text(const std::filesystem::path& path);
 
 }  // namespace omnirt::io

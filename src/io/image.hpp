@@ -12,14 +12,14 @@
 
 namespace omnirt::io {
 
-// An 8-bit picture in memory: rows from the top, channels interleaved, no padding.
+// An 8-bit image in memory: rows from the top, channels interleaved, no padding.
 struct Image {
   int64_t width = 0;
   int64_t height = 0;
   int64_t channels = 0;         // 1 grey, 3 RGB, 4 RGBA (alpha not premultiplied)
   std::vector<uint8_t> pixels;  // height * width * channels
 
-  // A black (and fully transparent) picture. `ensure`s sizes that are positive and 1, 3 or 4
+  // A black (and fully transparent) image. `ensure`s sizes that are positive and 1, 3 or 4
   // channels.
   static Image zeros(int64_t width, int64_t height, int64_t channels);
   size_t row_bytes() const { return static_cast<size_t>(width * channels); }
@@ -37,7 +37,7 @@ struct ImageLimits {
 
 struct ReadOptions {
   ImageLimits limits;
-  // Turns the picture upright as its EXIF (or XMP) orientation says, as diffusers' load_image does.
+  // Turns the image upright as its EXIF (or XMP) orientation says, as diffusers' load_image does.
   bool apply_exif_orientation = true;
 };
 
@@ -54,7 +54,7 @@ struct ImageInfo {
 // max_metadata_bytes together.
 using ImageMetadata = std::map<std::string, std::string>;
 inline constexpr size_t max_metadata_bytes = size_t{2} << 20;
-// The key under which a picture carries the request that made it (JSON).
+// The key under which an image carries the request that made it (JSON).
 inline constexpr const char* request_metadata_key = "omnirt";
 // The key of generation parameters as AUTOMATIC1111 writes them: a text of this name in a PNG, the
 // EXIF UserComment in a JPEG (up to a segment's 64 KiB; longer ones are left out) and a WebP.

@@ -18,7 +18,7 @@ struct ImageSource {
 // Throws InvalidFile about this source.
 [[noreturn]] void refuse_image(const ImageSource& source, const std::string& value,
                                const std::string& message, const std::string& way_out = "");
-// Throws unless a picture of this size is within the limits.
+// Throws unless an image of this size is within the limits.
 void check_image_size(const ImageSource& source, int64_t width, int64_t height);
 
 // Sizes as stored: orientation is image.cpp's.

@@ -10,14 +10,14 @@
 namespace omnirt::io {
 namespace {
 
-// Where a turned picture takes its pixels from: source index = start + x * across + y * down.
+// Where a turned image takes its pixels from: source index = start + x * across + y * down.
 struct Walk {
   int64_t start;
   int64_t across;
   int64_t down;
 };
 
-// EXIF 2.3, 4.6.4 A: what the stored first row and column are on the upright picture.
+// EXIF 2.3, 4.6.4 A: what the stored first row and column are on the upright image.
 Walk walk_of(int orientation, int64_t width, int64_t height) {
   const int64_t last_row = (height - 1) * width;
   switch (orientation) {

@@ -17,7 +17,7 @@
 namespace omnirt::io {
 namespace {
 
-// A picture of more scans takes time out of proportion to its size; encoders write about ten.
+// An image of more scans takes time out of proportion to its size; encoders write about ten.
 constexpr int max_scans = 200;
 // Of a JPEG in several scans all coefficients are held until the last one is read. As much as the
 // largest image takes with its colour at half the resolution both ways.

@@ -4,7 +4,7 @@
 namespace omnirt::io {
 
 // Image.resize of Pillow 13, bit for bit (coefficients of 22 bits, one pass across and one down;
-// the filter widens when the picture shrinks; RGBA is filtered with alpha multiplied in). Size is
+// the filter widens when the image shrinks; RGBA is filtered with alpha multiplied in). Size is
 // in pixels. Throw InvalidRequest when it is not within ImageLimits.
 Image resize_nearest(const Image& image, int64_t width, int64_t height);
 Image resize_bilinear(const Image& image, int64_t width, int64_t height);

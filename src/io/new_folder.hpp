@@ -5,7 +5,7 @@
 namespace omnirt::io {
 
 // A folder that is there whole or not at all: filled under a temporary name beside its target, of
-// which nobody else's folder is taken, and renamed by `commit`. Destroyed without a commit, it
+// which no one else's folder is taken, and renamed by `commit`. Destroyed without a commit, it
 // leaves nothing.
 class NewFolder {
  public:

@@ -9,7 +9,7 @@
 namespace omnirt::io {
 namespace {
 
-// Only segments that nobody may write to: their pages are the file's own. A library with
+// Only segments that no one may write to: their pages are the file's own. A library with
 // relocations in its text would break that rule, so it is left alone.
 bool has_text_relocations(const dl_phdr_info& library) {
   for (int i = 0; i < library.dlpi_phnum; ++i) {

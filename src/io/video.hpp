@@ -45,7 +45,7 @@ void write_video(const std::filesystem::path& path, std::span<const Image> frame
 // Whether `folder` may become a folder of frames: it is not there, or empty.
 bool may_hold_frames(const std::filesystem::path& folder);
 
-// The size of the pictures in a file of this format.
+// The size of the images in a file of this format.
 std::array<int64_t, 2> video_size(const Image& frame, VideoFormat format);  // {width, height}
 
 }  // namespace omnirt::io

@@ -18,13 +18,13 @@ struct DiagonalGaussian {
   Tensor sample(Context& cx, const Tensor& noise) const;
 };
 
-// A network between pictures and the latents that a denoiser works on.
+// A network between images and the latents that a denoiser works on.
 class Autoencoder : public Network {
  public:
-  // The picture of latents that are divided by scaling_factor (and shifted) already: {B, C, h, w}
+  // The image of latents that are divided by scaling_factor (and shifted) already: {B, C, h, w}
   // -> {B, 3, h * scale, w * scale}, values about -1..1, not clamped.
   virtual Tensor decode(Context& cx, const Tensor& latents) const = 0;
-  // The latents of a picture in -1..1, not yet scaled; noise is drawn, once and of the latents'
+  // The latents of an image in -1..1, not yet scaled; noise is drawn, once and of the latents'
   // shape, by autoencoders whose latents are a distribution.
   virtual Tensor encode(Context& cx, const Tensor& image, const NoiseSource& noise) const = 0;
 

@@ -11,7 +11,7 @@ namespace omnirt {
 int64_t time_dim(const UNet2DConditionConfig& config);
 // None where there is no name. Throws Unsupported for a name that is not known.
 ops::Activation activation(const std::optional<std::string>& name);
-// A convolution that keeps the size of its picture.
+// A convolution that keeps the size of its image.
 nn::Conv2dOptions same_size(int64_t kernel);
 
 nn::TimestepEmbeddingOptions time_options(const UNet2DConditionConfig& config);

@@ -3,9 +3,9 @@
 
 namespace omnirt::ops {
 
-// Tokens of a picture of height x width, smoothed over it by a Gaussian of `sigma` tokens: a kernel
+// Tokens of an image of height x width, smoothed over it by a Gaussian of `sigma` tokens: a kernel
 // of ceil(6 sigma) tokens, made odd, and along each side no longer than that side (one longer where
-// the side is even), over the picture reflected at its edges. Each token is the mean of all where
+// the side is even), over the image reflected at its edges. Each token is the mean of all where
 // `sigma` is infinite (smoothed energy guidance, arXiv 2408.00760 and github SusungHong/SEG-SDXL).
 // x {B, height * width, C}; y as x.
 struct BlurTokens {

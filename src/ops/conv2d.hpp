@@ -39,7 +39,7 @@ struct Conv2d {
   // {B, O}: a bias of each sample, as a time embedding is.
   const Tensor* sample_bias = nullptr;
   const InputNorm* norm = nullptr;
-  // The residual again where nobody needs it afterwards: the result may take its memory.
+  // The residual again where no one needs it afterwards: the result may take its memory.
   Tensor* into = nullptr;
   PackSlot* pack = nullptr;  // where kernels keep further forms of the weight; null: nowhere
   static Shape shape(const Conv2d& args);

@@ -83,7 +83,7 @@ class Op {
       } catch (const std::exception& error) {
         caller.kernel_failed(Args::name, kernel.name, error.what());
         // What a kernel may have begun to write over cannot be computed from again: the whole call
-        // is made anew at the next level.
+        // is made again at the next level.
         if constexpr (requires { args.into; }) {
           if (args.into) throw;
         }

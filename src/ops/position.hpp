@@ -3,10 +3,10 @@
 
 namespace omnirt::ops {
 
-// Adds to each token of a picture where it lies, as sines and cosines of its row and column
+// Adds to each token of an image where it lies, as sines and cosines of its row and column
 // (Dosovitskiy et al. 2020, arXiv 2010.11929; diffusers embeddings.get_2d_sincos_pos_embed).
 // x {B, height * width, D}, row by row; D a multiple of 4. The first half of a token's D values
-// tells its column, the second its row. Positions run over 0..base_size whatever the picture's
+// tells its column, the second its row. Positions run over 0..base_size whatever the image's
 // size, so that a network meets at every size the positions that it was trained on;
 // interpolation_scale divides them.
 struct AddPositions {

@@ -40,7 +40,7 @@ class Checks {
   std::optional<T> maybe(const Config<T>& port) const {
     return settled_.config.maybe(own(port).key);
   }
-  // Who set the value; fallback where nobody did.
+  // Who set the value; fallback where no one did.
   template <class T>
   Origin origin(const Config<T>& port) const {
     const ConfigValue* value = settled_.config.find(own(port).name());

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* tensor_name = "latents";
 constexpr const char* metadata_key = "latents";
-// Of each side; and a batch of the largest pictures, in elements.
+// Of each side; and a batch of the largest images, in elements.
 constexpr int64_t max_side = 1 << 16;
 constexpr int64_t max_elements = int64_t{1} << 30;
 // The request that made them, and a little around it.

@@ -6,7 +6,7 @@
 
 namespace omnirt {
 
-// Overlaid weights are a request's; those of more requests than this are made anew.
+// Overlaid weights are a request's; those of more requests than this are made again.
 constexpr size_t most_overlaid = 2;
 
 std::shared_ptr<const Binding> LoadedComponent::base(const ComputeForm& form) {

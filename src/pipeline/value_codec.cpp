@@ -10,7 +10,7 @@
 namespace omnirt {
 namespace {
 
-// As many as one request makes (pictures), with room for a video's frames.
+// As many as one request makes (images), with room for a video's frames.
 constexpr size_t max_items = 1 << 16;
 constexpr size_t max_generators = 4096;
 

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 namespace {
 
 void add_file(io::Sha256& sha, const fs::path& file) {
-  // Pieces are small and many: a run that writes a picture must not feel it, and what tells two
+  // Pieces are small and many: a run that writes an image must not feel it, and what tells two
   // checkpoints apart is how many places are looked at.
   constexpr size_t whole = size_t{128} << 10, piece = 512, pieces = 256;
   auto mapped = io::MappedFile::open(file);

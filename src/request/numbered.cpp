@@ -11,7 +11,7 @@
 namespace omnirt {
 namespace {
 
-// The names of a family's components, or of its inputs that are pictures.
+// The names of a family's components, or of its inputs that are images.
 std::set<std::string> port_names(const Family& family, bool components) {
   std::set<std::string> names;
   for (const auto& block : family.blocks) {

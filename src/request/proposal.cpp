@@ -56,7 +56,7 @@ Json Proposal::inputs_json() const {
   for (const auto& [name, list] : image_lists) {
     for (const ImageInput& image : list) json[name].push_back(image.path);
   }
-  // Of a run that carries on, the pictures are those that its state was made with.
+  // Of a run that continues, the images are those that its state was made with.
   if (resumed) {
     Json recorded = request.inputs;
     for (const auto& [name, value] : texts) recorded[name] = json[name];

@@ -28,7 +28,7 @@ struct Proposal : Settled {
   std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   std::vector<AdapterChoice> adapters;
   std::vector<AdapterReport> adapter_reports;  // once they are matched with the loaded topologies
-  std::shared_ptr<const SavedRun> resumed;     // what it carries on from; null: from the beginning
+  std::shared_ptr<const SavedRun> resumed;     // what it continues from; null: from the beginning
   std::set<std::string> absent;  // components known from the state alone, whose files are not here
   // What a run that stops before the end has to leave, with the ports that will read it.
   std::map<std::string, const PortInfo*> across;

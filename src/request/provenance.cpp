@@ -12,7 +12,7 @@ namespace omnirt {
 namespace fs = std::filesystem;
 namespace {
 
-// 64 bits tell files apart that nobody made to be mistaken; a picture carries several.
+// 64 bits tell files apart that no one made to be mistaken; an image carries several.
 constexpr size_t digits = 16;
 
 // The components that the whole run uses, whichever part of it runs here.
@@ -36,7 +36,7 @@ std::string of_component(const Proposal& proposal, const std::string& name) {
   return fingerprint_of(*proposal.catalogue, *proposal.folder.find(name));
 }
 
-// The files that the request names, by field. Of a run that carries on its pictures were read
+// The files that the request names, by field. Of a run that continues its images were read
 // before: the state has their fingerprints.
 std::map<std::string, std::string> files_of(const Proposal& proposal) {
   std::map<std::string, std::string> files;

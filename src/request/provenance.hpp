@@ -3,8 +3,8 @@
 
 namespace omnirt {
 
-// The request that a run's pictures and videos carry, to be made again wherever it is read: the
-// model as it was named (an id, or an absolute path), only keys that the picture depends on,
+// The request that a run's images and videos carry, to be made again wherever it is read: the
+// model as it was named (an id, or an absolute path), only keys that the image depends on,
 // absolute paths, and fingerprints of all files that took part: {"unet", "inputs.image",
 // "adapters[0]", ...}. With metadata "short" base names stand in place of paths; null with "none".
 Json provenance_of(const Proposal& proposal);

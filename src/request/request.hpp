@@ -30,7 +30,7 @@ struct GenerateRequest {
   Json to_json() const;
   // The absolute path that `given` means as `field`.
   std::string path_of(const std::string& field, const std::string& given) const;
-  // The field is said anew, beside the request's file: the file's fingerprints of what it names
+  // The field is given again, beside the request's file: the file's fingerprints of what it names
   // no longer hold.
   void say(const std::string& field);
 };
@@ -43,7 +43,7 @@ Json adapter_of_text(const std::string& text);
 GenerateRequest parse_request(const Json& json);
 // A file's values, JSON or YAML by its content; "-" is standard input.
 Json load_document(const std::string& path);
-// Reads a request file, as load_document reads it, or the request that a picture or video of this
+// Reads a request file, as load_document reads it, or the request that an image or video of this
 // program carries (the folder of a video's frames, too).
 GenerateRequest load_request(const std::string& path);
 // YAML as the JSON that it means: unquoted true/false, null and numbers become those; everything

@@ -78,7 +78,7 @@ void settle_seed(Proposal& proposal);  // validate_words.cpp
 // A hires_upscaler that is none of the key's names is a network: components.hires_upscaler.
 void settle_hires_upscaler(Proposal& proposal);  // validate_words.cpp
 // The finding about a config key that is none of `known`: an error where it is known by another
-// name, for a step count that is left aside makes another image; else a warning.
+// name, for a step count that is ignored makes another image; else a warning.
 void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
                  const std::string& where, const std::string& name,
                  const Json& given);  // validate_words.cpp
@@ -88,7 +88,7 @@ void key_without_effect(Proposal& proposal, const std::string& where, const std:
                         const Json& given);  // validate_words.cpp
 // The inputs by which the request could be some task of the family, and is none.
 void refuse_inputs(Proposal& proposal, const std::set<std::string>& present);  // validate_words.cpp
-// Adds the finding that the state to carry on from cannot be that of this run.
+// Adds the finding that the state to continue from cannot be that of this run.
 void refuse_state(Proposal& proposal, std::string why);  // validate_resume.cpp
 // The part of the plan to run; the state's values; whether the state's request is this one.
 void settle_part(Proposal& proposal);     // validate_resume.cpp

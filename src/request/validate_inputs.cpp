@@ -35,7 +35,7 @@ void take_texts(Proposal& proposal, const std::string& name, const Json& value) 
   proposal.texts[name] = list.get<std::vector<std::string>>();
 }
 
-// The picture that `value` names; nothing, and a finding, where it names none.
+// The image that `value` names; nothing, and a finding, where it names none.
 std::optional<ImageInput> probed(Proposal& proposal, const std::string& field, const Json& value) {
   if (!value.is_string() || value.get<std::string>().empty()) {
     proposal.error(
@@ -91,7 +91,7 @@ void take_latents(Proposal& proposal, const std::string& name, const Json& value
   }
 }
 
-// Less than any picture takes; a disk that fills up during the run is told then.
+// Less than any image takes; a disk that fills up during the run is told then.
 constexpr uintmax_t least_free = 4096;
 
 void check_folder(Proposal& proposal, const std::string& field, const fs::path& folder) {
@@ -273,7 +273,7 @@ void settle_inputs(Proposal& proposal) {
     if (input && input->type == typeid(std::vector<std::string>))
       take_texts(proposal, name, value);
     else if (input && proposal.resumed)
-      continue;  // pictures were looked at when the state was made
+      continue;  // images were looked at when the state was made
     else if (input && input->type == typeid(io::Image))
       take_image(proposal, name, value);
     else if (input && input->type == typeid(std::vector<io::Image>))

@@ -20,7 +20,7 @@ void refuse_value(Proposal& proposal, const std::string& name, const InvalidRequ
   refuse_state(proposal, fmt::format("its value '{}': {}{}", name, what, finding.message));
 }
 
-// Pictures and generators are bytes; all else is finite numbers, in fp32 or in the type that the
+// Images and generators are bytes; all else is finite numbers, in fp32 or in the type that the
 // run computes in.
 void check_numbers(const Proposal& proposal, const SavedValue& saved) {
   at::ScalarType computed = scalar_type(proposal.config.get(keys::dtype));
@@ -68,7 +68,7 @@ class Restorer {
     proposal_.restored[value.condition][value.name] = std::move(loaded);
   }
 
-  // Later blocks may look at a picture's size.
+  // Later blocks may look at an image's size.
   void note_size(const std::string& name, const std::any& value) {
     const Json& inputs = proposal_.request.inputs;
     std::string path =

@@ -1,4 +1,4 @@
-// A run that carries on from a state, and one that stops to leave one. The state brings the request
+// A run that continues from a state, and one that stops to leave one. The state brings the request
 // that it was made with; what the request at hand says beside it must agree.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

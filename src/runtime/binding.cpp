@@ -12,7 +12,7 @@ bool readable_as_stored(at::ScalarType dtype) {
   return dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
 }
 
-// What packed forms may take where nobody says: small models all that helps, large ones a sixteenth
+// What packed forms may take where no one says: small models all that helps, large ones a sixteenth
 // of their weights.
 constexpr size_t least_pack_limit = size_t{56} << 20;
 constexpr size_t most_packed_share = 16;

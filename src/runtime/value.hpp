@@ -26,7 +26,7 @@ class Value {
   Life life() const { return identity_ ? identity_->life : Life::step; }
   // Of the process; 0 for a value that is not defined.
   uint64_t id() const { return identity_ ? identity_->id : 0; }
-  // Expires when nobody holds the value any more.
+  // Expires when no one holds the value any more.
   std::weak_ptr<const void> alive() const { return identity_; }
 
   // Where rows of a batch are equal, the tensor holds each once: row i of the batch is row

@@ -32,7 +32,7 @@ struct DdpmConfig {
     original.check(checks);
     spacing.check(checks, betas.num_train_timesteps);
     // fixed_large_log is in the reference's list too, but takes the root of a logarithm below 0:
-    // every picture is NaN.
+    // every image is NaN.
     if (variance_type) {
       checks.one_of("variance_type", *variance_type,
                     {"fixed_small", "fixed_small_log", "fixed_large", "learned", "learned_range"});

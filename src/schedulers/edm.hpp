@@ -31,7 +31,7 @@ struct EdmConfig {
   void check(ConfigChecks& checks) const;
 };
 
-// What those schedulers share: a noisy sample is picture + sigma * noise; the network sees it times
+// What those schedulers share: a noisy sample is image + sigma * noise; the network sees it times
 // c_in, is told c_noise, and its output is c_out beside a skip of the sample (the paper's table 1).
 class EdmScheduler : public Scheduler {
  public:
@@ -46,7 +46,7 @@ class EdmScheduler : public Scheduler {
   void begin_run(std::vector<float> sigmas, float last);
   // n sigmas evenly in log sigma.
   std::vector<float> exponential_sigmas(int64_t n) const;
-  // The picture from the network's output for a sample at noise level sigma.
+  // The image from the network's output for a sample at noise level sigma.
   Tensor predict_original(const Tensor& output, const Tensor& sample, float sigma) const;
 
   EdmConfig config_;

@@ -1,4 +1,4 @@
-// Latent consistency models on the straight paths of flow matching: jump to the picture, add noise,
+// Latent consistency models on the straight paths of flow matching: jump to the image, add noise,
 // again.
 #include <ATen/TensorOperators.h>
 
@@ -13,7 +13,7 @@ struct FlowMatchLcmConfig {
 
   static void visit(auto& self, auto& v) {
     FlowMatchConfig::visit(self.flow, v);
-    // Pictures that grow from step to step: their samples change size, which no block expects.
+    // Images that grow from step to step: their samples change size, which no block expects.
     v.only("scale_factors", {});
   }
   void check(ConfigChecks& checks) const { flow.check(checks); }

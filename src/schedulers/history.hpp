@@ -10,7 +10,7 @@
 
 namespace omnirt {
 
-// What a scheduler remembers of earlier calls, by name; so that a run can be carried on by another
+// What a scheduler remembers of earlier calls, by name; so that a run can be continued by another
 // process. A scheduler names its members once:
 //
 //   void visit_history(History& history) override {

@@ -19,7 +19,7 @@ struct SolverConfig {
   ClipConfig clip{};
   bool lower_order_final = true;  // lower orders at the end of a run of few steps
   SigmaSpreadConfig spread{};
-  bool use_flow_sigmas = false;  // samples are (1 - sigma) picture + sigma noise
+  bool use_flow_sigmas = false;  // samples are (1 - sigma) image + sigma noise
   double flow_shift = 1.0;
   bool use_dynamic_shifting = false;  // flow_shift from StepPlan::mu
   std::string time_shift_type = "exponential";
@@ -41,7 +41,7 @@ struct SolverConfig {
   double shift(const StepPlan& plan) const;
 };
 
-// A place on the schedule, fp32 as the reference holds it: a noisy sample there is alpha * picture
+// A place on the schedule, fp32 as the reference holds it: a noisy sample there is alpha * image
 // + sigma * noise.
 struct LambdaPoint {
   float alpha;
@@ -56,7 +56,7 @@ size_t usable_outputs(std::span<const LambdaPoint> points, size_t index, size_t 
 void remember_output(std::vector<Tensor>& outputs, Tensor output, int64_t most);
 
 // What solvers in half the log signal-to-noise ratio, lambda = log(alpha / sigma), share
-// (arXiv 2206.00927): a noisy sample is alpha * picture + sigma * noise.
+// (arXiv 2206.00927): a noisy sample is alpha * image + sigma * noise.
 class LambdaScheduler : public Scheduler {
  public:
   void visit_history(History& history) override { history("outputs", outputs_); }
@@ -91,7 +91,7 @@ class LambdaScheduler : public Scheduler {
   std::span<const Point> points() const { return points_; }
   size_t calls() const { return timesteps_.size(); }
 
-  // The picture, or the noise, from the network's output at call `index`; with thresholding. A
+  // The image, or the noise, from the network's output at call `index`; with thresholding. A
   // network that predicts its variance too is read in its first three channels.
   Tensor predict_original(const Tensor& output, size_t index, const Tensor& sample) const;
   Tensor predict_epsilon(const Tensor& output, size_t index, const Tensor& sample) const;

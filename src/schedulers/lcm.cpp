@@ -1,4 +1,4 @@
-// Latent consistency models (arXiv 2310.04378), algorithm 1: jump to the picture, add noise, again.
+// Latent consistency models (arXiv 2310.04378), algorithm 1: jump to the image, add noise, again.
 #include <ATen/TensorOperators.h>
 
 #include "schedulers/describe.hpp"
@@ -51,7 +51,7 @@ class Lcm final : public TableScheduler {
   StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,
                   Noise& noise) override {
     Tensor original = predict_original(model_output, sample, alpha_at(timestep(index)));
-    // The boundary condition: at timestep 0 the sample itself is the picture.
+    // The boundary condition: at timestep 0 the sample itself is the image.
     constexpr float data_variance = 0.25F;
     float scaled = static_cast<float>(timesteps_[index]) * static_cast<float>(scaling_);
     float square = scaled * scaled + data_variance;

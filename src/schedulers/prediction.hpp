@@ -9,18 +9,18 @@ namespace omnirt {
 // What a network's output stands for.
 enum class Prediction {
   epsilon,  // the noise
-  sample,   // the picture
-  v,        // alpha * noise - sigma * picture (arXiv 2202.00512)
-  flow,     // noise - picture, of flow models
+  sample,   // the image
+  v,        // alpha * noise - sigma * image (arXiv 2202.00512)
+  flow,     // noise - image, of flow models
 };
 
 // `name`: epsilon, sample, v_prediction or flow_prediction; checked before.
 Prediction parse_prediction(const std::string& name);
 
-// Limits on the predicted picture.
+// Limits on the predicted image.
 struct ClipConfig {
   bool thresholding = false;  // dynamic thresholding (arXiv 2205.11487, section 2.3)
-  double dynamic_thresholding_ratio = 0.995;  // the quantile of |picture| that is still let through
+  double dynamic_thresholding_ratio = 0.995;  // the quantile of |image| that is still let through
   double sample_max_value = 1.0;
 
   static void visit(auto& self, auto& v) {

@@ -13,8 +13,8 @@ struct SaStep {
 };
 
 // The weights of the outputs at `lambdas` (the latest first, up to 4): the integral over the step
-// of the Lagrange polynomials through them, times the exponential that the picture or the noise is
-// predicted under. Of the second order, that for pictures is the exact one of the data's own rule,
+// of the Lagrange polynomials through them, times the exponential that the image or the noise is
+// predicted under. Of the second order, that for images is the exact one of the data's own rule,
 // another for the corrector. fp32 in the reference's order of operations: their differences cancel.
 std::vector<float> sa_data_coefficients(const SaStep& step, std::span<const float> lambdas,
                                         bool corrects);

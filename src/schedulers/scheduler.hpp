@@ -41,9 +41,9 @@ struct GivenLevels {
 };
 
 struct StepResult {
-  Tensor prev_sample;  // the sample one step nearer to the picture
+  Tensor prev_sample;  // the sample one step nearer to the image
   std::optional<Tensor>
-      pred_original;  // the picture as predicted at this step, where the maths gives one
+      pred_original;  // the image as predicted at this step, where the maths gives one
 };
 
 // What a scheduler was made from: the class that SchedulerInfo names, and the config it was given.
@@ -53,7 +53,7 @@ struct SchedulerOrigin {
 };
 
 // One scheduler, of one run: it holds the run's timesteps and the history of multistep solvers, and
-// is made anew for each run from its config (no weights, so that costs microseconds). Indices count
+// is made for each run from its config (no weights, so that costs microseconds). Indices count
 // the network calls of the run: timesteps()[i] goes into call i, whose output goes to step(). Calls
 // are made with i = begin, begin + 1, ...
 class Scheduler {
@@ -129,7 +129,7 @@ struct SchedulerInfo {
   std::vector<std::string> short_names;  // "euler-discrete", ...
   std::vector<std::string> config_keys;  // the keys of its config that have a meaning here
   std::string summary;
-  // Keys of other schedulers in `config` are left aside, as diffusers' from_config does. Values and
+  // Keys of other schedulers in `config` are ignored, as diffusers' from_config does. Values and
   // combinations that the reference refuses, and those not implemented, throw Unsupported by name
   // and value (`where` names the file).
   std::function<std::unique_ptr<Scheduler>(const Json& config, const std::string& where)> make;

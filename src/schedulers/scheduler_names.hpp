@@ -18,7 +18,7 @@ struct NamedScheduler {
 // AUTOMATIC1111's web UI, k-diffusion, ComfyUI and stable-diffusion.cpp use, with or without the
 // name of a sigma schedule behind it ("DPM++ 2M Karras", "dpmpp_2m_sde_exponential"). The name of a
 // sigma schedule alone ("karras") is the model's own scheduler with that. Case, spaces and all but
-// letters and digits are left aside; + is p. By the tables of diffusers' documentation (schedulers,
+// letters and digits are ignored; + is p. By the tables of diffusers' documentation (schedulers,
 // overview).
 // `own` and `own_config`: the model's scheduler and its config; nullptr where this build does not
 // have it. For a flow-matching model, the names of Euler, Heun and LCM are those of its forms.

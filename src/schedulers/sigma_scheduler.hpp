@@ -11,7 +11,7 @@
 namespace omnirt {
 
 // What schedulers in the sigma parametrisation (arXiv 2206.00364) share: a noisy sample is
-// picture + sigma * noise, and the network sees it divided by sqrt(sigma^2 + 1).
+// image + sigma * noise, and the network sees it divided by sqrt(sigma^2 + 1).
 class SigmaScheduler : public Scheduler {
  public:
   double init_noise_sigma() const override;
@@ -23,7 +23,7 @@ class SigmaScheduler : public Scheduler {
   SigmaScheduler(std::vector<float> table, const SpacingConfig& spacing, Prediction prediction)
       : table_(std::move(table)), spacing_(spacing), prediction_(prediction) {}
 
-  // The picture from the network's output for a sample at noise level sigma.
+  // The image from the network's output for a sample at noise level sigma.
   Tensor predict_original(const Tensor& output, const Tensor& sample, float sigma) const;
   static Tensor scale_by(const Tensor& sample, float sigma);
 

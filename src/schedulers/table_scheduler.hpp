@@ -10,7 +10,7 @@ namespace omnirt {
 // The keys that schedulers over a table of alphas_cumprod share beside their betas.
 struct OriginalConfig {
   std::string prediction_type = "epsilon";
-  bool clip_sample = true;  // the predicted picture to +- clip_sample_range, without thresholding
+  bool clip_sample = true;  // the predicted image to +- clip_sample_range, without thresholding
   double clip_sample_range = 1.0;
   ClipConfig clip{};
 
@@ -24,7 +24,7 @@ struct OriginalConfig {
 };
 
 // What schedulers share whose timesteps are whole training steps and whose noisy samples are
-// sqrt(a) picture + sqrt(1 - a) noise, a by a table (arXiv 2006.11239).
+// sqrt(a) image + sqrt(1 - a) noise, a by a table (arXiv 2006.11239).
 class TableScheduler : public Scheduler {
  public:
   Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const override;
@@ -38,11 +38,11 @@ class TableScheduler : public Scheduler {
   int64_t train_steps() const { return static_cast<int64_t>(alphas_cumprod_.size()); }
   int64_t timestep(size_t index) const { return static_cast<int64_t>(timesteps_.at(index)); }
   float alpha_at(int64_t timestep) const;
-  // The picture from the network's output for a sample with the signal share alpha, clipped as the
+  // The image from the network's output for a sample with the signal share alpha, clipped as the
   // config says.
   Tensor predict_original(const Tensor& output, const Tensor& sample, float alpha) const;
 
-  // The noise from the network's output, before any limit on the picture.
+  // The noise from the network's output, before any limit on the image.
   Tensor predict_epsilon(const Tensor& output, const Tensor& sample, float alpha) const;
 
   std::vector<float> alphas_cumprod_;

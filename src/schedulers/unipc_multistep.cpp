@@ -173,7 +173,7 @@ class UniPcMultistep final : public LambdaScheduler {
     const Point& t = point(index + 1);
     if (t.lambda == s.lambda) return sample;
     if (t.sigma == 0) {
-      // The limit of the first order: the picture itself. The reference's form is 0 times infinity
+      // The limit of the first order: the image itself. The reference's form is 0 times infinity
       // here but for bh2 with predict_x0, which gives just this.
       if (config_.predict_x0) return output(1) * t.alpha;
       return (sample - output(1) * s.sigma) * (t.alpha / s.alpha);

@@ -9,7 +9,7 @@
 
 namespace omnirt {
 
-// The noise of a batch of n pictures: one CPU generator a picture, so that picture i of a batch
+// The noise of a batch of n images: one CPU generator per image, so that image i of a batch
 // gets the draws that it would get alone (in diffusers: a list of generators). Draws are fp32 on
 // the CPU whatever the backend or dtype.
 class Noise {
@@ -21,7 +21,7 @@ class Noise {
   Tensor randn(at::IntArrayRef shape);
   size_t size() const { return generators_.size(); }
 
-  // All generators' states, [n, bytes] uint8, for saving a run and carrying on elsewhere.
+  // All generators' states, [n, bytes] uint8, for saving a run and continuing elsewhere.
   Tensor state() const;
   void set_state(const Tensor& state);
 

@@ -9,7 +9,7 @@
 
 namespace omnirt::text {
 
-// A window may not be larger: what a tokenizer's folder asks for when nobody else says a length.
+// A window may not be larger: what a tokenizer's folder asks for when no one else says a length.
 inline constexpr int64_t max_window = 65536;
 
 // What a tokenizer folder says beside vocabulary and merges.

@@ -114,8 +114,8 @@ struct Call {
   ConvEpilogue epilogue;
 };
 
-// Few input or output channels (the picture's own, or the latents') leave little to be won and
-// much of the picture to be lost.
+// Few input or output channels (the image's own, or the latents') leave little to be won and
+// much of the image to be lost.
 constexpr int64_t least_channels_to_quantise = 16;
 
 bool is_quantised(const ops::Conv2d& args) {
@@ -157,7 +157,7 @@ Tensor run_winograd(const ops::Conv2d& args) {
   return call.y;
 }
 
-// Few pixels leave the weights' reading as the cost, few channels the picture's.
+// Few pixels leave the weights' reading as the cost, few channels the image's.
 constexpr int64_t least_pixels_to_split = 12, least_channels_to_split = 24;
 constexpr int64_t most_pixels_to_pack_split = 256;
 constexpr size_t most_bytes_to_pack_split = size_t{5} << 20;

@@ -96,7 +96,7 @@ LevelPlan CpuBackend::plan(Level level, const std::string& component, const std:
 }
 
 ComputeForm CpuBackend::compute_form(Level level, const PlanFacts& facts) const {
-  // Channels last: convolutions and the reshapes between pictures and tokens need no copies then.
+  // Channels last: convolutions and the reshapes between images and tokens need no copies then.
   ComputeForm form{.dtype = facts.dtype, .channels_last = true};
   if (level == Level::eager) return form;
   form.as_stored = true;

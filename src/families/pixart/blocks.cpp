@@ -13,7 +13,7 @@
 namespace omnirt::pixart {
 namespace {
 
-// What the picture of a run is made at.
+// What the image of a run is made at.
 Size made_at(Size wanted, bool binning, const nn::DenoiserNetwork& transformer) {
   return binning ? binned(wanted, bins_of(transformer.sample_size()[0])) : wanted;
 }

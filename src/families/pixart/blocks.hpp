@@ -27,7 +27,7 @@ class CheckParts final : public Block {
   void check(Checks& checks) const override;
 };
 
-// The size that the picture is made at as conditions of the network (Chen et al. 2023, arXiv
+// The size that the image is made at as conditions of the network (Chen et al. 2023, arXiv
 // 2310.00426, appendix): only PixArt-Alpha at 1024 pixels has them.
 class SizeConditions final : public Block {
  public:
@@ -42,7 +42,7 @@ class SizeConditions final : public Block {
   void run(Frame& frame) const override;
 };
 
-// Noise alone, as strong as the schedule begins, for a picture of the size that it is made at.
+// Noise alone, as strong as the schedule begins, for an image of the size that it is made at.
 class PrepareLatents final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
@@ -60,7 +60,7 @@ class PrepareLatents final : public Block {
   void run(Frame& frame) const override;
 };
 
-// Pictures -> the size that was asked for: resized until they cover it, the middle cut out
+// Images -> the size that was asked for: resized until they cover it, the middle cut out
 // (reference: PixArtImageProcessor.resize_and_crop_tensor).
 class FitPictures final : public Block {
  public:
@@ -73,7 +73,7 @@ class FitPictures final : public Block {
   void run(Frame& frame) const override;
 };
 
-// Whether the network of this config takes the picture's size.
+// Whether the network of this config takes the image's size.
 Trigger takes_size();
 
 }  // namespace omnirt::pixart

@@ -22,12 +22,12 @@ struct Bin {
 };
 std::span<const Bin> bins_of(int64_t sample_size);
 
-// The size that a picture of `wanted` is made at: the bin of the nearest ratio, the first of
+// The size that an image of `wanted` is made at: the bin of the nearest ratio, the first of
 // equally near ones (reference: PixArtImageProcessor.classify_height_width_bin).
 Size binned(Size wanted, std::span<const Bin> bins);
 
 // Settles width and height: the request's, or those of the model's training; and checks that the
-// picture can be made.
+// image can be made.
 class PictureSize final : public Block {
  public:
   Config<int64_t> width{this, keys::width};

@@ -20,7 +20,7 @@ struct Variant {
   bool inpaint = false;
   bool velocity = false;
   bool zero_snr = false;
-  // The pictures' sides that it was trained on.
+  // The images' sides that it was trained on.
   int64_t side() const { return second && velocity ? 768 : 512; }
 };
 

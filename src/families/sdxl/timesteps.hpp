@@ -21,7 +21,7 @@ class SetTimestepsXL final : public Block {
   void check(Checks& checks) const override;
 };
 
-// Plans a walk from a picture or latents: the last part of the schedule, as long as strength says,
+// Plans a walk from an image or latents: the last part of the schedule, as long as strength says,
 // or as denoising_start leaves (reference: StableDiffusionXLImg2ImgPipeline.get_timesteps).
 class SetPartialTimestepsXL final : public Block {
  public:

@@ -13,7 +13,7 @@
 namespace omnirt::families {
 namespace {
 
-// A picture as the image encoder takes it: resized with its values about zero, as the authors do,
+// An image as the image encoder takes it: resized with its values about zero, as the authors do,
 // and normalised by the feature extractor.
 Tensor pixel_values(const io::Image& picture, const blocks::CLIPImageProcessor& processor,
                     int64_t side) {

@@ -57,7 +57,7 @@ class StartVideos final : public Block {
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
-// What the image encoder makes of each first picture; zeros without the picture.
+// What the image encoder makes of each first image; zeros without the image.
 class EncodeFirstPictures final : public Block {
  public:
   Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
@@ -71,7 +71,7 @@ class EncodeFirstPictures final : public Block {
   void check(Checks& checks) const override;
 };
 
-// The latents of each first picture under a little noise, the mode of their distribution, not
+// The latents of each first image under a little noise, the mode of their distribution, not
 // scaled.
 class EncodeFirstLatents final : public Block {
  public:
@@ -87,8 +87,8 @@ class EncodeFirstLatents final : public Block {
   void run(Frame& frame) const override;
 };
 
-// What the UNet is told beside the noisy latents: the first picture's latents at every frame (zeros
-// without the picture), and how it shall move.
+// What the UNet is told beside the noisy latents: the first image's latents at every frame (zeros
+// without the image), and how it shall move.
 class PrepareVideoConditions final : public Block {
  public:
   Config<int64_t> num_frames{this, keys::num_frames};

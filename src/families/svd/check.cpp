@@ -5,7 +5,7 @@
 namespace omnirt::families {
 namespace {
 
-constexpr int64_t encoder_side = 224;  // the side that the reference resizes first pictures to
+constexpr int64_t encoder_side = 224;  // the side that the reference resizes first images to
 constexpr int64_t time_ids = 3;
 
 void expect(Checks& checks, const char* field, int64_t value, int64_t wanted,

@@ -18,7 +18,7 @@ class DenoiseChunks final : public LoopBlock {
   Output<Tensor> earlier_pictures{this, video_slots::earlier_pictures};
 
   // `inner`: blocks that prepare a chunk from first_pictures, the loop, and blocks that make frames
-  // and pictures of its latents. Throws InvalidRequest for other lists. Blocks with a trigger may
+  // and images of its latents. Throws InvalidRequest for other lists. Blocks with a trigger may
   // be among them; they are refused in requests of several chunks that switch them on.
   DenoiseChunks(const BlockList& inner, Trigger trigger);
   std::unique_ptr<LoopState> start(Frame& frame) const override;

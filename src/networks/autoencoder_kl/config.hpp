@@ -44,7 +44,7 @@ struct AutoencoderKLConfig {
     v.only("latents_mean", {});
     v.only("latents_std", {});
     v.only("quantization_config", {});
-    v.ignore({"sample_size"});  // the size of tiles, where a picture is decoded in tiles
+    v.ignore({"sample_size"});  // the size of tiles, where an image is decoded in tiles
   }
 };
 

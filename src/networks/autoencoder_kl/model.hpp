@@ -17,7 +17,7 @@ class AutoencoderKL final : public nn::Autoencoder {
   nn::WeightMap weight_map() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
 
-  // The distribution of the latents of a picture {B, in_channels, H, W} in -1..1.
+  // The distribution of the latents of an image {B, in_channels, H, W} in -1..1.
   nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
   // One draw from it.
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;

@@ -21,7 +21,7 @@ class MidBlockTemporalDecoder final : public nn::Module {
   nn::ModuleList<nn::SpatioTemporalResBlock> resnets;
 };
 
-// Resnets, and an upsampler but at the picture's resolution (diffusers unet_3d_blocks.py
+// Resnets, and an upsampler but at the image's resolution (diffusers unet_3d_blocks.py
 // UpBlockTemporalDecoder).
 class UpBlockTemporalDecoder final : public nn::Module {
  public:

@@ -4,7 +4,7 @@
 
 namespace omnirt {
 
-// The autoencoder of Stable Video Diffusion: pictures are encoded each for itself, frames decoded
+// The autoencoder of Stable Video Diffusion: images are encoded each for itself, frames decoded
 // together (Blattmann et al. 2023, arXiv 2311.15127; diffusers autoencoder_kl_temporal_decoder.py).
 class AutoencoderKLTemporalDecoder final : public nn::Autoencoder {
  public:
@@ -12,7 +12,7 @@ class AutoencoderKLTemporalDecoder final : public nn::Autoencoder {
   const char* class_name() const override { return "AutoencoderKLTemporalDecoder"; }
   nn::Metadata metadata() const override;
 
-  // The distribution of the latents of a picture {B, in_channels, H, W} in -1..1.
+  // The distribution of the latents of an image {B, in_channels, H, W} in -1..1.
   nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
   // One draw from it; noise of zeros gives the mode.
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;

@@ -43,7 +43,7 @@ struct AutoencoderTinyConfig {
     v("arch_variant", self.arch_variant);
     v.only("upsample_fn", {"nearest"});
     v.only("quantization_config", {});
-    // How latents are stored as pictures; and a copy of decoder_block_out_channels that the writer
+    // How latents are stored as images; and a copy of decoder_block_out_channels that the writer
     // adds.
     v.ignore({"latent_magnitude", "latent_shift", "block_out_channels"});
   }

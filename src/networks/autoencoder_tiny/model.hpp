@@ -13,7 +13,7 @@ class AutoencoderTiny final : public nn::Autoencoder {
   const char* class_name() const override { return "AutoencoderTiny"; }
   nn::Metadata metadata() const override;
 
-  // Latents are a function of the picture: no noise is drawn.
+  // Latents are a function of the image: no noise is drawn.
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;
   Tensor decode(Context& cx, const Tensor& latents) const override;
 

@@ -64,7 +64,7 @@ class CLIPTextModel : public nn::Network {
   CLIPTextConfig config_;
 };
 
-// The same with a projection into the space that CLIP's pictures and texts share.
+// The same with a projection into the space that CLIP's images and texts share.
 class CLIPTextModelWithProjection final : public CLIPTextModel {
  public:
   CLIPTextModelWithProjection(const CLIPTextConfig& config, Json json)

@@ -43,7 +43,7 @@ class CLIPVisionModel final : public nn::Network {
   nn::WeightMap weight_map() const override;
 
   // pixel_values {B, num_channels, image_size, image_size}, as the folder's feature extractor
-  // prepares pictures. Throws InvalidRequest for another size.
+  // prepares images. Throws InvalidRequest for another size.
   CLIPVisionOutput forward(Context& cx, const Tensor& pixel_values,
                            const CLIPVisionOptions& options = {}) const;
   // {B, 1 + patches, D}: the output of the layer before the last, which alone is not computed.
@@ -52,7 +52,7 @@ class CLIPVisionModel final : public nn::Network {
   int64_t image_size() const { return config_.image_size; }
   int64_t hidden_size() const { return config_.hidden_size; }
   int64_t projection_dim() const { return config_.projection_dim; }
-  // The token for the whole picture included.
+  // The token for the whole image included.
   int64_t tokens() const { return embeddings.position_embedding.weight.shape[0]; }
 
   CLIPVisionEmbeddings embeddings;

@@ -67,7 +67,7 @@ class ControlNetModel final : public nn::Network {
   // Pixels of the control image a latent.
   int64_t scale_factor() const;
   int64_t context_dim() const;
-  // Residuals hold for the whole picture: each is to be averaged over its pixels.
+  // Residuals hold for the whole image: each is to be averaged over its pixels.
   bool global_pool_conditions() const { return config_.global_pool_conditions; }
 
   nn::Conv2d conv_in;

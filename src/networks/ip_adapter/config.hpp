@@ -11,12 +11,12 @@ namespace omnirt {
 // shapes of their tensors.
 struct IPAdapterConfig {
   static constexpr int64_t head_dim = 64;  // of the resampler, in all that were published
-  // base: tokens of the picture's embedding; plus: a resampler over its patches (Alayrac et al.
+  // base: tokens of the image's embedding; plus: a resampler over its patches (Alayrac et al.
   // 2022, arXiv 2204.14198); full: a perceptron for each patch.
   std::string projection = "base";
   int64_t image_embed_dim = 1024;     // of what the image encoder gives
   int64_t cross_attention_dim = 768;  // of the tokens
-  int64_t num_tokens = 4;             // of a picture; 0 for full: as many as it is given
+  int64_t num_tokens = 4;             // of an image; 0 for full: as many as it is given
   // Widths of the keys and values of each attention layer, in the order of the UNet's tree: down,
   // up, mid. The default is Stable Diffusion 1.x's.
   std::vector<int64_t> layers{320,  320, 640, 640, 1280, 1280, 1280, 1280,

@@ -114,7 +114,7 @@ IPAdapter::IPAdapter(const IPAdapterConfig& config, Json json)
     full.emplace(this, "image_proj", config);
   else
     plus.emplace(this, "image_proj", config);
-  // Numbered as the UNet's attentions: those to the picture itself lie in between.
+  // Numbered as the UNet's attentions: those to the image itself lie in between.
   for (size_t i = 0; i < config.layers.size(); ++i)
     ip_adapter.add_at(2 * i + 1, config.cross_attention_dim, config.layers[i]);
 }

@@ -10,7 +10,7 @@ namespace omnirt {
 // Members of a Sequential without a class of its own are numbered; activations between them are
 // not members here.
 
-// image_proj of the kind base: tokens from the picture's embedding (diffusers embeddings.py
+// image_proj of the kind base: tokens from the image's embedding (diffusers embeddings.py
 // ImageProjection).
 class ImageProjection final : public nn::Module {
  public:
@@ -42,7 +42,7 @@ class FullImageProjection final : public nn::Module {
   } proj;
 };
 
-// One layer of the resampler: latents attend to the picture's tokens and to themselves, and go
+// One layer of the resampler: latents attend to the image's tokens and to themselves, and go
 // through a perceptron (diffusers embeddings.py IPAdapterPlusImageProjectionBlock).
 class ResamplerLayer final : public nn::Module {
  public:
@@ -81,7 +81,7 @@ class Resampler final : public nn::Module {
   nn::LayerNorm norm_out;
 };
 
-// A picture's keys and values for one of the UNet's attention layers.
+// An image's keys and values for one of the UNet's attention layers.
 class ImagePromptLayer final : public nn::Module {
  public:
   ImagePromptLayer(Module* parent, const std::string& name, int64_t in, int64_t out);
@@ -89,7 +89,7 @@ class ImagePromptLayer final : public nn::Module {
   nn::Linear to_k_ip, to_v_ip;
 };
 
-// A picture as a prompt: makes tokens of what an image encoder tells of it, and of these the keys
+// An image as a prompt: makes tokens of what an image encoder tells of it, and of these the keys
 // and values that the UNet's attention layers attend to beside the text's (Ye et al. 2023, arXiv
 // 2308.06721; diffusers loaders/ip_adapter.py).
 //

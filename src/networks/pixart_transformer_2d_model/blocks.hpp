@@ -24,7 +24,7 @@ class PatchEmbed final : public nn::Module {
   double interpolation_scale_;
 };
 
-// The height and width of the picture and their ratio, beside the timestep.
+// The height and width of the image and their ratio, beside the timestep.
 struct PictureConditions {
   Tensor timestep;                     // {B}
   std::optional<Tensor> resolution;    // {B, 2}, pixels: height, width

@@ -53,7 +53,7 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
   // Channels of all that the checkpoint predicts, a variance included.
   int64_t predicted_channels() const { return config_.predicted_channels(); }
   int64_t patch_size() const { return config_.patch_size; }
-  // Whether size and aspect ratio of the picture are inputs.
+  // Whether size and aspect ratio of the image are inputs.
   bool takes_size() const { return config_.takes_size(); }
 
   PatchEmbed pos_embed;

@@ -74,7 +74,7 @@ class T2IAdapter final : public nn::Network {
   // image {B, in_channels, H, W} in 0..1; H and W multiples of downscale_factor. One feature a
   // block, {B, C, h, w}, from the largest down.
   std::vector<Tensor> forward(Context& cx, const Tensor& image) const;
-  // {C, h, w} of each feature of a picture of this size.
+  // {C, h, w} of each feature of an image of this size.
   std::vector<std::array<int64_t, 3>> feature_shapes(int64_t height, int64_t width) const;
 
   int64_t in_channels() const { return config_.in_channels; }

@@ -18,7 +18,7 @@ struct UNetInput {
   // together are projection_class_embeddings_input_dim.
   std::optional<Tensor> text_embeds{};
   std::optional<Tensor> time_ids{};
-  // Texts for parts of the picture, {B, E, T, D}, and what each token takes of them, {B, 1 + E, N}
+  // Texts for parts of the image, {B, E, T, D}, and what each token takes of them, {B, 1 + E, N}
   // (nn::AttentionContext::entity_weights{}; the largest grid is the sample's).
   std::optional<Tensor> entity_hidden_states{};
   std::optional<Tensor> entity_weights{};
@@ -56,7 +56,7 @@ struct ImagePromptSite {
   std::string path;  // "down_blocks.0.attentions.0.transformer_blocks.0.attn2"
   int64_t width = 0;
   int64_t context_dim = 0;
-  size_t level = 0;  // how often the picture was halved there
+  size_t level = 0;  // how often the image was halved there
 };
 
 // The denoising network of Stable Diffusion (Rombach et al. 2021, arXiv 2112.10752; XL: Podell et
@@ -82,7 +82,7 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
 
   // The attentions to the text, in the order in which adapters number them: down, up, mid.
   std::vector<ImagePromptSite> image_prompt_sites() const;
-  // {H, W} of the picture at each level, for latents of this size.
+  // {H, W} of the image at each level, for latents of this size.
   std::vector<std::array<int64_t, 2>> level_sizes(int64_t height, int64_t width) const;
 
   int64_t in_channels() const override { return config_.in_channels; }

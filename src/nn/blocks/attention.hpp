@@ -29,7 +29,7 @@ class Attention final : public Module {
   // x {B, T, dim}; context {B, S, context_dim}, or null for attention to x itself. Returns
   // to_out(attention) + residual, {B, T, dim}. Keys and values of a context that stays the same
   // through the run are made once (Context::once). A site plan may change attention to x itself;
-  // `grid` is the {height, width} of the picture that the tokens are, where they are one.
+  // `grid` is the {height, width} of the image that the tokens are, where they are one.
   Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor& residual,
                  const std::array<int64_t, 2>& grid = {0, 0}) const;
   // The same with a bias on the scores (ops::Attention::bias; null: none), and no residual where
@@ -37,7 +37,7 @@ class Attention final : public Module {
   Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor* bias,
                  const Tensor* residual, const std::array<int64_t, 2>& grid = {0, 0}) const;
   // Attention to context.text; where the context has entities, each token attends to those whose
-  // part of the picture it lies in, by their weights; where it has image prompts, to these too.
+  // part of the image it lies in, by their weights; where it has image prompts, to these too.
   Tensor forward(Context& cx, const Tensor& x, const AttentionContext& context,
                  const Tensor& residual) const;
   // Over the pixels of x {B, dim, H, W}: normalised, attended to, and added to x.

@@ -12,9 +12,9 @@ class ImagePrompts;  // nn/blocks/image_prompts.hpp
 struct AttentionContext {
   Tensor text;                           // {B, S, D}, or those of its rows that differ
   std::vector<int64_t> rows{};           // of text, one for each of the batch; empty: its own
-  const ImagePrompts* images = nullptr;  // pictures beside the text; null: none
-  std::array<int64_t, 2> grid{0, 0};  // {height, width} of the picture that the layer's tokens are
-  // Texts that hold for parts of the picture (regional attention), {B, S', D} each.
+  const ImagePrompts* images = nullptr;  // images beside the text; null: none
+  std::array<int64_t, 2> grid{0, 0};     // {height, width} of the image that the layer's tokens are
+  // Texts that hold for parts of the image (regional attention), {B, S', D} each.
   std::vector<Tensor> entities{};
   // How much each token takes from the text and from each entity, {B, 1 + entities, N}: for the
   // largest grid, row by row, then for the one of half its sides, and so on.

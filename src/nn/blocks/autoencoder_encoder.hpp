@@ -11,7 +11,7 @@ namespace omnirt::nn {
 struct AutoencoderOptions {
   int64_t image_channels = 3;
   int64_t latent_channels = 4;
-  std::vector<int64_t> block_out_channels;  // from the picture's resolution down
+  std::vector<int64_t> block_out_channels;  // from the image's resolution down
   int64_t layers_per_block = 1;
   int64_t norm_groups = 32;
   ops::Activation activation = ops::Activation::silu;

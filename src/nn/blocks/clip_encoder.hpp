@@ -3,7 +3,7 @@
 
 namespace omnirt::nn {
 
-// What CLIP's two towers, of text and of pictures, have in common (Radford et al. 2021, arXiv
+// What CLIP's two towers, of text and of images, have in common (Radford et al. 2021, arXiv
 // 2103.00020; transformers modeling_clip.py).
 struct CLIPEncoderOptions {
   int64_t hidden_size = 512;

@@ -7,13 +7,13 @@
 
 namespace omnirt::nn {
 
-// Pictures that attention layers attend to beside the text, each layer with keys and values of its
+// Images that attention layers attend to beside the text, each layer with keys and values of its
 // own (Ye et al. 2023, arXiv 2308.06721). Values are scaled already.
 class ImagePrompts {
  public:
   struct Prompt {
     Tensor key, value;  // {B, tokens, width}
-    // Where in the picture the prompt holds: {1, T, 1} for each size that layers have; all {1, 1,
+    // Where in the image the prompt holds: {1, T, 1} for each size that layers have; all {1, 1,
     // 1} for everywhere.
     std::vector<Tensor> masks;
   };

@@ -6,8 +6,8 @@ namespace omnirt::nn {
 // Maps of a video's frames are {B F, C, H, W}, the frames of a video after each other.
 
 // {B F, C, H, W} -> {B, C, F, H W}: a view in both memory layouts. In channels-last order it is a
-// picture in that order again, F high and H W wide, so that what runs over frames is a kernel of
-// height 3 and width 1, and a GroupNorm over whole videos is a GroupNorm over pictures.
+// image in that order again, F high and H W wide, so that what runs over frames is a kernel of
+// height 3 and width 1, and a GroupNorm over whole videos is a GroupNorm over images.
 Tensor videos_of(const Tensor& maps, int64_t frames);
 // {B, C, F, H W} -> {B F, C, H, W}; a view in channels-last order, else a copy.
 Tensor maps_of(const Tensor& videos, int64_t height, int64_t width);

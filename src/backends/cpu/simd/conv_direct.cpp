@@ -20,7 +20,7 @@ std::vector<int64_t> source_places(int64_t size, int64_t up_size, int64_t before
   return places;
 }
 
-// Gathers patches out of a picture, for the product of conv_direct.
+// Gathers patches out of an image, for the product of conv_direct.
 class Patches {
  public:
   explicit Patches(const DirectConvArgs& args)
@@ -50,7 +50,7 @@ class Patches {
     }
   }
 
-  // The window whose first row and column, in the padded picture, are `top` and `left`.
+  // The window whose first row and column, in the padded image, are `top` and `left`.
   void patch(int64_t sample, int64_t top, int64_t left, int64_t first, int64_t count,
              float* out) const {
     const size_t bytes = static_cast<size_t>(count) * sizeof(float);

@@ -10,7 +10,7 @@
 //
 // * A 1x1 convolution is the product of gemm itself. Others gather the patches of a dozen pixels at
 //   a time (one cache-sized block of channels) beside the product: the matrix of all patches never
-//   exists, nor does the upsampled picture.
+//   exists, nor does the upsampled image.
 // * Bits do not depend on the number of threads or on the rest of the batch.
 // * A NaN or an infinity of x reaches exactly the outputs whose window holds it.
 namespace omnirt::cpu {
@@ -35,7 +35,7 @@ struct DirectConvShape {
   int64_t taps() const { return kernel_height * kernel_width; }
 };
 
-// A picture is pixels [b][h][w] one after the other, `pixel` floats apart; channels are contiguous.
+// An image is pixels [b][h][w] one after the other, `pixel` floats apart; channels are contiguous.
 struct DirectConvArgs {
   DirectConvShape shape;
   const float* x = nullptr;

@@ -27,7 +27,7 @@ void swiglu(const float* x, int64_t rows, int64_t width, int64_t x_stride, float
 // y = x * other.
 void multiply(const float* x, const float* other, int64_t count, float* y);
 
-// {batch, pixels, channels}: channels-last pictures, or tokens.
+// {batch, pixels, channels}: channels-last images, or tokens.
 struct PixelShape {
   int64_t batch, pixels, channels;
 };
@@ -42,11 +42,11 @@ void gate(const PixelShape& shape, const float* x, const float* factor, int64_t 
           const float* residual, float* y);
 
 // Rows of `first` and `second` joined: y {rows, first_width + second_width}. Channels-last: rows
-// are pixels and widths channels; planar: rows are samples and widths whole pictures.
+// are pixels and widths channels; planar: rows are samples and widths whole images.
 void concat_rows(int64_t rows, const float* first, int64_t first_width, const float* second,
                  int64_t second_width, float* y);
 
-// {batch, height, width, channels}. Planar pictures: {batch * channels, height, width, 1}.
+// {batch, height, width, channels}. Planar images: {batch * channels, height, width, 1}.
 struct PictureShape {
   int64_t batch, height, width, channels;
 };

@@ -32,7 +32,7 @@ int64_t nearest(int64_t index, int64_t in, int64_t out) {
   return std::min(static_cast<int64_t>(at), in - 1);
 }
 
-// One row of a picture, stretched.
+// One row of an image, stretched.
 void stretch_row(const float* x, int64_t in, int64_t out, int64_t channels, float* y) {
   for (int64_t column = 0; column < out; ++column) {
     const float* from = x + nearest(column, in, out) * channels;

@@ -6,7 +6,7 @@
 #include "backends/cpu/simd/gemm.hpp"
 
 // What gemm and conv_direct share: a product whose left side is read from rows or gathered from
-// patches of a picture. Internal to the two.
+// patches of an image. Internal to the two.
 namespace omnirt::cpu {
 
 // The inner index runs over blocks of channels, in a block over taps (places of the kernel's

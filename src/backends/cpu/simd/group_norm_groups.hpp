@@ -31,8 +31,8 @@ void finish_groups(const GroupNormShape& shape, int64_t first, int64_t count,
 // threads and batch change no bit; at most 64 chunks a sample.
 int64_t chunk_pixels(int64_t pixels);
 
-// Channels that one thread takes alone through a picture of one chunk, which then comes from memory
-// once for sums and normalisation: whole groups, whole cache lines. (In larger pictures such slices
+// Channels that one thread takes alone through an image of one chunk, which then comes from memory
+// once for sums and normalisation: whole groups, whole cache lines. (In larger images such slices
 // lose to chunks of pixels: writing a part of each row of a tensor that is not in the cache costs
 // more than reading whole rows twice.)
 int64_t slice_channels(const GroupNormShape& shape);

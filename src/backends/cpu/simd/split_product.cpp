@@ -78,8 +78,8 @@ std::vector<int64_t> places(int64_t size, int64_t up_size) {
   return result;
 }
 
-// The pixels of all samples in one row of rows: each line of a picture has a zero behind it, each
-// picture a line of zeros, and one line and one zero come before all. So the zero right of a line
+// The pixels of all samples in one row of rows: each line of an image has a zero behind it, each
+// image a line of zeros, and one line and one zero come before all. So the zero right of a line
 // is the one left of the next, and a window's nine pixels are at the same distances everywhere.
 class Pixels final : public SplitSource {
  public:
@@ -92,13 +92,13 @@ class Pixels final : public SplitSource {
         columns_(places(conv.shape.in_width, conv.shape.up_width)) {}
 
   int64_t pitch() const { return width_ + around_; }
-  // Up to the last pixel of the last picture.
+  // Up to the last pixel of the last image.
   int64_t count() const {
     return (conv_.shape.batch * (height_ + around_) - around_) * pitch() - around_;
   }
 
   void read(int64_t row, int64_t count, SplitInput* in) const override {
-    // The row above the first picture, and the zero left of its first pixel, come before it.
+    // The row above the first image, and the zero left of its first pixel, come before it.
     Place place = place_of(row - around_ * (pitch() + 1));
     for (int64_t i = 0; i < count; ++i, next(place)) {
       in[i] = {};
@@ -126,7 +126,7 @@ class Pixels final : public SplitSource {
   }
 
  private:
-  // A column of width_ and a row of height_ are the zeros behind a line and a picture.
+  // A column of width_ and a row of height_ are the zeros behind a line and an image.
   struct Place {
     int64_t sample, row, column;
   };

@@ -214,7 +214,7 @@ class Team {
     }
   }
 
-  // A worker takes part only while the work is open, so nobody ever waits for one to wake up.
+  // A worker takes part only while the work is open, so no one ever waits for one to wake up.
   bool join() {
     uint32_t members = members_.load(std::memory_order_acquire);
     while (members & open_bit) {

@@ -163,7 +163,7 @@ HWY_INLINE void transform_output(const float* m, size_t plane_stride, FloatVec* 
   }
 }
 
-// The part of a tile that lies in the picture, and where it goes.
+// The part of a tile that lies in the image, and where it goes.
 struct TileOutput {
   float* y;
   const float* residual;  // null: none
