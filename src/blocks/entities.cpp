@@ -5,6 +5,7 @@
 #include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
+#include "blocks/prompt_turns.hpp"
 #include "io/image_resize.hpp"
 #include "nn/blocks/attention_context.hpp"
 #include "pipeline/checks.hpp"
@@ -68,6 +69,11 @@ void PlaceEntities::check(Checks& checks) const {
                   "remove it, or entity_prompts"});
   }
   for (size_t i = 0; i < prompts.size(); ++i) {
+    if (checks[syntax] == PromptSyntax::a1111 &&
+        turns_of({prompts[i]}, "inputs.entity_prompts", checks[steps]).prompts.size() > 1) {
+      checks.error({"inputs.entity_prompts", prompts[i], "entities are read alike at every step",
+                    "write words that change in the prompt"});
+    }
     std::string text = fmt::format("entity_prompts.{}", i);
     checks.add_condition({.name = condition_of(i),
                           .renames = {{"prompt", text}, {"prompt_2", text}},

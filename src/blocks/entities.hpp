@@ -5,6 +5,7 @@
 #include "nn/autoencoder.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/prompt_keys.hpp"
 
 namespace omnirt::keys {
 
@@ -31,6 +32,8 @@ class PlaceEntities final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<bool> on_negative{this, keys::entities_on_negative};
+  Config<PromptSyntax> syntax{this, keys::prompt_syntax};
+  Config<int64_t> steps{this, keys::num_inference_steps};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   Input<std::vector<std::string>> entity_prompts{this, "entity_prompts",
                                                  "what the parts of the image show"};

@@ -19,7 +19,8 @@ class StartNoise final : public Block {
   Output<std::vector<uint64_t>> seeds{this, slots::seeds};
   Output<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
 
-  StartNoise() : Block("start_noise", Stage::prepare_conditions) {}
+  explicit StartNoise(Trigger trigger = {})
+      : Block("start_noise", Stage::prepare_conditions, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;

@@ -10,8 +10,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "blocks/compel_prompts.hpp"
+#include "blocks/prompt_turns.hpp"
 #include "text/prompt_a1111.hpp"
+#include "text/prompt_compel.hpp"
+#include "text/prompt_schedule.hpp"
 
 namespace omnirt::blocks {
 namespace {
@@ -100,11 +105,13 @@ WeightedTokens weighted_tokens(const text::Tokenizer& tokenizer, const std::stri
 }
 
 int64_t most_tokens(const text::Tokenizer& tokenizer,
-                    const std::vector<const std::vector<std::string>*>& texts) {
+                    const std::vector<const std::vector<std::string>*>& texts, int64_t steps) {
   size_t most = 0;
   for (const auto* each : texts) {
-    for (const std::string& text : *each)
-      most = std::max(most, weighted_tokens(tokenizer, text, "prompt", 0).ids.size());
+    for (const std::string& text : *each) {
+      for (const std::string& turn : text::schedule_of(text, "prompt", steps).texts)
+        most = std::max(most, weighted_tokens(tokenizer, turn, "prompt", 0).ids.size());
+    }
   }
   return static_cast<int64_t>(most);
 }
@@ -157,6 +164,12 @@ void warn_of_syntax(Checks& checks, const Texts& texts) {
   for (const auto& [input, given] : texts) {
     for (const std::string& text : given) {
       std::string weight(text::a1111_weight_in(text)), tag(text::adapter_tag_in(text));
+      std::string operation(text::compel_operator_in(text));
+      if (!operation.empty()) {
+        checks.warn({"inputs." + input, operation,
+                     "a plain prompt has no operators: these are words",
+                     "--prompt-syntax compel reads them"});
+      }
       if (!weight.empty()) {
         checks.warn({"inputs." + input, weight, "a plain prompt has no weights: these are words",
                      "--prompt-syntax a1111 reads them as weights"});
@@ -169,39 +182,74 @@ void warn_of_syntax(Checks& checks, const Texts& texts) {
   }
 }
 
-void check_syntax(Checks& checks, const Config<PromptSyntax>& syntax, const Texts& texts) {
-  if (checks[syntax] == PromptSyntax::plain) return warn_of_syntax(checks, texts);
+namespace {
+
+// Calls `read` with each text and its field; false, and findings, where it refuses one.
+bool check_each(Checks& checks, const Texts& texts,
+                const std::function<void(const std::string&, const std::string&)>& read) {
+  bool fine = true;
   for (const auto& [input, given] : texts) {
     for (const std::string& text : given) {
       try {
-        text::parse_a1111(text, "inputs." + input);
+        read(text, "inputs." + input);
       } catch (const InvalidRequest& thrown) {
+        fine = false;
         for (const Finding& finding : thrown.findings()) checks.error(finding);
       }
     }
   }
+  return fine;
 }
 
-void check_weighted_tokens(Checks& checks, const Config<PromptSyntax>& syntax,
+// The prompts of an input change together.
+void check_turns(Checks& checks, const std::string& input, const std::vector<std::string>& given,
+                 int64_t steps) {
+  std::string field = "inputs." + input;
+  try {
+    turns_of(given, field, steps);
+  } catch (const InvalidRequest& thrown) {
+    for (const Finding& finding : thrown.findings()) checks.error(finding);
+  }
+}
+
+}  // namespace
+
+void check_syntax(Checks& checks, const PromptReading& reading, const Texts& texts) {
+  const PromptSyntax syntax = checks[reading.syntax];
+  if (syntax == PromptSyntax::plain) return warn_of_syntax(checks, texts);
+  const int64_t steps = checks[reading.steps];
+  bool fine = check_each(checks, texts, [&](const std::string& text, const std::string& field) {
+    if (syntax == PromptSyntax::compel) {
+      text::parse_compel(text, field);
+      return;
+    }
+    for (const std::string& turn : text::schedule_of(text, field, steps).texts)
+      text::parse_a1111(turn, field);
+  });
+  if (!fine || syntax != PromptSyntax::a1111) return;
+  for (const auto& [input, given] : texts) check_turns(checks, input, given, steps);
+}
+
+void check_weighted_tokens(Checks& checks, const PromptReading& reading,
                            const Component<text::Tokenizer>& tokenizer,
                            const CLIPTextModel& text_encoder, const Texts& texts) {
-  if (checks[syntax] == PromptSyntax::plain)
-    return check_tokens(checks, tokenizer, text_encoder, texts);
+  const PromptSyntax syntax = checks[reading.syntax];
+  if (syntax == PromptSyntax::plain) return check_tokens(checks, tokenizer, text_encoder, texts);
   check_tokens(checks, tokenizer, text_encoder, {});
   if (room_of(checks[tokenizer]) < 1) {
     checks.error({"model." + tokenizer.name(), fmt::format("window {}", checks[tokenizer].window()),
                   "leaves no room for words", "use the tokenizer of the same model"});
     return;
   }
-  for (const auto& [input, given] : texts) {
-    for (const std::string& text : given) {
-      try {
-        weighted_tokens(checks[tokenizer], text, "inputs." + input, 0);
-      } catch (const InvalidRequest& thrown) {
-        for (const Finding& finding : thrown.findings()) checks.error(finding);
-      }
+  const int64_t steps = checks[reading.steps];
+  check_each(checks, texts, [&](const std::string& text, const std::string& field) {
+    if (syntax == PromptSyntax::compel) {
+      compel_windows(checks[tokenizer], text, field);
+      return;
     }
-  }
+    for (const std::string& turn : text::schedule_of(text, field, steps).texts)
+      weighted_tokens(checks[tokenizer], turn, field, 0);
+  });
 }
 
 }  // namespace omnirt::blocks

@@ -26,9 +26,10 @@ struct WeightedTokens {
 WeightedTokens weighted_tokens(const text::Tokenizer& tokenizer, const std::string& text,
                                const std::string& field, int64_t filler);
 
-// The most ids that a prompt has under any condition: all are filled up to as many.
+// The most ids that a prompt has under any condition at any of `steps`: all are filled up to as
+// many.
 int64_t most_tokens(const text::Tokenizer& tokenizer,
-                    const std::vector<const std::vector<std::string>*>& texts);
+                    const std::vector<const std::vector<std::string>*>& texts, int64_t steps);
 
 // Prompts as rows for a text encoder. `windows` {prompts * n, window} are whole windows, a prompt's
 // one after the other; `rest` {prompts, at most window} is behind them, and may be undefined.
@@ -50,10 +51,15 @@ Tensor weigh_from_last(const Tensor& states, const Tensor& weights);
 
 // Texts that a plain prompt takes for words, and another syntax would not: a warning each.
 void warn_of_syntax(Checks& checks, const Texts& texts);
-// What text::parse_a1111 refuses; before anything is loaded.
-void check_syntax(Checks& checks, const Config<PromptSyntax>& syntax, const Texts& texts);
+// How prompts are read, as a block's config says it.
+struct PromptReading {
+  const Config<PromptSyntax>& syntax;
+  const Config<int64_t>& steps;
+};
+// What the syntax does not allow; before anything is loaded.
+void check_syntax(Checks& checks, const PromptReading& reading, const Texts& texts);
 // check_tokens for the syntax.
-void check_weighted_tokens(Checks& checks, const Config<PromptSyntax>& syntax,
+void check_weighted_tokens(Checks& checks, const PromptReading& reading,
                            const Component<text::Tokenizer>& tokenizer,
                            const CLIPTextModel& text_encoder, const Texts& texts);
 

@@ -117,7 +117,7 @@ class RequestHelp {
   bool taken(const CLI::Option& option) const {
     if (const KeyInfo* key = key_of(option)) return takes_.keys.contains(key->name);
     constexpr std::array inputs{"prompt", "prompt_2", "negative_prompt", "negative_prompt_2",
-                                "image",  "mask",     "latents"};
+                                "image",  "mask",     "latents",         "encoded_prompt"};
     const std::string flag = "--" + option.get_lnames().front();
     return std::ranges::all_of(inputs, [&](const std::string& name) {
       return command_.fields.flag_of("inputs." + name) != flag || takes_.inputs.contains(name);

@@ -18,6 +18,7 @@ constexpr HelpRow rows[] = {
     {"input", "Request"},
     {"strict", "Request"},
     {"prompt-syntax", "Request"},
+    {"prompt-embeds", "Request"},
     {"confine", "Request"},
     {"x", "Grid", always},
     {"y", "Grid", always},

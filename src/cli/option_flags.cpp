@@ -73,6 +73,8 @@ void RequestOptions::add_inputs() {
   text("--prompt-2", "prompt_2", "the prompt for the model's second text encoder");
   text("--negative-prompt", "negative_prompt", "what it does not show");
   text("--negative-prompt-2", "negative_prompt_2", "the same for the second text encoder");
+  path("--prompt-embeds", "encoded_prompt",
+       "what the prompt means, as diffusers' encode_prompt gives it, in a safetensors file");
   path("-i,--image", "image", "image to start from");
   path("--mask", "mask", "white areas of this image are repainted");
   path("--latents", "latents", "latents to start from, as --output-type latent writes them");

@@ -105,6 +105,7 @@ class Execution {
   void put_images() {
     for (const auto& [name, image] : proposal_.images) frame_.put(name, io::read_image(image.path));
     for (const auto& [name, file] : proposal_.latents) frame_.put(name, read_latents(file.path));
+    for (const auto& [name, file] : proposal_.embeds) frame_.put(name, read_embeds(file.path));
     for (const auto& [name, list] : proposal_.image_lists) {
       std::vector<io::Image> read;
       for (const ImageInput& image : list) read.push_back(io::read_image(image.path));

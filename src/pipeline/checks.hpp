@@ -118,6 +118,10 @@ class Checks {
   const LatentsInput* latents(const InputOf<GivenLatents> auto& port) const {
     return find(settled_.latents, own(port).name());
   }
+  // Null where the request has none.
+  const EmbedsInput* embeds(const InputOf<GivenEmbeds> auto& port) const {
+    return find(settled_.embeds, own(port).name());
+  }
 
   // -- what a saved run brings in place of blocks that are not run here
   // The port's value under each condition that has one.

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "io/image.hpp"
 #include "io/safetensors_writer.hpp"
-#include "tensor/weight.hpp"
+#include "pipeline/file_tensor.hpp"
 
 namespace omnirt {
 namespace fs = std::filesystem;
@@ -21,10 +21,6 @@ constexpr int64_t max_side = 1 << 16;
 constexpr int64_t max_elements = int64_t{1} << 30;
 // The request that made them, and a little around it.
 constexpr size_t max_origin_bytes = io::max_metadata_bytes + 4096;
-
-bool is_floating(io::Dtype dtype) {
-  return dtype == io::Dtype::f32 || dtype == io::Dtype::f16 || dtype == io::Dtype::bf16;
-}
 
 bool is_shape_of_latents(const std::vector<int64_t>& shape) {
   if (shape.size() != 4) return false;
@@ -69,15 +65,7 @@ LatentsInfo probe_latents(const fs::path& path) {
 GivenLatents read_latents(const fs::path& path) {
   auto file = io::SafetensorsFile::open(path);
   const io::TensorEntry& entry = entry_of(*file, path);
-  auto bytes = file->data(entry);
-  Weight weight{.name = entry.name,
-                .dtype = entry.dtype,
-                .shape = entry.shape,
-                .data = bytes.data(),
-                .bytes = bytes.size(),
-                .owner = file->owner(),
-                .release = {}};
-  return {weight.view().to(at::kFloat, /*non_blocking=*/false, /*copy=*/true)};
+  return {read_tensor(*file, entry)};
 }
 
 void write_latents(const fs::path& path, const Tensor& latents, const Json& origin) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/image.hpp"
+#include "pipeline/embeds_file.hpp"
 #include "pipeline/latents_file.hpp"
 #include "pipeline/loop.hpp"
 #include "pipeline/makers.hpp"
@@ -13,7 +14,8 @@ namespace omnirt {
 
 bool is_request_type(std::type_index type) {
   return type == typeid(std::vector<std::string>) || type == typeid(io::Image) ||
-         type == typeid(std::vector<io::Image>) || type == typeid(GivenLatents);
+         type == typeid(std::vector<io::Image>) || type == typeid(GivenLatents) ||
+         type == typeid(GivenEmbeds);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/image.hpp"
+#include "pipeline/embeds_file.hpp"
 #include "pipeline/latents_file.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/run_part.hpp"
@@ -23,6 +24,11 @@ struct ImageInput {
 struct LatentsInput {
   std::string path;
   LatentsInfo info;
+};
+
+struct EmbedsInput {
+  std::string path;
+  EmbedsInfo info;
 };
 
 // A condition that no guider asks for, whose inputs are encoded beside the others': for a block
@@ -51,6 +57,7 @@ struct Settled {
   std::map<std::string, ImageInput> images;                    // inputs that are images
   std::map<std::string, std::vector<ImageInput>> image_lists;  // inputs that are several
   std::map<std::string, LatentsInput> latents;                 // inputs that are latents files
+  std::map<std::string, EmbedsInput> embeds;                   // inputs that are embeddings
   // What a saved run holds: condition ("" is shared) -> name -> value.
   std::map<std::string, std::map<std::string, std::any>> restored;
   std::set<std::string> unused_keys;

@@ -13,6 +13,7 @@ constexpr std::string_view fields[] = {
     "backend",
     "inputs.prompt",
     "inputs.prompt_2",
+    "inputs.encoded_prompt",
     "inputs.negative_prompt",
     "inputs.negative_prompt_2",
     "inputs.image",

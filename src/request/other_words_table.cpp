@@ -19,8 +19,7 @@ constexpr const char* as_first_pass = "the second pass is made as the first one 
 constexpr const char* models_folders = "the variable OMNIRT_MODELS names folders of models";
 constexpr const char* one_backend = "--backend holds for all parts of a model";
 constexpr const char* one_device = "the variable CUDA_VISIBLE_DEVICES chooses one of several";
-constexpr const char* embeddings =
-    "a run that ends with --stop-after encode_prompt leaves embeddings in a state";
+constexpr const char* embeddings = "one file holds prompt_embeds and the others";
 constexpr const char* refiner =
     "--denoising-end 0.8 --output-type latent, and a second run by --model sdxl-refiner";
 constexpr const char* lora_scales = "--lora '{\"path\": ..., \"scales\": {\"text_encoder\": 0.5}}'";
@@ -229,8 +228,9 @@ constexpr OtherWord words[] = {
     {"generator", "config.seed", near},
     {"torch_dtype", "config.dtype"},
     {"variant", "config.dtype", near, "folders of fp16 weights run as they are, without it"},
-    {"prompt_embeds", "config.resume", near, embeddings},
-    {"negative_prompt_embeds", "config.resume", near, embeddings},
+    {"prompt_embeds", "inputs.encoded_prompt"},
+    {"negative_prompt_embeds", "inputs.encoded_prompt", near, embeddings},
+    {"pooled_prompt_embeds", "inputs.encoded_prompt", near, embeddings},
     {"masked_image_latents", "inputs.image", near},
     {"cross_attention_kwargs", "adapters", near, "--lora style.safetensors:0.8"},
     {"lora_scale", "adapters", near, "--lora style.safetensors:0.8"},

@@ -53,6 +53,7 @@ Json Proposal::inputs_json() const {
   }
   for (const auto& [name, image] : images) json[name] = image.path;
   for (const auto& [name, file] : latents) json[name] = file.path;
+  for (const auto& [name, file] : embeds) json[name] = file.path;
   for (const auto& [name, list] : image_lists) {
     for (const ImageInput& image : list) json[name].push_back(image.path);
   }

@@ -98,6 +98,7 @@ std::map<std::string, std::string> input_files(const Proposal& proposal) {
   std::map<std::string, std::string> files;
   for (const auto& [name, image] : proposal.images) files[name] = image.path;
   for (const auto& [name, file] : proposal.latents) files[name] = file.path;
+  for (const auto& [name, file] : proposal.embeds) files[name] = file.path;
   for (const auto& [name, list] : proposal.image_lists) {
     for (size_t i = 0; i < list.size(); ++i) files[fmt::format("{}[{}]", name, i)] = list[i].path;
   }

@@ -48,6 +48,8 @@ void settle_output(Proposal& proposal);              // validate_inputs.cpp
 void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
 // Whether prompts are read as A1111 reads them.
 bool reads_a1111(const Proposal& proposal);  // validate_prompts.cpp
+// Whether the family reads an input of this name, or one that stands in for it, as texts.
+bool is_text(const Proposal& proposal, std::string name);
 // Takes <lora:name:0.8> of a1111 prompts out of them, and to the adapters behind the given ones.
 void take_prompt_adapters(Proposal& proposal);  // validate_prompts.cpp
 // The adapters' paths from `first` on, absolute, and where they may lie.

@@ -91,6 +91,24 @@ void take_latents(Proposal& proposal, const std::string& name, const Json& value
   }
 }
 
+void take_embeds(Proposal& proposal, const std::string& name, const Json& value) {
+  std::string field = "inputs." + name;
+  if (!value.is_string() || value.get<std::string>().empty()) {
+    proposal.error({field, shown(value), "the path of a safetensors file is expected",
+                    "save prompt_embeds, as diffusers' encode_prompt gives it, in one"});
+    return;
+  }
+  try {
+    std::string path = proposal.path_of(field, value.get<std::string>());
+    proposal.embeds[name] = {path, probe_embeds(path)};
+  } catch (const InvalidRequest& thrown) {
+    for (Finding finding : thrown.findings()) {
+      if (finding.field != field) finding.field = field;
+      proposal.error(std::move(finding));
+    }
+  }
+}
+
 // Less than any image takes; a disk that fills up during the run is told then.
 constexpr uintmax_t least_free = 4096;
 
@@ -206,6 +224,12 @@ bool stands_in(const Catalogue& catalogue, const std::string& input) {
   return false;
 }
 
+bool brings_embeds(const Proposal& proposal) {
+  return std::ranges::any_of(proposal.plan.inputs, [&](const RequestInput& input) {
+    return input.type == typeid(GivenEmbeds) && proposal.facts.inputs.contains(input.name);
+  });
+}
+
 bool is_path(const KeyInfo& key, const Json& value) {
   if (!value.is_string() || value.get<std::string>().empty()) return false;
   // Words that stand for no folder.
@@ -280,7 +304,12 @@ void settle_inputs(Proposal& proposal) {
       take_images(proposal, name, value);
     else if (input && input->type == typeid(GivenLatents))
       take_latents(proposal, name, value);
-    else if (stands_in(*proposal.catalogue, name)) {
+    else if (input && input->type == typeid(GivenEmbeds))
+      take_embeds(proposal, name, value);
+    else if (brings_embeds(proposal) && is_text(proposal, name)) {
+      proposal.error({"inputs." + name, shown(value), "prompts come encoded here",
+                      "remove it, or inputs.encoded_prompt"});
+    } else if (stands_in(*proposal.catalogue, name)) {
       proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
                      "raise guidance_scale above 1, or remove it"});
     } else {

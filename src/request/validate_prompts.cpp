@@ -11,6 +11,8 @@ namespace {
 
 using Tags = std::vector<text::AdapterTag>;
 
+}  // namespace
+
 bool is_text(const Proposal& proposal, std::string name) {
   constexpr std::string_view negative = "negative_";
   if (name.starts_with(negative)) name = name.substr(negative.size());
@@ -20,6 +22,8 @@ bool is_text(const Proposal& proposal, std::string name) {
     });
   });
 }
+
+namespace {
 
 // Takes the tags out of a text, or out of each text of a list, which all have the same ones.
 Tags take_tags(const std::string& field, Json& value) {

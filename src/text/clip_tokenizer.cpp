@@ -66,6 +66,11 @@ bool CLIPTokenizer::has_token(std::string_view token) const {
   return bpe_.vocabulary().find(token) >= 0;
 }
 
+std::string_view CLIPTokenizer::token(int64_t id) const {
+  const std::string* found = bpe_.vocabulary().token(id);
+  return found ? std::string_view(*found) : std::string_view();
+}
+
 // A token that stands for several vectors is followed by their ids.
 std::vector<ByteLevelBpe::Token> CLIPTokenizer::tokens(std::string_view text,
                                                        std::string_view field) const {

@@ -33,6 +33,7 @@ class CLIPTokenizer final : public Tokenizer {
   std::shared_ptr<const Tokenizer> with_tokens(
       const std::vector<TokenVectors>& added) const override;
   bool has_token(std::string_view token) const override;
+  std::string_view token(int64_t id) const override;
 
   // The text that ids stand for, lower case, for people to read. Unknown ids are left out.
   std::string decode(std::span<const int64_t> ids) const;

@@ -68,19 +68,14 @@ struct Piece {
   bool ends_section = false;
 };
 
-struct Bracket {
-  size_t piece;  // the first one behind it
-  size_t at;     // its place in the text
-};
-
 class Reader {
  public:
   Reader(std::string_view text, std::string_view field) : text_(text), field_(field) {}
 
   std::vector<WeightedSection> read() {
     while (at_ < text_.size()) step();
-    for (const Bracket& open : round_) multiply(open.piece, bracket_factor);
-    for (const Bracket& open : square_) multiply(open.piece, 1 / bracket_factor);
+    for (size_t open : round_) multiply(open, bracket_factor);
+    for (size_t open : square_) multiply(open, 1 / bracket_factor);
     return sections();
   }
 
@@ -107,16 +102,17 @@ class Reader {
     for (size_t i = from; i < pieces_.size(); ++i) pieces_[i].weight *= factor;
   }
 
-  void open(std::vector<Bracket>& brackets) {
+  void open(std::vector<size_t>& brackets) {
     if (round_.size() + square_.size() == max_prompt_depth) {
       refuse(text_.substr(at_), fmt::format("more than {} brackets are open", max_prompt_depth),
              "write a weight as (words:1.3)");
     }
-    brackets.push_back({pieces_.size(), at_++});
+    brackets.push_back(pieces_.size());
+    ++at_;
   }
 
-  void close(std::vector<Bracket>& brackets, double factor) {
-    multiply(brackets.back().piece, factor);
+  void close(std::vector<size_t>& brackets, double factor) {
+    multiply(brackets.back(), factor);
     brackets.pop_back();
   }
 
@@ -129,7 +125,6 @@ class Reader {
     if (c == ')' && !round_.empty()) {
       close(round_, bracket_factor);
     } else if (c == ']' && !square_.empty()) {
-      check_square(text_.substr(square_.back().at, at_ + 1 - square_.back().at));
       close(square_, 1 / bracket_factor);
     } else if (c == ':' || c == ')' || c == ']') {
       add(text_.substr(at_, 1));
@@ -157,27 +152,11 @@ class Reader {
     } else {
       auto factor = number_of(given);
       if (!factor) refuse(given, "a weight that is no number", "write it as in (words:1.2)");
-      multiply(round_.back().piece, *factor);
+      multiply(round_.back(), *factor);
       round_.pop_back();
     }
     at_ += length + 2;
     return true;
-  }
-
-  // The reference would read what changes with the step as words.
-  void check_square(std::string_view inside) const {
-    std::string_view fix = "write one of the prompts, or several requests";
-    for (size_t bar = inside.find('|'); bar != inside.npos; bar = inside.find('|', bar + 1)) {
-      if (inside[bar - 1] == '\\') continue;
-      refuse(inside, "alternating words [a|b] are not supported by prompt_syntax a1111",
-             std::string(fix));
-    }
-    size_t colon = inside.rfind(':');
-    if (colon == inside.npos) return;
-    if (number_of(trimmed(inside.substr(colon + 1, inside.size() - colon - 2)))) {
-      refuse(inside, "scheduled words [a:b:0.5] are not supported by prompt_syntax a1111",
-             std::string(fix));
-    }
   }
 
   void words() {
@@ -225,7 +204,7 @@ class Reader {
   std::string_view text_, field_;
   size_t at_ = 0;
   std::vector<Piece> pieces_;
-  std::vector<Bracket> round_, square_;
+  std::vector<size_t> round_, square_;  // the first piece behind each
 };
 
 constexpr std::array tag_openings{std::string_view("<lora:"), std::string_view("<lyco:"),

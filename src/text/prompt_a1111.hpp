@@ -27,7 +27,8 @@ using WeightedSection = std::vector<WeightedText>;
 // prompt. BREAK as a word of its own ends a section, as in A1111. There is at least one section,
 // of at least one part.
 // Throws InvalidRequest under `field` where the text is no prompt (check_prompt), passes the bounds
-// above, has a weight that is no number, or asks for what is not done: [a|b], [a:b:0.5], AND.
+// above, has a weight that is no number, or asks for what is not done: AND. Words that change with
+// the step are chosen before (text::schedule_of).
 std::vector<WeightedSection> parse_a1111(std::string_view text, std::string_view field);
 
 // <lora:name:0.8> in a prompt.

@@ -57,6 +57,9 @@ class Tokenizer {
   }
   // Whether the vocabulary has a token of just this content.
   virtual bool has_token(std::string_view) const { return false; }
+  // A token's content, in CLIP's vocabulary with </w> where a word ends; empty where there is none,
+  // or the tokenizer tells none.
+  virtual std::string_view token(int64_t /*id*/) const { return {}; }
 };
 
 // A tokenizer class as the catalogue lists it.

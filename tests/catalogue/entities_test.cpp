@@ -59,6 +59,12 @@ class Entities : public ::testing::Test {
   fs::path folder_ = fs::temp_directory_path() / fmt::format("omnirt-entities-{}", getpid());
 };
 
+TEST_F(Entities, RefusesEntitiesThatChangeWithTheStep) {
+  GenerateRequest base = with(request("sd15", "a [red|blue] apple"), {"a [red|blue] boat"}, {0.5});
+  base.config["prompt_syntax"] = "a1111";
+  EXPECT_THAT(refusal(base), HasSubstr("entities are read alike at every step"));
+}
+
 TEST_F(Entities, OneWhoseMaskIsWhiteAllOverGivesThePictureOfItsPrompt) {
   Tensor plain = run(request("sd15", "a red ball")).image;
   Tensor entity = run(with(request("sd15", "a blue sea"), {"a red ball"}, {1.0})).image;

@@ -43,15 +43,52 @@ TEST(PromptSyntax, WarnsOfWhatAPlainPromptReadsAsWords) {
 
 TEST(PromptSyntax, RefusesWhatA1111DoesBeyondThisBeforeAnyWeightIsRead) {
   for (const char* golden : {"sd15/a1111_weights", "sdxl/a1111_weights"}) {
-    GenerateRequest request = prompted(golden, "a [cat|dog]");
-    request.inputs["negative_prompt"] = "a [cat:dog:0.5]";
+    GenerateRequest request = prompted(golden, "a cat AND a dog");
+    request.inputs["negative_prompt"] = "(a:2000)";
     EXPECT_THAT(told(engine().check(request).errors),
-                ElementsAre("inputs.prompt: [cat|dog]: alternating words [a|b] are not supported "
-                            "by prompt_syntax a1111",
-                            "inputs.negative_prompt: [cat:dog:0.5]: scheduled words [a:b:0.5] are "
-                            "not supported by prompt_syntax a1111"))
+                ElementsAre("inputs.prompt: AND a dog: composed prompts (AND) are not supported by "
+                            "prompt_syntax a1111",
+                            "inputs.negative_prompt: 2000: a weight beyond 1000"))
         << golden;
   }
+}
+
+// Words that are the same at each step, or of which one is never read, change nothing.
+TEST(PromptSyntax, ReadsTheWordsOfEachStep) {
+  for (const char* golden : {"sd15/a1111_weights", "sdxl/a1111_weights"}) {
+    Tensor red = run(prompted(golden, "a red apple")).image;
+    for (const char* same : {"a [red|red] apple", "a [blue:red:0] apple", "a [red:blue:1.0] apple"})
+      EXPECT_TRUE(run(prompted(golden, same)).image.equal(red)) << golden << ": " << same;
+    EXPECT_FALSE(run(prompted(golden, "a [red|blue] apple")).image.equal(red)) << golden;
+  }
+}
+
+// Cut where the turns have been encoded, and before they are taken.
+TEST(PromptSyntax, KeepsTheWordsOfEachStepInASplitRun) {
+  for (const char* golden : {"sd15/a1111_editing", "sdxl/a1111_editing"}) {
+    Tensor whole = run(golden_request(golden)).image;
+    for (const char* block : {"start_noise", "prepare_latents"}) {
+      TemporaryFolder folder;
+      GenerateRequest first = golden_request(golden), second;
+      first.config["stop_after"] = block;
+      first.config["state"] = folder.file("state.safetensors");
+      run(first);
+      second.config["resume"] = folder.file("state.safetensors");
+      EXPECT_TRUE(run(second).image.equal(whole)) << golden << " cut after " << block;
+    }
+  }
+}
+
+TEST(PromptSyntax, LetsEachPromptChangeByItself) {
+  GenerateRequest both = golden_request("sd15/a1111_weights");
+  both.inputs["prompt"] = {"a [red|blue] apple", "the [sea:night:0.5]"};
+  both.config["scheduler"] = "DDIMScheduler";
+  Outcome together = run(both);
+  GenerateRequest alone = both;
+  alone.inputs["prompt"] = "the [sea:night:0.5]";
+  alone.config["seed"] = both.config["seed"].get<int64_t>() + 1;
+  // Batches of other sizes add in another order.
+  EXPECT_LT(relative_error(together.image.narrow(0, 1, 1), run(alone).image), 1e-4);
 }
 
 TEST(PromptSyntax, ReadsOnePromptForBothTextEncodersOfXl) {
@@ -60,6 +97,45 @@ TEST(PromptSyntax, ReadsOnePromptForBothTextEncodersOfXl) {
   EXPECT_THAT(told(engine().check(request).errors),
               ElementsAre("inputs.prompt_2: the sea: prompt_syntax a1111 reads one prompt for both "
                           "text encoders"));
+}
+
+TEST(PromptSyntax, RefusesWhatCompelDoesBeyondThisBeforeAnyWeightIsRead) {
+  for (const char* golden : {"sd15/compel_weights", "sdxl/compel_weights"}) {
+    GenerateRequest request = prompted(golden, "a cat.swap(dog)");
+    request.inputs["negative_prompt"] = "(\"a\", \"b\").blend(1)";
+    EXPECT_THAT(told(engine().check(request).errors),
+                ElementsAre("inputs.prompt: cat.swap(dog): .swap() is not supported by "
+                            "prompt_syntax compel",
+                            "inputs.negative_prompt: 1 weights: .blend() has 2 prompts"))
+        << golden;
+  }
+}
+
+TEST(PromptSyntax, WarnsOfCompelsOperatorsInAPlainPrompt) {
+  Proposal proposal = engine().check(prompted("sd15/text2image", "(\"a\", \"b\").blend(1, 1)"));
+  EXPECT_THAT(told(proposal.warnings),
+              ElementsAre("inputs.prompt: ).blend(: a plain prompt has no operators: these are "
+                          "words"));
+}
+
+TEST(PromptSyntax, BoundsWhatACompelPromptTakes) {
+  std::string lowered;
+  for (int i = 0; i < 256; ++i) lowered += i % 2 ? "b " : "(a)0.5 ";
+  std::string parts = "(\"" + lowered + "\"", longest = "(a";
+  for (int i = 0; i < 16; ++i) longest += ", a";
+  for (const auto& [text, message] :
+       {std::pair(parts + ", \"" + lowered + "\").blend()",
+                  "a prompt and its parts may take at most 256 of the text encoder's windows"),
+        std::pair(longest + ").and()",
+                  "a prompt may have at most 16 of the text encoder's windows")}) {
+    try {
+      run(prompted("sd15/compel_weights", text));
+      FAIL() << "it ran";
+    } catch (const InvalidRequest& thrown) {
+      ASSERT_EQ(thrown.findings().size(), 1u);
+      EXPECT_EQ(thrown.findings()[0].message, message);
+    }
+  }
 }
 
 TEST(PromptSyntax, IsNoKeyOfModelsWithoutClip) {
@@ -74,10 +150,13 @@ TEST(PromptSyntax, IsNoKeyOfModelsWithoutClip) {
 TEST(PromptSyntax, MakesOfPlainWordsWhatPlainMakes) {
   GenerateRequest request = golden_request("sd15/text2image");
   Outcome plain = run(request);
-  request.config["prompt_syntax"] = "a1111";
-  Outcome same = run(request);
-  EXPECT_TRUE(same.prompt_embeds.at("cond").equal(plain.prompt_embeds.at("cond")));
-  EXPECT_TRUE(same.prompt_embeds.at("uncond").equal(plain.prompt_embeds.at("uncond")));
+  for (const char* syntax : {"a1111", "compel"}) {
+    request.config["prompt_syntax"] = syntax;
+    Outcome same = run(request);
+    // A text encoder that looks at a mask may add in another order.
+    for (const char* name : {"cond", "uncond"})
+      EXPECT_LT(relative_error(same.prompt_embeds.at(name), plain.prompt_embeds.at(name)), 2e-5);
+  }
 }
 
 TEST(PromptSyntax, BeginsAWindowAtBreak) {

@@ -46,16 +46,8 @@ TEST(PromptA1111, BeginsASectionAtBreakAsAWordOfItsOwn) {
               ElementsAre(WeightedSection{{"", 1}}, WeightedSection{{"", 1}}));
 }
 
-TEST(PromptA1111, RefusesByNameWhatChangesWithTheStep) {
+TEST(PromptA1111, RefusesComposedPromptsByName) {
   using Refusal = std::pair<std::string, std::string>;
-  const std::string alternating =
-      "alternating words [a|b] are not supported by prompt_syntax a1111";
-  const std::string scheduled =
-      "scheduled words [a:b:0.5] are not supported by prompt_syntax a1111";
-  EXPECT_EQ(refusal("a [cat|dog]"), Refusal("[cat|dog]", alternating));
-  EXPECT_EQ(refusal("a [cat:dog:0.5]"), Refusal("[cat:dog:0.5]", scheduled));
-  EXPECT_EQ(refusal("a [cat:7]"), Refusal("[cat:7]", scheduled));
-  EXPECT_EQ(refusal("a [cat::0.25 ]"), Refusal("[cat::0.25 ]", scheduled));
   EXPECT_EQ(
       refusal("a cat AND a dog"),
       Refusal("AND a dog", "composed prompts (AND) are not supported by prompt_syntax a1111"));

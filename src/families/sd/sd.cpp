@@ -6,12 +6,14 @@
 #include "blocks/control_blocks.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/encode_prompt.hpp"
+#include "blocks/encoded_prompt.hpp"
 #include "blocks/entities.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/picture_size.hpp"
+#include "blocks/prompt_turns.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
@@ -37,8 +39,10 @@ BlockList sd_blocks() {
   const Trigger hires = asks_for_hires() && from_noise;
   add(std::make_shared<RefuseHires>(!from_noise));
   add(std::make_shared<HiresSize>(hires));
-  add(std::make_shared<StartNoise>());
-  add(std::make_shared<EncodePrompt>());
+  add(std::make_shared<StartNoise>(!has_encoded_prompt()));
+  add(std::make_shared<StartNoiseOfEncoded>());
+  add(std::make_shared<EncodePrompt>(!has_encoded_prompt()));
+  add(std::make_shared<TakeEncodedPrompt>());
   add(std::make_shared<PlaceEntities>(has_entities()));
   add(std::make_shared<SetTimesteps>(from_noise));
   add(std::make_shared<SetPartialTimesteps>(image));
@@ -52,6 +56,8 @@ BlockList sd_blocks() {
   add(std::make_shared<EncodeMaskedImage>(inpaint && has_mask_channels()));
   add(std::make_shared<KeepUnmasked>(inpaint && !has_mask_channels()));
   add(std::make_shared<PutBackUnmasked>(inpaint && !has_mask_channels()));
+  add(std::make_shared<TakePromptTurns>(
+      std::vector<TakePromptTurns::Turned>{{"encoder_hidden_states", slots::prompt_embeds}}));
   for (auto& block : control_steps()) list.push_back(block);
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);

@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include "blocks/compel_prompts.hpp"
 #include "blocks/weighted_prompts.hpp"
 
 namespace omnirt::families {
@@ -14,6 +15,9 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
+// As the UNet names them.
+constexpr const char *states_input = "encoder_hidden_states", *pooled_input = "text_embeds";
+
 // States of the tokens {n, T, D}, and of the whole prompts {n, P}.
 struct Encoded {
   Tensor states;
@@ -21,8 +25,8 @@ struct Encoded {
 };
 
 // One row per image: a prompt's images are adjacent; one text serves all.
-Tensor by_picture(const Tensor& rows, size_t pictures) {
-  return rows.repeat_interleave(static_cast<int64_t>(pictures) / rows.size(0), 0);
+Tensor by_image(const Tensor& rows, size_t images) {
+  return rows.repeat_interleave(static_cast<int64_t>(images) / rows.size(0), 0);
 }
 
 Texts or_empty(const Texts& prompts) {
@@ -39,6 +43,13 @@ Texts second_prompts(const Texts* given, const Texts& prompts) {
 template <class T>
 int64_t layers_skipped(Frame& frame, const T& block) {
   return frame.renamed(block.prompt) ? 0 : frame[block.clip_skip];
+}
+
+// The prompts of each turn; one, but in a syntax that knows others.
+template <class T>
+TextTurns text_turns(Frame& frame, const T& block, const Texts& prompts) {
+  if (frame[block.syntax] != PromptSyntax::a1111) return {{prompts}, {}};
+  return turns_of(prompts, "prompt", frame[block.steps]);
 }
 
 // No negative prompt was given, and the model was trained with zeros then.
@@ -95,8 +106,9 @@ Tensor weighted_states(const WeightedRows& rows, States&& states) {
 
 template <class T>
 WeightedRows weighted_rows(Frame& frame, const T& block, const Texts& prompts) {
-  return rows_of_words(frame[block.tokenizer], prompts,
-                       most_tokens(frame[block.tokenizer], frame.under_each(block.prompt)));
+  return rows_of_words(
+      frame[block.tokenizer], prompts,
+      most_tokens(frame[block.tokenizer], frame.under_each(block.prompt), frame[block.steps]));
 }
 
 // The whole prompt is what its last window says.
@@ -114,13 +126,57 @@ Encoded weighted_pooled(Frame& frame, const T& block, const Texts& prompts) {
 }
 
 template <class T>
+Tensor composed_states(Frame& frame, const T& block, const Texts& prompts) {
+  int64_t skip = layers_skipped(frame, block);
+  int64_t windows = most_compel_windows(frame[block.tokenizer], frame.under_each(block.prompt));
+  auto states = [&](const Tensor& ids, const Tensor& mask) {
+    return host(frame.call(
+        block.text_encoder, {{"ids", {ids}}, {"mask", {mask}}},
+        [skip](const CLIPTextModel& encoder, Context& cx, const Values& in) {
+          CLIPTextOptions options{
+              .clip_skip = skip + 1, .normalize = false, .mask = &one(in, "mask")};
+          return encoder.forward(cx, one(in, "ids"), options).last_hidden_state;
+        },
+        fmt::format("masked, penultimate, clip_skip={}", skip)));
+  };
+  return compel_states(frame[block.tokenizer], prompts, windows, states);
+}
+
+// The reference pools the text as it is written, weights and all.
+template <class T>
+Encoded composed_pooled(Frame& frame, const T& block, const Texts& prompts) {
+  Tensor ids = token_ids(frame[block.tokenizer], prompts);
+  return {composed_states(frame, block, prompts), pooled_states_of(frame, block, ids).pooled};
+}
+
+template <class T>
 Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
   const CLIPTextModelWithProjection& network = frame[block.text_encoder];
   int64_t window = frame[block.tokenizer].window(), width = network.hidden_size();
   if (is_zero(frame, block))
     return {at::zeros({1, window, width}), at::zeros({1, network.projection_dim()})};
-  if (frame[block.syntax] == PromptSyntax::a1111) return weighted_pooled(frame, block, prompts);
+  switch (frame[block.syntax]) {
+    case PromptSyntax::a1111:
+      return weighted_pooled(frame, block, prompts);
+    case PromptSyntax::compel:
+      return composed_pooled(frame, block, prompts);
+    case PromptSyntax::plain:
+      break;
+  }
   return pooled_states_of(frame, block, token_ids(frame[block.tokenizer], prompts));
+}
+
+Tensor first_states(Frame& frame, const EncodePromptFirst& block, const Texts& prompts) {
+  auto encode = [&](const Tensor& ids) { return states_of(frame, block, ids); };
+  switch (frame[block.syntax]) {
+    case PromptSyntax::plain:
+      return encode(token_ids(frame[block.tokenizer], prompts));
+    case PromptSyntax::a1111:
+      return weighted_states(weighted_rows(frame, block, prompts), encode);
+    case PromptSyntax::compel:
+      return composed_states(frame, block, prompts);
+  }
+  throw InternalError("a prompt syntax of no kind");
 }
 
 }  // namespace
@@ -128,27 +184,29 @@ Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
 void EncodePromptFirst::check(Checks& checks) const {
   check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
   check_clip_skip(checks, clip_skip, checks[text_encoder]);
-  check_syntax(checks, syntax, checks.all_texts(prompt));
+  check_syntax(checks, {syntax, steps}, checks.all_texts(prompt));
 }
 
 void EncodePromptFirst::check_loaded(Checks& checks) const {
-  check_weighted_tokens(checks, syntax, tokenizer, checks[text_encoder], checks.all_texts(prompt));
+  check_weighted_tokens(checks, {syntax, steps}, tokenizer, checks[text_encoder],
+                        checks.all_texts(prompt));
 }
 
 void EncodePromptFirst::run(Frame& frame) const {
   const CLIPTextModel& network = frame[text_encoder];
-  size_t pictures = frame[seeds].size();
+  size_t images = frame[seeds].size();
   if (is_zero(frame, *this)) {
-    frame[first_embeds] = at::zeros(
-        {static_cast<int64_t>(pictures), frame[tokenizer].window(), network.hidden_size()});
+    frame[first_embeds] =
+        at::zeros({static_cast<int64_t>(images), frame[tokenizer].window(), network.hidden_size()});
+    frame[first_turns] = {};
     return;
   }
-  Texts prompts = or_empty(frame[prompt]);
-  auto encode = [&](const Tensor& ids) { return states_of(frame, *this, ids); };
-  Tensor states = frame[syntax] == PromptSyntax::a1111
-                      ? weighted_states(weighted_rows(frame, *this, prompts), encode)
-                      : encode(token_ids(frame[tokenizer], prompts));
-  frame[first_embeds] = by_picture(states, pictures);
+  TextTurns texts = text_turns(frame, *this, or_empty(frame[prompt]));
+  std::vector<Tensor> turns;
+  for (const Texts& turn : texts.prompts)
+    turns.push_back(by_image(first_states(frame, *this, turn), images));
+  frame[first_embeds] = turns.front();
+  frame[first_turns] = stacked_turns(texts, {{states_input, turns}});
 }
 
 void EncodePromptSecond::check(Checks& checks) const {
@@ -172,33 +230,85 @@ void EncodePromptSecond::check_seconds(Checks& checks) const {
 }
 
 void EncodePromptSecond::check_loaded(Checks& checks) const {
+  check_turns(checks);
   if (checks[syntax] == PromptSyntax::plain)
     return check_tokens(checks, tokenizer, checks[text_encoder], checks.all_texts(prompt_2));
-  check_weighted_tokens(checks, syntax, tokenizer, checks[text_encoder], checks.all_texts(prompt));
+  check_weighted_tokens(checks, {syntax, steps}, tokenizer, checks[text_encoder],
+                        checks.all_texts(prompt));
+}
+
+// What a saved run brings of the first text encoder: every turn is like the first.
+void EncodePromptSecond::check_turns(Checks& checks) const {
+  auto all = checks.restored(first_turns);
+  auto embeds = checks.restored(first_embeds);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i] || all[i]->by_step.empty()) continue;
+    auto turns = all[i]->inputs.find(states_input);
+    bool fits = turns != all[i]->inputs.end() && i < embeds.size() && embeds[i] &&
+                embeds[i]->defined() && turns->second[0].sizes() == embeds[i]->sizes();
+    if (!fits) checks.refuse_restored(first_turns, "has other sizes than " + first_embeds.name());
+  }
 }
 
 void EncodePromptSecond::run(Frame& frame) const {
-  size_t pictures = frame[seeds].size();
-  Encoded second = encode_pooled(frame, *this, second_prompts(frame[prompt_2], frame[prompt]));
-  frame[prompt_embeds] = at::cat({frame[first_embeds], by_picture(second.states, pictures)}, 2);
-  frame[pooled_prompt_embeds] = by_picture(second.pooled, pictures);
+  size_t images = frame[seeds].size();
+  Texts prompts = second_prompts(frame[prompt_2], frame[prompt]);
+  TextTurns texts = text_turns(frame, *this, prompts);
+  const PromptTurns& first = frame[first_turns];
+  if (first.by_step != texts.by_step) {
+    throw InvalidRequest({"config.resume", "", "its prompts change at other steps than these",
+                          "make the state anew"});
+  }
+  std::vector<Tensor> embeds, pooled;
+  for (size_t i = 0; i < texts.prompts.size(); ++i) {
+    Encoded second = encode_pooled(frame, *this, texts.prompts[i]);
+    Tensor left = first.inputs.empty() ? frame[first_embeds]
+                                       : first.inputs.at(states_input)[static_cast<int64_t>(i)];
+    embeds.push_back(at::cat({left, by_image(second.states, images)}, 2));
+    pooled.push_back(by_image(second.pooled, images));
+  }
+  frame[prompt_embeds] = embeds.front();
+  frame[pooled_prompt_embeds] = pooled.front();
+  frame[prompt_turns] = stacked_turns(texts, {{states_input, embeds}, {pooled_input, pooled}});
 }
 
 void EncodePromptAlone::check(Checks& checks) const {
   check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
   check_clip_skip(checks, clip_skip, checks[text_encoder]);
-  check_syntax(checks, syntax, checks.all_texts(prompt));
+  check_syntax(checks, {syntax, steps}, checks.all_texts(prompt));
 }
 
 void EncodePromptAlone::check_loaded(Checks& checks) const {
-  check_weighted_tokens(checks, syntax, tokenizer, checks[text_encoder], checks.all_texts(prompt));
+  check_weighted_tokens(checks, {syntax, steps}, tokenizer, checks[text_encoder],
+                        checks.all_texts(prompt));
 }
 
 void EncodePromptAlone::run(Frame& frame) const {
-  size_t pictures = frame[seeds].size();
-  Encoded encoded = encode_pooled(frame, *this, or_empty(frame[prompt]));
-  frame[prompt_embeds] = by_picture(encoded.states, pictures);
-  frame[pooled_prompt_embeds] = by_picture(encoded.pooled, pictures);
+  size_t images = frame[seeds].size();
+  TextTurns texts = text_turns(frame, *this, or_empty(frame[prompt]));
+  std::vector<Tensor> embeds, pooled;
+  for (const Texts& turn : texts.prompts) {
+    Encoded encoded = encode_pooled(frame, *this, turn);
+    embeds.push_back(by_image(encoded.states, images));
+    pooled.push_back(by_image(encoded.pooled, images));
+  }
+  frame[prompt_embeds] = embeds.front();
+  frame[pooled_prompt_embeds] = pooled.front();
+  frame[prompt_turns] = stacked_turns(texts, {{states_input, embeds}, {pooled_input, pooled}});
+}
+
+void TakeEncodedPromptXL::check(Checks& checks) const {
+  TakeEncodedPrompt::check(checks);
+  const EmbedsInput* given = checks.embeds(encoded);
+  // What the UNet takes beside the numbers (CheckXL holds it against the text encoder).
+  int64_t count = checks.holds(index_is("requires_aesthetics_score", true)) ? 5 : 6;
+  int64_t width = checks[unet].added_dim() - count * checks[unet].added_number_dim();
+  if (given) check_tensor(checks, *given, "pooled_prompt_embeds", width);
+}
+
+void TakeEncodedPromptXL::run(Frame& frame) const {
+  TakeEncodedPrompt::run(frame);
+  frame[pooled_prompt_embeds] = rows_of(frame, "pooled_prompt_embeds");
 }
 
 }  // namespace omnirt::families

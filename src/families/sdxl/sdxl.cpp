@@ -11,6 +11,7 @@
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/picture_size.hpp"
+#include "blocks/prompt_turns.hpp"
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
 #include "blocks/windows.hpp"
@@ -38,9 +39,11 @@ DenoiseOptions denoise_options(const char* time_ids = "add_time_ids") {
 void add_conditions(BlockList& list, const Trigger& from_noise) {
   const Trigger two = has_component("text_encoder");
   const Trigger scored = index_is("requires_aesthetics_score", true);
-  list.push_back(std::make_shared<EncodePromptFirst>(two));
-  list.push_back(std::make_shared<EncodePromptSecond>(two));
-  list.push_back(std::make_shared<EncodePromptAlone>(!two));
+  const Trigger texts = !has_encoded_prompt();
+  list.push_back(std::make_shared<EncodePromptFirst>(texts && two));
+  list.push_back(std::make_shared<EncodePromptSecond>(texts && two));
+  list.push_back(std::make_shared<EncodePromptAlone>(texts && !two));
+  list.push_back(std::make_shared<TakeEncodedPromptXL>());
   list.push_back(std::make_shared<PlaceEntities>(has_entities()));
   list.push_back(std::make_shared<TimeIds>("time_ids", true, from_noise && !scored));
   list.push_back(std::make_shared<TimeIds>("time_ids_of_image", false, !from_noise && !scored));
@@ -62,7 +65,8 @@ BlockList sdxl_blocks() {
   const Trigger hires = asks_for_hires() && from_noise;
   add(std::make_shared<RefuseHires>(!from_noise));
   add(std::make_shared<HiresSize>(hires));
-  add(std::make_shared<StartNoise>());
+  add(std::make_shared<StartNoise>(!has_encoded_prompt()));
+  add(std::make_shared<StartNoiseOfEncoded>());
   add_conditions(list, from_noise);
   add(std::make_shared<HiresTimeIds>(hires));
   add(std::make_shared<SetTimestepsXL>(from_noise));
@@ -79,6 +83,9 @@ BlockList sdxl_blocks() {
   add(std::make_shared<EncodeMaskedImage>(inpaint && has_mask_channels()));
   add(std::make_shared<KeepUnmasked>(inpaint && !has_mask_channels()));
   add(std::make_shared<PutBackUnmasked>(inpaint && !has_mask_channels()));
+  add(std::make_shared<TakePromptTurns>(
+      std::vector<TakePromptTurns::Turned>{{"encoder_hidden_states", slots::prompt_embeds},
+                                           {"text_embeds", xl_slots::pooled_prompt_embeds}}));
   for (auto& block : control_steps()) list.push_back(block);
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);

@@ -93,12 +93,13 @@ CLIPTextOutput CLIPTextModel::forward(Context& cx, const Tensor& input_ids,
   Tensor h = embeddings.forward(cx, input_ids);
   auto wanted = static_cast<size_t>(num_layers() - options.clip_skip);
   bool all = options.hidden_states || options.pooled;
-  Tensor chosen = h;
+  Tensor chosen = h, bias;
+  if (options.mask) bias = cx.ops().key_mask(cx, {*options.mask, cx.dtype()});
   for (size_t i = 0; i <= encoder.layers.size(); ++i) {
     if (options.hidden_states) output.hidden_states.push_back(h);
     if (i == wanted) chosen = h;
     if (i == encoder.layers.size() || (i == wanted && !all)) break;
-    h = encoder.layers[i].forward(cx, h);
+    h = encoder.layers[i].forward(cx, h, options.mask ? &bias : nullptr);
   }
   output.last_hidden_state = options.normalize ? final_layer_norm.forward(cx, chosen) : chosen;
   if (!options.pooled) return output;

@@ -16,6 +16,8 @@ struct CLIPTextOptions {
   bool normalize = true;
   bool hidden_states = false;  // fill CLIPTextOutput::hidden_states
   bool pooled = false;         // fill CLIPTextOutput::pooled
+  // {B, T}: no token attends to one that has 0 here. Null: to all before it.
+  const Tensor* mask = nullptr;
 };
 
 struct CLIPTextOutput {

@@ -14,12 +14,14 @@ CLIPAttention::CLIPAttention(Module* parent, const std::string& name,
       heads_(options.heads),
       causal_(options.causal) {}
 
-Tensor CLIPAttention::forward(Context& cx, const Tensor& x, const Tensor& residual) const {
+Tensor CLIPAttention::forward(Context& cx, const Tensor& x, const Tensor& residual,
+                              const Tensor* bias) const {
   Tensor query = q_proj.forward(cx, x);
   Tensor key = k_proj.forward(cx, x);
   Tensor value = v_proj.forward(cx, x);
   double scale = 1.0 / std::sqrt(static_cast<double>(x.size(2) / heads_));
-  Tensor y = cx.ops().attention(cx, {query, key, value, heads_, scale, causal_});
+  Tensor y =
+      cx.ops().attention(cx, {query, key, value, heads_, scale, causal_, /*upcast=*/false, bias});
   return out_proj.forward(cx, y, ops::Activation::none, &residual);
 }
 
@@ -41,9 +43,9 @@ CLIPEncoderLayer::CLIPEncoderLayer(Module* parent, const std::string& name,
       mlp(this, "mlp", options),
       layer_norm2(this, "layer_norm2", options.hidden_size, options.layer_norm_eps) {}
 
-Tensor CLIPEncoderLayer::forward(Context& cx, const Tensor& x) const {
+Tensor CLIPEncoderLayer::forward(Context& cx, const Tensor& x, const Tensor* bias) const {
   return cx.segment(path(), [&] {
-    Tensor h = self_attn.forward(cx, layer_norm1.forward(cx, x), x);
+    Tensor h = self_attn.forward(cx, layer_norm1.forward(cx, x), x, bias);
     return mlp.forward(cx, layer_norm2.forward(cx, h), h);
   });
 }

@@ -19,8 +19,9 @@ class CLIPAttention final : public Module {
  public:
   CLIPAttention(Module* parent, const std::string& name, const CLIPEncoderOptions& options);
   const char* class_name() const override { return "CLIPAttention"; }
-  // x and residual {B, T, D}; out_proj(attention) + residual.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& residual) const;
+  // x and residual {B, T, D}; out_proj(attention) + residual. `bias` as ops::Attention has it.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& residual,
+                 const Tensor* bias = nullptr) const;
 
   Linear k_proj, v_proj, q_proj, out_proj;
 
@@ -45,7 +46,8 @@ class CLIPEncoderLayer final : public Module {
  public:
   CLIPEncoderLayer(Module* parent, const std::string& name, const CLIPEncoderOptions& options);
   const char* class_name() const override { return "CLIPEncoderLayer"; }
-  Tensor forward(Context& cx, const Tensor& x) const;
+  // x {B, T, D}. `bias` as ops::Attention has it.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor* bias = nullptr) const;
 
   CLIPAttention self_attn;
   LayerNorm layer_norm1;

@@ -1,0 +1,62 @@
+#pragma once
+#include "blocks/slots.hpp"
+#include "networks/unet_2d_condition_model/model.hpp"
+#include "pipeline/embeds_file.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/keys.hpp"
+#include "tensor/generator.hpp"
+
+// Prompts that come encoded, in place of texts (reference: prompt_embeds and the like of
+// StableDiffusionPipeline.__call__ and StableDiffusionXLPipeline.__call__).
+namespace omnirt::blocks {
+
+inline constexpr Slot<GivenEmbeds> encoded_prompt{
+    "encoded_prompt",
+    "what the prompt means, in a safetensors file: prompt_embeds, negative_prompt_embeds, and for "
+    "sdxl pooled_prompt_embeds, negative_pooled_prompt_embeds"};
+
+// The request brings prompts that are encoded.
+Trigger has_encoded_prompt();
+
+// StartNoise, where the file says how many prompts there are.
+class StartNoiseOfEncoded final : public Block {
+ public:
+  Input<GivenEmbeds> encoded{this, encoded_prompt};
+  Config<int64_t> num_images{this, keys::num_images_per_prompt};
+  Config<int64_t> seed{this, keys::seed};
+  Output<std::vector<std::string>> prompt{this, slots::prompt};  // nothing, for each
+  Output<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+
+  StartNoiseOfEncoded()
+      : Block("start_noise_of_encoded", Stage::prepare_conditions, Guidance::shared,
+              has_encoded_prompt()) {}
+  void run(Frame& frame) const override;
+  void check(Checks& checks) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
+};
+
+// What the file holds, one row per image, for each condition that the guider asks for.
+class TakeEncodedPrompt : public Block {
+ public:
+  Component<UNet2DConditionModel> unet{this, "unet"};
+  Input<GivenEmbeds> encoded{this, encoded_prompt};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
+
+  TakeEncodedPrompt()
+      : Block("take_encoded_prompt", Stage::prepare_conditions, Guidance::per_condition,
+              has_encoded_prompt()) {}
+  void run(Frame& frame) const override;
+  void check(Checks& checks) const override;
+
+ protected:
+  // The tensor of this name, or with negative_ before it; one row per image.
+  Tensor rows_of(Frame& frame, const char* name) const;
+  // A finding where the file has no tensor of this name for a condition, or one whose last size is
+  // another.
+  void check_tensor(Checks& checks, const EmbedsInput& given, const std::string& name,
+                    int64_t width) const;
+};
+
+}  // namespace omnirt::blocks

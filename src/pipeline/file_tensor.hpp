@@ -1,0 +1,12 @@
+#pragma once
+#include "io/safetensors.hpp"
+#include "tensor/tensor.hpp"
+
+namespace omnirt {
+
+// fp32, fp16 or bf16.
+bool is_floating(io::Dtype dtype);
+// A tensor of a file as fp32, in memory of its own.
+Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& entry);
+
+}  // namespace omnirt
