@@ -7,7 +7,7 @@
 namespace omnirt {
 namespace {
 
-using Kind = TriggerPart::Kind;
+using PartKind = TriggerPart::Kind;
 
 std::vector<TriggerPart> both(const Trigger& a, const Trigger& b) {
   std::vector<TriggerPart> parts = a.parts();
@@ -31,14 +31,14 @@ std::string bracketed(const std::string& text) {
 }  // namespace
 
 std::string TriggerPart::field() const {
-  if (kind == Kind::input) return "inputs." + name;
-  return (kind == Kind::component ? "components." : "config.") + name;
+  if (kind == PartKind::input) return "inputs." + name;
+  return (kind == PartKind::component ? "components." : "config.") + name;
 }
 
 void TriggerPart::add_to(Facts& facts) const {
-  if (kind == Kind::input)
+  if (kind == PartKind::input)
     facts.inputs.insert(name);
-  else if (kind == Kind::component)
+  else if (kind == PartKind::component)
     facts.components.emplace(name, nullptr);
   else
     facts.config[name] = value;
@@ -72,7 +72,7 @@ Trigger operator!(const Trigger& a) {
 Trigger has(const std::string& input) {
   return {[input](const Facts& facts) { return facts.inputs.contains(input); },
           fmt::format("has({})", input),
-          {{Kind::input, input}}};
+          {{PartKind::input, input}}};
 }
 
 Trigger has_config(const std::string& key) {
@@ -81,13 +81,13 @@ Trigger has_config(const std::string& key) {
             return value != facts.config.end() && !value->is_null() && *value != false;
           },
           fmt::format("has_config({})", key),
-          {{Kind::config, key}}};
+          {{PartKind::config, key}}};
 }
 
 Trigger has_component(const std::string& component) {
   return {[component](const Facts& facts) { return facts.components.contains(component); },
           fmt::format("has_component({})", component),
-          {{Kind::component, component}}};
+          {{PartKind::component, component}}};
 }
 
 Trigger index_is(const std::string& key, Json value) {
@@ -102,7 +102,7 @@ Trigger chosen(const std::string& key, Json value) {
             return facts.config.contains(key) && facts.config.at(key) == value;
           },
           fmt::format("config.{} == {}", key, value.dump()),
-          {{Kind::choice, key, value}}};
+          {{PartKind::choice, key, value}}};
 }
 
 }  // namespace omnirt
