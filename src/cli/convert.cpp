@@ -11,13 +11,18 @@ namespace omnirt::cli {
 namespace {
 
 struct ConvertFlags {
-  std::string from, to, layout, prediction_type, config_folder;
+  std::string from, to, layout, prediction_type, config_folder, quantize;
   bool json = false;
 };
 
 void print_told(const Json& told) {
   say("{}: {} -> {}\n", told["kind"].get<std::string>(), told["from"].get<std::string>(),
       told["to"].get<std::string>());
+  if (told.contains("types")) {
+    for (const auto& [type, count] : told["types"].items())
+      say("  {} tensors of {}\n", count.get<size_t>(), type);
+    say("  {:.1f} MB\n", static_cast<double>(told["bytes"].get<uint64_t>()) / 1e6);
+  }
   if (told.contains("decided")) {
     for (const Json& each : told["decided"]) {
       say("  {} {}: {}\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
@@ -39,8 +44,8 @@ void warn_of(const Json& told) {
 }
 
 int run_convert(const ConvertFlags& flags, const Session& session) {
-  Json told = session.convert(
-      {flags.from, flags.to, flags.layout, flags.prediction_type, flags.config_folder});
+  Json told = session.convert({flags.from, flags.to, flags.layout, flags.prediction_type,
+                               flags.config_folder, flags.quantize});
   warn_of(told);
   if (flags.json)
     say_json(told);
@@ -54,12 +59,18 @@ int run_convert(const ConvertFlags& flags, const Session& session) {
 void add_convert(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<ConvertFlags>();
   CLI::App* command = app.add_subcommand(
-      "convert", "turn a checkpoint of one file into a folder of diffusers', or back");
-  command->add_option("from", flags->from, "a .safetensors file or a pipeline folder")->required();
+      "convert",
+      "turn a checkpoint of one file into a folder of diffusers', or back, or into GGUF");
+  command
+      ->add_option("from", flags->from,
+                   "a .safetensors or .gguf file, or the folder of a pipeline or a component")
+      ->required();
   command->add_option("into", flags->to, "the folder or file to make; must not be there")
       ->required();
   command->add_option("--to", flags->layout, "diffusers or single-file; unset: the other one")
       ->check(CLI::IsMember({"diffusers", "single-file"}));
+  command->add_option("--quantize", flags->quantize,
+                      "into a .gguf: what matrices become, as q8_0, q5_1 or q4_0");
   command
       ->add_option("--prediction-type", flags->prediction_type,
                    "what the model predicts, over what the file says or does not say")

@@ -39,12 +39,27 @@ int describe(const InspectFlags& flags, const Session& session) {
   return 0;
 }
 
+// How many tensors of which type each layer has.
+void print_layers(const Json& layers, const char* indent) {
+  for (const auto& [layer, types] : layers.items()) {
+    std::string counts;
+    for (const auto& [type, count] : types.items())
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count.get<uint64_t>(), type);
+    say("{}  {}: {}\n", indent, layer, counts);
+  }
+}
+
 void print_weights(const Json& weights, const char* indent) {
   say("{}{} parameters in {} tensors, {:.1f} MB\n", indent, weights["parameters"].get<uint64_t>(),
       weights["tensors"].get<uint64_t>(),
       static_cast<double>(weights["bytes"].get<uint64_t>()) / 1e6);
   for (const auto& [dtype, count] : weights["parameters_by_dtype"].items()) {
     say("{}  {:<8} {}\n", indent, dtype, count.get<uint64_t>());
+  }
+  if (weights.contains("memory_bytes")) {
+    say("{}  {:.1f} MB in memory, since what is quantised is widened to fp32\n", indent,
+        static_cast<double>(weights["memory_bytes"].get<uint64_t>()) / 1e6);
+    print_layers(weights["types_by_layer"], indent);
   }
   for (const Json& file : weights["files"]) say("{}  {}\n", indent, file.get<std::string>());
 }

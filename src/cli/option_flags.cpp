@@ -42,7 +42,8 @@ void RequestOptions::add_fields() {
       "request (JSON or YAML), or an image that carries one; - reads standard input; flags "
       "override "
       "it");
-  add("-m,--model", "model", "ID|FOLDER|FILE", model_, "model: an id, a folder or a .safetensors");
+  add("-m,--model", "model", "ID|FOLDER|FILE", model_,
+      "model: an id, a folder, a .safetensors or .gguf");
   add("--task", "task", "text2image|image2image|inpaint|edit|image2video|upscale", task_,
       "default: inferred from the inputs");
   add("--backend", "backend", "auto|cuda|ascend|cpu", backend_, "where to run (omnirt backends)");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "engine/convert_gguf.hpp"
 #include "io/file.hpp"
 #include "io/new_folder.hpp"
 #include "request/model_search.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char* rest_file = "original_rest.safetensors";
 // Readers of the reference take the key for the framework that wrote the tensors.
-const io::SafetensorsMetadata framework{{"format", "pt"}};
+const io::FileMetadata framework{{"format", "pt"}};
 
 void write_json(const fs::path& path, const Json& json) {
   io::write_file(path, json.dump(2) + "\n");
@@ -29,6 +30,10 @@ const nn::NetworkInfo& network_info(const Catalogue& catalogue, const ComponentF
   if (const nn::NetworkInfo* info = catalogue.find_network(component.class_name)) return *info;
   throw Unsupported({component.name, component.class_name,
                      "this build has no such network class, so it knows no layout of it", ""});
+}
+
+bool is_gguf_name(const fs::path& path) {
+  return path.extension() == ".gguf";
 }
 
 std::string config_name(const ComponentFolder& component) {
@@ -66,7 +71,9 @@ void carry(std::vector<io::TensorSource>& into, const std::string& name,
            const std::optional<io::FoundTensor>& found) {
   if (!found) return;
   into.push_back({name, found->entry->dtype, found->entry->shape,
-                  [tensor = *found](const io::TensorSource::Emit& emit) { emit(tensor.data()); }});
+                  [tensor = *found](const io::TensorSource::Emit& emit) {
+                    emit_numbers(weight_of(tensor), emit);
+                  }});
 }
 
 class ToFolder {
@@ -148,7 +155,7 @@ class ToFolder {
 
   // What is not averages of training, and of no component.
   Json write_rest(const fs::path& folder) const {
-    std::vector<io::TensorView> tensors;
+    std::vector<io::TensorSource> tensors;
     size_t left_out = 0;
     for (const std::string& name : files_.names()) {
       if (taken_.contains(name)) continue;
@@ -156,13 +163,12 @@ class ToFolder {
         ++left_out;
         continue;
       }
-      auto found = files_.find(name);
-      tensors.push_back({name, found->entry->dtype, found->entry->shape, found->data()});
+      carry(tensors, name, files_.find(name));
     }
-    io::SafetensorsMetadata metadata = files_.files().front()->metadata();
+    io::FileMetadata metadata = files_.files().front()->metadata();
     metadata.erase(single_file_configs);
     if (!tensors.empty() || !metadata.empty())
-      io::write_safetensors(folder / rest_file, tensors, metadata);
+      io::stream_safetensors(folder / rest_file, tensors, metadata);
     return {{"kept", tensors.size()}, {"left_out", left_out}};
   }
 
@@ -192,10 +198,16 @@ class ToFile {
 
   Json run() {
     add_parts();
-    io::SafetensorsMetadata metadata = add_rest();
+    io::FileMetadata metadata = add_rest();
     metadata[single_file_configs] = configs().dump();
-    io::stream_safetensors(request_.to, tensors_, metadata);
-    return {{"kind", kind_}, {"tensors", tensors_.size()}, {"warnings", tokenizers_left()}};
+    Json told = {{"tensors", tensors_.size()}};
+    if (is_gguf_name(request_.to))
+      told = write_as_gguf(request_, tensors_, metadata);
+    else
+      io::stream_safetensors(request_.to, tensors_, metadata);
+    told["kind"] = kind_;
+    told["warnings"] = tokenizers_left();
+    return told;
   }
 
  private:
@@ -240,7 +252,7 @@ class ToFile {
   }
 
   // What came from a single file and no component took goes back into it.
-  io::SafetensorsMetadata add_rest() {
+  io::FileMetadata add_rest() {
     std::error_code error;
     fs::path path = folder_.path / rest_file;
     if (!fs::is_regular_file(path, error)) return framework;
@@ -299,13 +311,24 @@ class ToFile {
   std::vector<io::TensorSource> tensors_;
 };
 
-}  // namespace
-
-Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
+Json to_gguf(const Catalogue& catalogue, const ConvertRequest& request) {
   std::error_code error;
-  if (fs::symlink_status(request.to, error).type() != fs::file_type::not_found) {
-    throw InvalidRequest({"to", request.to.string(), "there is something of this name already",
-                          "name another, or remove it first"});
+  if (!request.layout.empty()) {
+    throw InvalidRequest(
+        {"to", request.layout, "a GGUF file has the original's layout", "omit --to"});
+  }
+  bool pipeline = fs::is_regular_file(request.from / "model_index.json", error);
+  Json told =
+      pipeline ? ToFile(catalogue, request).run() : convert_weights_to_gguf(catalogue, request);
+  told["layout"] = "gguf";
+  return told;
+}
+
+Json between_layouts(const Catalogue& catalogue, const ConvertRequest& request) {
+  std::error_code error;
+  if (!request.quantize.empty()) {
+    throw InvalidRequest({"quantize", request.quantize, "only a GGUF file is written so",
+                          "name a file that ends with .gguf"});
   }
   bool is_file = fs::is_regular_file(request.from, error);
   std::string layout =
@@ -317,13 +340,27 @@ Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
          "omit --to, or name the other layout"});
   }
   if (!is_file && request.to.extension() != ".safetensors") {
-    throw InvalidRequest({"to", request.to.string(), "a single file is written as .safetensors",
-                          "name a file that ends with .safetensors"});
+    throw InvalidRequest({"to", request.to.string(),
+                          "a single file is written as .safetensors or .gguf",
+                          "name a file that ends with .safetensors or .gguf"});
   }
   Json told = is_file ? ToFolder(catalogue, request).run() : ToFile(catalogue, request).run();
+  told["layout"] = layout;
+  return told;
+}
+
+}  // namespace
+
+Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
+  std::error_code error;
+  if (fs::symlink_status(request.to, error).type() != fs::file_type::not_found) {
+    throw InvalidRequest({"to", request.to.string(), "there is something of this name already",
+                          "name another, or remove it first"});
+  }
+  bool gguf = is_gguf_name(request.to);
+  Json told = gguf ? to_gguf(catalogue, request) : between_layouts(catalogue, request);
   told["from"] = request.from.string();
   told["to"] = request.to.string();
-  told["layout"] = layout;
   return told;
 }
 

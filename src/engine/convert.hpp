@@ -13,9 +13,11 @@ struct ConvertRequest {
   // Over what the file says of itself: "epsilon" or "v_prediction"; "": as told.
   std::string prediction_type;
   std::filesystem::path config_folder;  // as config.single_file_config
+  std::string quantize{};  // where `to` is a GGUF: what matrices become ("q8_0"); "": as they are
 };
 
-// Turns a checkpoint of one file into a folder as diffusers' save_pretrained writes it, or back.
+// Turns a checkpoint of one file into a folder as diffusers' save_pretrained writes it, or back; or
+// either, or a component's folder, into a GGUF file, where `to` ends so (engine/convert_gguf).
 // Numbers keep their bits and types. Tensors are written one at a time, so memory holds one; what
 // no component takes but the way back needs (a text encoder's unused last layer, positions,
 // schedules) goes to `original_rest.safetensors` in the folder, averages of training are left out.

@@ -11,19 +11,34 @@ namespace omnirt {
 namespace fs = std::filesystem;
 namespace {
 
+// "double_blocks.3" of "double_blocks.3.img_attn.qkv.weight": up to the first number, or, where
+// there is none, without the last part.
+std::string layer_of(const std::string& name) {
+  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+    size_t end = name.find_first_not_of("0123456789", dot + 1);
+    if (end != dot + 1 && end != name.npos && name[end] == '.') return name.substr(0, end);
+  }
+  size_t last = name.rfind('.');
+  return last == name.npos ? name : name.substr(0, last);
+}
+
 Json inspect_tensors(const io::TensorFiles& files, bool list) {
   std::map<std::string, uint64_t> by_dtype;
-  uint64_t parameters = 0;
+  std::map<std::string, std::map<std::string, uint64_t>> by_layer;
+  uint64_t parameters = 0, memory = 0;
+  bool encoded = false;
   Json tensors = Json::array(), paths = Json::array();
   for (const std::string& name : files.names()) {
     const io::TensorEntry& entry = *files.find(name)->entry;
     uint64_t count = 1;
     for (int64_t size : entry.shape) count *= static_cast<uint64_t>(size);
     parameters += count;
-    by_dtype[std::string(io::common_dtype_name(entry.dtype))] += count;
+    by_dtype[entry.stored_as()] += count;
+    ++by_layer[layer_of(name)][entry.stored_as()];
+    encoded |= entry.encoding != nullptr;
+    memory += entry.encoding ? count * sizeof(float) : entry.bytes;
     if (list)
-      tensors.push_back(
-          {{"name", name}, {"dtype", io::common_dtype_name(entry.dtype)}, {"shape", entry.shape}});
+      tensors.push_back({{"name", name}, {"dtype", entry.stored_as()}, {"shape", entry.shape}});
   }
   for (const auto& file : files.files()) paths.push_back(file->path().string());
   Json json = {{"tensors", files.size()},
@@ -32,6 +47,10 @@ Json inspect_tensors(const io::TensorFiles& files, bool list) {
                {"bytes", files.total_bytes()},
                {"files", paths}};
   if (list) json["entries"] = std::move(tensors);
+  if (encoded) {
+    json["types_by_layer"] = by_layer;
+    json["memory_bytes"] = memory;
+  }
   return json;
 }
 

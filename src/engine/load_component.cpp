@@ -13,8 +13,7 @@ namespace {
 // The type that most bytes of a component are stored in.
 std::string stored_dtype(const WeightStore& store) {
   std::map<std::string, size_t> bytes;
-  for (const auto& [name, weight] : store.all())
-    bytes[std::string(io::common_dtype_name(weight->dtype))] += weight->bytes;
+  for (const auto& [name, weight] : store.all()) bytes[weight->stored_as()] += weight->bytes;
   std::string most;
   for (const auto& [name, count] : bytes) {
     if (most.empty() || count > bytes[most]) most = name;

@@ -77,9 +77,9 @@ Json Session::model(const std::string& model) const {
 }
 
 Json Session::convert(const Conversion& conversion) const {
-  return omnirt::convert(engine_->catalogue(),
-                         {conversion.from, conversion.to, conversion.layout,
-                          conversion.prediction_type, conversion.config_folder});
+  return omnirt::convert(engine_->catalogue(), {conversion.from, conversion.to, conversion.layout,
+                                                conversion.prediction_type,
+                                                conversion.config_folder, conversion.quantize});
 }
 Json Session::describe_networks(const std::string& class_or_path) const {
   return omnirt::describe_networks(engine_->catalogue(), class_or_path);

@@ -60,10 +60,10 @@ class Session {
   // One model: an id (aliases followed), a folder, a file, or "" the default one. Throws
   // UnknownModel, Unsupported, InvalidFile.
   Json model(const std::string& model) const;
-  // A checkpoint of one file into a folder, or back (engine/convert.hpp); what was done. Throws
-  // InvalidRequest, Unsupported, WeightMismatch.
+  // A checkpoint of one file into a folder, or back, or into a GGUF (engine/convert.hpp); what was
+  // done. Throws InvalidRequest, Unsupported, WeightMismatch.
   struct Conversion {
-    std::string from, to, layout, prediction_type, config_folder;
+    std::string from, to, layout, prediction_type, config_folder, quantize;
   };
   Json convert(const Conversion& conversion) const;
   // What a network class, or each network of a folder or single file, says of itself:

@@ -16,7 +16,7 @@ namespace {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool is_surrogate(char32_t c) {
+bool is_half_of_a_pair(char32_t c) {
   return c >= 0xD800 && c < 0xE000;
 }
 
@@ -106,7 +106,7 @@ void JsonScanner::escape(std::string& out) {
   if (name != 'u') fail("an unknown escape in a string");
   ++at_;
   char32_t code_point = four_hex_digits();
-  if (is_surrogate(code_point)) {
+  if (is_half_of_a_pair(code_point)) {
     if (code_point >= 0xDC00 || !text_.substr(at_).starts_with("\\u")) fail("half a character");
     at_ += 2;
     char32_t low = four_hex_digits();

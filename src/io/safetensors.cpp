@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -39,7 +38,7 @@ class HeaderReader {
       read_tensor(std::move(name));
     });
     scan_.finish();
-    refuse_duplicates();
+    refuse_same_names(header_.entries, file_);
     refuse_gaps();
     return std::move(header_);
   }
@@ -66,12 +65,12 @@ class HeaderReader {
   }
 
   void read_tensor(std::string name) {
-    if (header_.entries.size() == max_safetensors_tensors) {
-      scan_.fail(fmt::format("more than {} tensors", max_safetensors_tensors));
+    if (header_.entries.size() == max_file_tensors) {
+      scan_.fail(fmt::format("more than {} tensors", max_file_tensors));
     }
-    if (name.size() > max_safetensors_name) {
+    if (name.size() > max_tensor_name) {
       scan_.fail(fmt::format("a tensor's name of {} bytes; the limit is {}", name.size(),
-                             max_safetensors_name));
+                             max_tensor_name));
     }
     TensorEntry& entry = header_.entries.emplace_back();
     entry.name = std::move(name);
@@ -149,16 +148,6 @@ class HeaderReader {
     entry.offset = header_.data_offset + begin;
     entry.bytes = end - begin;
     entry.aligned = entry.offset % dtype_alignment(entry.dtype) == 0;
-  }
-
-  void refuse_duplicates() const {
-    // Sorted: names can be made that all fall into one place of a hash table.
-    std::vector<const TensorEntry*> by_name;
-    by_name.reserve(header_.entries.size());
-    for (const TensorEntry& entry : header_.entries) by_name.push_back(&entry);
-    std::ranges::sort(by_name, {}, &TensorEntry::name);
-    auto twice = std::ranges::adjacent_find(by_name, {}, &TensorEntry::name);
-    if (twice != by_name.end()) refuse(**twice, "the name is there twice");
   }
 
   // The tensors must follow each other from the first byte of data to the last (`validate` in the
@@ -253,31 +242,15 @@ SafetensorsHeader SafetensorsHeader::parse(std::span<const std::byte> start, siz
 
 std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(const std::filesystem::path& path,
                                                              Source source) {
+  return open(MappedFile::open(path, source));
+}
+
+std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(
+    std::shared_ptr<const MappedFile> bytes) {
+  auto header =
+      SafetensorsHeader::parse(bytes->bytes(), bytes->bytes().size(), bytes->path().string());
   return std::shared_ptr<const SafetensorsFile>(
-      new SafetensorsFile(MappedFile::open(path, source)));
-}
-
-SafetensorsFile::SafetensorsFile(std::shared_ptr<const MappedFile> bytes)
-    : bytes_(std::move(bytes)),
-      header_(SafetensorsHeader::parse(bytes_->bytes(), bytes_->bytes().size(), path().string())),
-      by_name_(header_.entries.size()) {
-  std::iota(by_name_.begin(), by_name_.end(), 0U);
-  std::ranges::sort(by_name_, {},
-                    [&](uint32_t i) -> std::string_view { return header_.entries[i].name; });
-  bytes_->release(0, header_.data_offset);
-}
-
-const TensorEntry* SafetensorsFile::find(std::string_view name) const {
-  auto name_of = [&](uint32_t i) -> std::string_view { return header_.entries[i].name; };
-  auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
-  return place != by_name_.end() && name_of(*place) == name ? &header_.entries[*place] : nullptr;
-}
-
-std::span<const std::byte> SafetensorsFile::data(const TensorEntry& entry) const {
-  std::span<const std::byte> all = bytes_->bytes();
-  ensure(entry.offset <= all.size() && entry.bytes <= all.size() - entry.offset,
-         "{}: the entry '{}' is of another file", path().string(), entry.name);
-  return all.subspan(entry.offset, entry.bytes);
+      new SafetensorsFile(std::move(bytes), std::move(header)));
 }
 
 }  // namespace omnirt::io

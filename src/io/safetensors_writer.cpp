@@ -24,7 +24,7 @@ class HeaderWriter {
  public:
   explicit HeaderWriter(const std::filesystem::path& path) : path_(path.string()) {}
 
-  std::string write(const Order& tensors, const SafetensorsMetadata& metadata) {
+  std::string write(const Order& tensors, const FileMetadata& metadata) {
     if (!metadata.empty()) write_metadata(metadata);
     for (const TensorSource* tensor : tensors) write_tensor(*tensor);
     header_ += '}';
@@ -49,7 +49,7 @@ class HeaderWriter {
     return Json(value).dump();
   }
 
-  void write_metadata(const SafetensorsMetadata& metadata) {
+  void write_metadata(const FileMetadata& metadata) {
     if (metadata.size() > max_safetensors_metadata) {
       refuse(fmt::format("{} keys of metadata, and the limit is {}", metadata.size(),
                          max_safetensors_metadata));
@@ -96,9 +96,8 @@ void require_legal_names(std::span<const TensorSource> tensors, const HeaderWrit
   if (std::ranges::binary_search(names, "__metadata__")) {
     writer.refuse("a tensor cannot have the name '__metadata__'");
   }
-  if (names.size() > max_safetensors_tensors) {
-    writer.refuse(
-        fmt::format("{} tensors, and the limit is {}", names.size(), max_safetensors_tensors));
+  if (names.size() > max_file_tensors) {
+    writer.refuse(fmt::format("{} tensors, and the limit is {}", names.size(), max_file_tensors));
   }
 }
 
@@ -122,7 +121,7 @@ void write_bytes(AtomicFile& file, const TensorSource& tensor) {
 }  // namespace
 
 void stream_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
-                        const SafetensorsMetadata& metadata, Readers readers) {
+                        const FileMetadata& metadata, Readers readers) {
   HeaderWriter writer(path);
   require_legal_names(tensors, writer);
   Order order = in_file_order(tensors);
@@ -135,7 +134,7 @@ void stream_safetensors(const std::filesystem::path& path, std::span<const Tenso
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata, Readers readers) {
+                       const FileMetadata& metadata, Readers readers) {
   std::vector<TensorSource> sources;
   for (const TensorView& tensor : tensors) {
     sources.push_back({tensor.name, tensor.dtype, tensor.shape,

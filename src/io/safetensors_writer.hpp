@@ -41,8 +41,8 @@ struct TensorSource {
 // UTF-8 and for more than the format's limits; what AtomicFile throws; InternalError when bytes and
 // shape disagree.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const SafetensorsMetadata& metadata = {}, Readers readers = Readers::umask);
+                       const FileMetadata& metadata = {}, Readers readers = Readers::umask);
 void stream_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
-                        const SafetensorsMetadata& metadata = {}, Readers readers = Readers::umask);
+                        const FileMetadata& metadata = {}, Readers readers = Readers::umask);
 
 }  // namespace omnirt::io

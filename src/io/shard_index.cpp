@@ -38,8 +38,8 @@ class IndexReader {
 
   void read_weight_map() {
     scan_.object("weight_map", [&](std::string name) {
-      if (tensors_.size() == max_safetensors_tensors) {
-        scan_.fail(fmt::format("more than {} tensors", max_safetensors_tensors));
+      if (tensors_.size() == max_file_tensors) {
+        scan_.fail(fmt::format("more than {} tensors", max_file_tensors));
       }
       std::string shard = scan_.string("weight_map, whose values are file names");
       require_plain(shard);

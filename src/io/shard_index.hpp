@@ -15,7 +15,7 @@ struct ShardIndex {
 
   // Throws InvalidFile, naming `file`, for malformed JSON, no weight_map, a tensor named twice, a
   // shard name that is not a plain file name ending in .safetensors (so that an index cannot reach
-  // outside its folder), and more than max_shards or max_safetensors_tensors.
+  // outside its folder), and more than max_shards or max_file_tensors.
   static ShardIndex parse(std::string_view text, const std::string& file);
 };
 

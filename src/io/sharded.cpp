@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/file.hpp"
+#include "io/scaled_tensors.hpp"
 #include "io/shard_index.hpp"
 #include "io/sniff.hpp"
 #include "io/utf8.hpp"
@@ -39,6 +40,10 @@ class Examples {
   size_t count_ = 0;
   std::string text_;
 };
+
+std::string_view tensor_name(const FoundTensor& tensor) {
+  return tensor.entry->name;
+}
 
 void require_shards(const std::vector<std::string>& shards, const fs::path& index_path) {
   Examples missing;
@@ -74,8 +79,8 @@ TensorFiles TensorFiles::open_file(const fs::path& path, Source source) {
     refuse(path.string(), "a file of Python objects can run any code when it is read",
            std::string(pickle_way_out()));
   }
-  files.files_.push_back(SafetensorsFile::open(path, source));
-  files.sort_names();
+  files.files_.push_back(WeightFile::open(path, source));
+  files.add_tensors(path.string());
   return files;
 }
 
@@ -83,10 +88,10 @@ void TensorFiles::open_shards(const fs::path& index_path, Source source) {
   ShardIndex index = ShardIndex::parse(read_file(index_path, max_json_bytes), index_path.string());
   require_shards(index.shards, index_path);
   for (const std::string& shard : index.shards) {
-    files_.push_back(SafetensorsFile::open(index_path.parent_path() / shard, source));
+    files_.push_back(WeightFile::open(index_path.parent_path() / shard, source));
   }
   require_same_tensors(index, index_path.string());
-  sort_names();
+  add_tensors(index_path.string());
 }
 
 // Every tensor of the index is in its shard, and the shards hold no others: what the index does not
@@ -117,23 +122,26 @@ void TensorFiles::require_same_tensors(const ShardIndex& index,
   }
 }
 
-void TensorFiles::sort_names() {
-  for (size_t i = 0; i < files_.size(); ++i) {
-    for (const TensorEntry& entry : files_[i]->entries()) by_name_.push_back({i, &entry});
+void TensorFiles::add_tensors(const std::string& path) {
+  FileMetadata metadata;
+  for (const auto& file : files_) {
+    metadata.insert(file->metadata().begin(), file->metadata().end());
+    for (const TensorEntry& entry : file->entries())
+      tensors_.push_back({file, std::shared_ptr<const TensorEntry>(file, &entry)});
   }
-  std::ranges::sort(by_name_, {}, [](const Place& p) -> std::string_view { return p.entry->name; });
+  std::ranges::sort(tensors_, {}, tensor_name);
+  tensors_ = fold_scales(std::move(tensors_), metadata, path);
 }
 
 std::optional<FoundTensor> TensorFiles::find(std::string_view name) const {
-  auto name_of = [](const Place& p) -> std::string_view { return p.entry->name; };
-  auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
-  if (place == by_name_.end() || place->entry->name != name) return std::nullopt;
-  return FoundTensor{files_[place->file], place->entry};
+  auto place = std::ranges::lower_bound(tensors_, name, {}, tensor_name);
+  if (place == tensors_.end() || place->entry->name != name) return std::nullopt;
+  return *place;
 }
 
 std::vector<std::string> TensorFiles::names() const {
   std::vector<std::string> names;
-  for (const Place& place : by_name_) names.push_back(place.entry->name);
+  for (const FoundTensor& tensor : tensors_) names.push_back(tensor.entry->name);
   return names;
 }
 

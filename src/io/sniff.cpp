@@ -34,7 +34,7 @@ constexpr auto file_starts = std::to_array<FileStart>({
     {"<!doctype"sv, "an HTML page: the download did not bring the file", download_again},
     {"<html"sv, "an HTML page: the download did not bring the file", download_again},
     {"<?xml"sv, "an XML page: the download did not bring the file", download_again},
-    {"gguf"sv, "a GGUF file", "GGUF is not read; give the model's .safetensors"},
+    {"gguf"sv, "a GGUF file", "give a .safetensors here: GGUF is read for weights of models"},
     {"\x89hdf"sv, "an HDF5 file (Keras)", ""},
     {"\x89png"sv, "a PNG image", ""},
     {"\xff\xd8\xff"sv, "a JPEG image", ""},

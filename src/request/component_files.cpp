@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "io/sharded.hpp"
+#include "weights/single_file_kind.hpp"
 
 namespace omnirt {
 
@@ -28,6 +29,30 @@ struct Told {
   std::string layout;  // "": the network's own names
   std::string prefix;
 };
+
+constexpr size_t max_embedded_config = size_t{1} << 20;  // bytes; real ones take 2 KB
+
+// What this program wrote with the tensors (single_file_configs), which are in the network's first
+// original layout; nothing where the file is another program's, or holds more than one component.
+std::optional<Told> told_by_metadata(const Catalogue& catalogue, const io::FileMetadata& metadata,
+                                     const std::filesystem::path& path) {
+  auto it = metadata.find(single_file_configs);
+  if (it == metadata.end()) return std::nullopt;
+  std::string where = fmt::format("{} (metadata {})", path.string(), single_file_configs);
+  Json embedded = parse_json(it->second, where, max_embedded_config);
+  Json configs = embedded.is_object() ? embedded.value("configs", Json()) : Json();
+  if (!configs.is_object() || configs.size() != 1) return std::nullopt;
+  const Json& config = configs.front();
+  Json named = config.is_object() ? config.value("_class_name", Json()) : Json();
+  const nn::NetworkInfo* info =
+      named.is_string() ? catalogue.find_network(named.get<std::string>()) : nullptr;
+  if (!info)
+    throw InvalidFile({where, shown(named), "_class_name is no network of this build's", ""});
+  auto layouts = info->make(config, where)->original_layouts();
+  if (layouts.empty())
+    throw InvalidFile({where, info->class_name, "the network has no original layout", ""});
+  return Told{config, layouts.front().name, ""};
+}
 
 Told told_by(const Catalogue& catalogue, const Shapes& shapes, const std::string& field,
              const std::filesystem::path& path) {
@@ -57,7 +82,8 @@ std::optional<ComponentFolder> read_component_file(const Catalogue& catalogue,
   io::TensorFiles files = io::TensorFiles::open_file(path);
   Shapes shapes;
   for (const std::string& tensor : files.names()) shapes[tensor] = files.find(tensor)->entry->shape;
-  Told told = told_by(catalogue, shapes, "components." + name, path);
+  auto own = told_by_metadata(catalogue, files.files().front()->metadata(), path);
+  Told told = own ? *own : told_by(catalogue, shapes, "components." + name, path);
   auto file = std::filesystem::absolute(path, error).lexically_normal();
   std::optional<OriginalPart> original;
   if (!told.layout.empty()) original = OriginalPart{file, told.prefix, told.layout};

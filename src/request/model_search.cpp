@@ -90,13 +90,18 @@ constexpr std::array checkpoint_folders{
     "upscalers", "upscale_models", "ESRGAN",           "RealESRGAN"};
 constexpr auto upscaler_folders = std::span(checkpoint_folders).last<4>();
 
+// Whether the name ends as files of weights do that are read.
+bool has_weight_suffix(const fs::path& file) {
+  return file.extension() == ".safetensors" || file.extension() == ".gguf";
+}
+
 // A model of one file; empty where there is none.
 fs::path checkpoint_in(const fs::path& folder, const std::string& id) {
   std::error_code error;
   for (const char* below : checkpoint_folders) {
-    for (const std::string& name : {id, id + ".safetensors"}) {
+    for (const std::string& name : {id, id + ".safetensors", id + ".gguf"}) {
       fs::path file = folder / below / name;
-      if (file.extension() == ".safetensors" && fs::is_regular_file(file, error))
+      if (has_weight_suffix(file) && fs::is_regular_file(file, error))
         return file.lexically_normal();
     }
   }
@@ -115,7 +120,7 @@ std::vector<FoundModel> models_here() {
     }
     for (const char* below : checkpoint_folders) {
       for (const auto& entry : fs::directory_iterator(folder / below, error)) {
-        if (entry.path().extension() == ".safetensors" && entry.is_regular_file(error))
+        if (has_weight_suffix(entry.path()) && entry.is_regular_file(error))
           found.push_back({entry.path().stem().string(), entry.path().lexically_normal()});
       }
     }

@@ -16,8 +16,8 @@ std::vector<std::filesystem::path> model_folders();
 std::filesystem::path single_file_tokenizer();
 
 // The pipeline folder of `id` in one of those, or the file of that name there or below
-// `checkpoints` (with or without .safetensors), or the folder in the Hugging Face cache (by
-// `hub_ids` or by `id` itself); empty when there is none.
+// `checkpoints` (with or without .safetensors or .gguf), or the folder in the Hugging Face cache
+// (by `hub_ids` or by `id` itself); empty when there is none.
 std::filesystem::path find_model(const std::string& id, const std::vector<std::string>& hub_ids);
 
 // What lies in those folders under a name that find_model takes: folders of pipelines, and files of

@@ -181,7 +181,7 @@ class Opener {
   fs::path path_;
   io::TensorFiles files_;
   TensorShapes shapes_;
-  io::SafetensorsMetadata metadata_;
+  io::FileMetadata metadata_;
   SingleFileFacts facts_;
 };
 

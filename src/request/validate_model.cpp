@@ -39,7 +39,8 @@ Finding missing_weights(const ModelSpec& entry) {
 
 Finding unknown_model(const Proposal& proposal, const std::string& model) {
   std::string nearest = nearest_name(model, proposal.catalogue->ids());
-  bool repository = std::ranges::count(model, '/') == 1 && !model.ends_with(".safetensors");
+  bool file = model.ends_with(".safetensors") || model.ends_with(".gguf");
+  bool repository = std::ranges::count(model, '/') == 1 && !file;
   std::string way_out = repository        ? "download it: hf download " + model
                         : nearest.empty() ? "`omnirt models` lists those that are known"
                                           : "did you mean '" + nearest + "'?";

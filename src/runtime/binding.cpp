@@ -94,22 +94,25 @@ const Tensor& Binding::made(const Slot& slot, size_t index) const {
 
 void Binding::make(const Slot& slot, size_t index) const {
   Tensor stored = slot.weight->view();
-  Tensor tensor = formed(overlay_ ? overlay_->changed.at(index)(stored) : stored);
-  if (tensor.data_ptr() != stored.data_ptr()) {
+  // Numbers that had to be made are made in the type that is computed with, whatever kernels read.
+  bool widened = slot.weight->encoding != nullptr;
+  Tensor tensor = formed(overlay_ ? overlay_->changed.at(index)(stored) : stored, widened);
+  if (widened || tensor.data_ptr() != stored.data_ptr()) {
     converted_bytes_ += tensor.nbytes();
     if (slot.weight->release) slot.weight->release();
   }
   slot.tensor = std::move(tensor);
 }
 
-Tensor Binding::formed(const Tensor& stored) const {
+Tensor Binding::formed(const Tensor& stored, bool widened) const {
   auto placed = [&](at::ScalarType dtype) {
     return place_ ? place_(stored, dtype) : stored.to(dtype);
   };
   if (!at::isFloatingType(stored.scalar_type())) return placed(stored.scalar_type());
   // Vectors are small, and read whole by every kernel.
   bool matrix = stored.dim() >= 2;
-  if (form_.as_stored && matrix && readable_as_stored(stored.scalar_type())) return stored;
+  bool as_stored = form_.as_stored && !widened;
+  if (as_stored && matrix && readable_as_stored(stored.scalar_type())) return stored;
   Tensor tensor = placed(form_.dtype);
   bool reorder = form_.channels_last && !form_.as_stored && tensor.dim() == 4;
   return reorder ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;

@@ -73,7 +73,7 @@ class Binding {
   };
   void make(const Slot& slot, size_t index) const;
   const Tensor& made(const Slot& slot, size_t index) const;
-  Tensor formed(const Tensor& stored) const;
+  Tensor formed(const Tensor& stored, bool widened = false) const;
   void set_budget(size_t stored_bytes);
 
   ComputeForm form_;

@@ -3,9 +3,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/ensure.hpp"
+#include "base/error.hpp"
 
 namespace omnirt {
 
@@ -41,7 +43,87 @@ at::ScalarType scalar_type(io::Dtype dtype) {
   }
 }
 
+namespace {
+
+size_t count_of(const std::vector<int64_t>& shape) {
+  size_t count = 1;
+  for (int64_t size : shape) count *= static_cast<size_t>(size);
+  return count;
+}
+
+// Pieces of some 4 MB.
+void widen_pieces(const Weight& weight,
+                  const std::function<void(size_t, std::span<const std::byte>)>& piece) {
+  const io::Encoding& encoding = *weight.encoding;
+  const size_t count = count_of(weight.shape), unit = encoding.unit();
+  const size_t step = std::max<size_t>(1, (size_t{1} << 20) / unit) * unit;
+  for (size_t at = 0; at < count; at += step) {
+    size_t elements = std::min(step, count - at);
+    piece(elements, {weight.data + encoding.bytes(at), encoding.bytes(elements)});
+  }
+}
+
+Tensor widened(const Weight& weight) {
+  Tensor numbers = at::empty(weight.shape, at::TensorOptions().dtype(at::kFloat));
+  size_t at = 0;
+  widen_pieces(weight, [&](size_t elements, std::span<const std::byte> bytes) {
+    weight.encoding->widen(bytes, weight.first + at, {numbers.data_ptr<float>() + at, elements});
+    at += elements;
+  });
+  return numbers;
+}
+
+}  // namespace
+
+std::string Weight::stored_as() const {
+  return encoding ? encoding->name() : std::string(io::common_dtype_name(dtype));
+}
+
+Weight weight_of(const io::FoundTensor& tensor) {
+  return weight_of(tensor, tensor.entry->shape, 0, 1);
+}
+
+Weight weight_of(const io::FoundTensor& tensor, std::vector<int64_t> shape, size_t part,
+                 size_t parts) {
+  const io::TensorEntry& entry = *tensor.entry;
+  auto owner = tensor.file->owner();
+  const size_t bytes = entry.bytes / parts, skip = part * bytes;
+  size_t first = 0;
+  if (entry.encoding) {
+    const size_t count = count_of(entry.shape) / parts;
+    first = part * count;
+    if (count % entry.encoding->unit() != 0) {
+      throw Unsupported({entry.name, entry.encoding->name(),
+                         "its blocks reach from one of the matrices that it holds into the next",
+                         "store it in another type"});
+    }
+  }
+  return {entry.name,
+          entry.dtype,
+          std::move(shape),
+          tensor.data().data() + skip,
+          bytes,
+          owner,
+          [owner, offset = entry.offset + skip, bytes] { owner->release(offset, bytes); },
+          entry.encoding,
+          first};
+}
+
+void emit_numbers(const Weight& weight,
+                  const std::function<void(std::span<const std::byte>)>& emit) {
+  if (!weight.encoding) return emit({weight.data, weight.bytes});
+  std::vector<float> numbers;
+  size_t at = weight.first;
+  widen_pieces(weight, [&](size_t elements, std::span<const std::byte> bytes) {
+    numbers.resize(elements);
+    weight.encoding->widen(bytes, at, numbers);
+    at += elements;
+    emit(std::as_bytes(std::span(numbers)));
+  });
+}
+
 Tensor Weight::view() const {
+  if (encoding) return widened(*this);
   auto options = at::TensorOptions().dtype(scalar_type(dtype));
   size_t alignment = c10::elementSize(scalar_type(dtype));
   if (reinterpret_cast<uintptr_t>(data) % alignment != 0) {

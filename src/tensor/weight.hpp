@@ -1,11 +1,13 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "io/dtype.hpp"
+#include "io/weight_file.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt {
@@ -14,6 +16,7 @@ namespace omnirt {
 // them alive.
 struct Weight {
   std::string name;  // as the file names it
+  // Of the elements; of the numbers that they are widened to, where there is an encoding.
   io::Dtype dtype = io::Dtype::f32;
   std::vector<int64_t> shape;
   const std::byte* data = nullptr;
@@ -22,10 +25,28 @@ struct Weight {
   // Gives back the memory behind the bytes (pages of a mapped file), which stay readable; may be
   // empty.
   std::function<void()> release;
+  // How the bytes stand for numbers, where they are not one number an element; the weight is then
+  // its elements from `first` on.
+  std::shared_ptr<const io::Encoding> encoding{};
+  size_t first = 0;
 
-  // A tensor over the bytes, nothing copied. Must not be written to.
+  // A tensor over the bytes, nothing copied (but bytes that lie askew); of encoded bytes, the
+  // numbers in fp32, a new tensor. Must not be written to.
   Tensor view() const;
+  // As reports call what is stored: "fp16", "q4_k".
+  std::string stored_as() const;
 };
+
+// A file's tensor as a weight.
+Weight weight_of(const io::FoundTensor& tensor);
+// The `part`th of `parts` equal stacks of its rows, whose shape is `shape`. Throws Unsupported
+// where an encoding's blocks reach from one part into the next.
+Weight weight_of(const io::FoundTensor& tensor, std::vector<int64_t> shape, size_t part,
+                 size_t parts);
+
+// Hands over the numbers of a weight, in pieces: its bytes as they lie, or of encoded ones fp32.
+void emit_numbers(const Weight& weight,
+                  const std::function<void(std::span<const std::byte>)>& emit);
 
 // The weights of one component by the names its network uses. Immutable once filled; shared by all
 // requests.

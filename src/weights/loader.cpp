@@ -56,18 +56,6 @@ class Matcher {
     }
   }
 
-  static Weight weight_of(const io::FoundTensor& tensor) {
-    const io::TensorEntry& entry = *tensor.entry;
-    auto owner = tensor.file->owner();
-    return {entry.name,
-            entry.dtype,
-            entry.shape,
-            tensor.data().data(),
-            entry.bytes,
-            owner,
-            [owner, offset = entry.offset, bytes = entry.bytes] { owner->release(offset, bytes); }};
-  }
-
   const io::TensorFiles& files_;
   const nn::Network& network_;
   std::string component_;

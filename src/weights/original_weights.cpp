@@ -39,6 +39,20 @@ std::vector<std::byte> swapped(const std::byte* data, size_t bytes) {
   return to;
 }
 
+// A weight's numbers in the other order, whichever way it is turned.
+std::vector<std::byte> turned(const Weight& weight, Form form, const std::vector<int64_t>& shape) {
+  std::vector<std::byte> numbers;
+  std::span<const std::byte> from(weight.data, weight.bytes);
+  if (weight.encoding) {
+    emit_numbers(weight, [&](std::span<const std::byte> piece) {
+      numbers.insert(numbers.end(), piece.begin(), piece.end());
+    });
+    from = numbers;
+  }
+  return form == Form::swapped ? swapped(from.data(), from.size())
+                               : transposed(from.data(), from.size(), weight.dtype, shape);
+}
+
 // Collects what does not fit between a file and a network, so that all of it is told at once.
 class Reader {
  public:
@@ -69,7 +83,7 @@ class Reader {
            "mis-shaped: " + shape_text(place->shape) + " is expected");
       return;
     }
-    store_->add(param.name, weight_of(*tensor, param, *place));
+    store_->add(param.name, placed(*tensor, param, *place));
   }
 
   std::shared_ptr<const WeightStore> finish() {
@@ -91,27 +105,14 @@ class Reader {
         {component_ + ": " + prefix_ + name, std::move(value), std::move(message), ""});
   }
 
-  static Weight weight_of(const io::FoundTensor& tensor, const Param& param,
-                          const OriginalPlace& place) {
-    const io::TensorEntry& entry = *tensor.entry;
-    auto owner = tensor.file->owner();
-    size_t bytes = entry.bytes / (place.form == Form::rows ? place.parts : 1);
-    size_t skip = place.form == Form::rows ? place.part * bytes : 0;
-    Weight weight{entry.name,
-                  entry.dtype,
-                  param.shape,
-                  tensor.data().data() + skip,
-                  bytes,
-                  owner,
-                  [owner, offset = entry.offset + skip, bytes] { owner->release(offset, bytes); }};
+  static Weight placed(const io::FoundTensor& tensor, const Param& param,
+                       const OriginalPlace& place) {
+    bool rows = place.form == Form::rows;
+    Weight weight = weight_of(tensor, param.shape, rows ? place.part : 0, rows ? place.parts : 1);
     if (place.form != Form::transposed && place.form != Form::swapped) return weight;
     auto copy = std::make_shared<const std::vector<std::byte>>(
-        place.form == Form::swapped ? swapped(weight.data, bytes)
-                                    : transposed(weight.data, bytes, entry.dtype, entry.shape));
-    weight.data = copy->data();
-    weight.owner = copy;
-    weight.release = nullptr;
-    return weight;
+        turned(weight, place.form, tensor.entry->shape));
+    return {weight.name, weight.dtype, param.shape, copy->data(), copy->size(), copy, nullptr};
   }
 
   const io::TensorFiles& files_;
@@ -127,12 +128,10 @@ using Part = std::pair<OriginalPlace, std::shared_ptr<const Weight>>;
 io::TensorSource source_of(const std::string& name, const std::vector<Part>& parts) {
   auto produce = [parts](const io::TensorSource::Emit& emit) {
     for (const auto& [place, weight] : parts) {
-      if (place.form == Form::transposed)
-        emit(transposed(weight->data, weight->bytes, weight->dtype, weight->shape));
-      else if (place.form == Form::swapped)
-        emit(swapped(weight->data, weight->bytes));
+      if (place.form == Form::transposed || place.form == Form::swapped)
+        emit(turned(*weight, place.form, weight->shape));
       else
-        emit({weight->data, weight->bytes});
+        emit_numbers(*weight, emit);
       if (weight->release) weight->release();
     }
   };
@@ -205,7 +204,7 @@ std::vector<io::TensorSource> original_tensors(const WeightStore& store, const n
 
 io::TensorSource tensor_source(const std::string& name, std::shared_ptr<const Weight> weight) {
   auto produce = [weight](const io::TensorSource::Emit& emit) {
-    emit({weight->data, weight->bytes});
+    emit_numbers(*weight, emit);
     if (weight->release) weight->release();
   };
   return {name, weight->dtype, weight->shape, produce};

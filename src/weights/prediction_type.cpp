@@ -3,7 +3,7 @@
 namespace omnirt {
 namespace {
 
-const std::string* find(const io::SafetensorsMetadata& metadata, const char* key) {
+const std::string* find(const io::FileMetadata& metadata, const char* key) {
   auto it = metadata.find(key);
   return it == metadata.end() ? nullptr : &it->second;
 }

@@ -23,7 +23,7 @@ struct SingleFileDecision {
 // What is known of a file before any weight is read.
 struct SingleFileFacts {
   const TensorShapes& shapes;
-  const io::SafetensorsMetadata& metadata;
+  const io::FileMetadata& metadata;
   // Configs by component that the file or the request brings: they count, and nothing is derived.
   Json configs = Json::object();
 

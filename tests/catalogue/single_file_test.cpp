@@ -51,7 +51,7 @@ std::string weighted_sum(std::span<const std::byte> bytes) {
 }
 
 void write_checkpoint(const fs::path& path, const Shapes& shapes,
-                      const io::SafetensorsMetadata& metadata = {}) {
+                      const io::FileMetadata& metadata = {}) {
   std::vector<io::TensorSource> tensors;
   for (const auto& [name, shape] : shapes) {
     tensors.push_back({name, io::Dtype::f32, shape, [&](const io::TensorSource::Emit& emit) {
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SingleFiles,
                          ::testing::Values("sd1", "sd1_inpaint", "sd2", "sdxl", "sdxl_refiner"),
                          [](const auto& info) { return info.param; });
 
-std::string prediction_of(const std::string& name, const io::SafetensorsMetadata& metadata,
+std::string prediction_of(const std::string& name, const io::FileMetadata& metadata,
                           const std::vector<std::string>& markers = {}) {
   TempFolder temp;
   Shapes shapes = golden_case(name)["shapes"].get<Shapes>();
@@ -318,7 +318,7 @@ TEST(SingleFile, TellsThePublishedConfigsFromTheirShapes) {
     add("vae", "ldm", "first_stage_model.");
     add("text_encoder", second ? "open_clip" : "clip",
         second ? "cond_stage_model.model." : "cond_stage_model.transformer.");
-    io::SafetensorsMetadata metadata{{"modelspec.prediction_type", "epsilon"}};
+    io::FileMetadata metadata{{"modelspec.prediction_type", "epsilon"}};
     SingleFileFacts facts{shapes, metadata, Json::object()};
     std::optional<SingleFileModel> model;
     for (const Family& family : catalogue().families) {

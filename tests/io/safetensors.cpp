@@ -342,13 +342,12 @@ TEST(SafetensorsReader, ShowsAHostileNamePrintableAndShort) {
 TEST(SafetensorsReader, RefusesTooManyTensors) {
   std::string header = "{";
   const std::string tail = entry("", "U8", "[0]", 0, 0).substr(1);
-  for (size_t i = 0; i <= max_safetensors_tensors; ++i)
-    header += '"' + std::to_string(i) + tail + ",";
+  for (size_t i = 0; i <= max_file_tensors; ++i) header += '"' + std::to_string(i) + tail + ",";
   EXPECT_THAT(refused(file_of(header)), HasSubstr("more than 100000 tensors"));
 }
 
 TEST(SafetensorsReader, RefusesANameLongerThanTheLimit) {
-  const std::string longest(max_safetensors_name, 'n');
+  const std::string longest(max_tensor_name, 'n');
   EXPECT_EQ(refused(file_of("{" + entry(longest, "U8", "[0]", 0, 0) + "}")), "");
   EXPECT_THAT(refused(file_of("{" + entry(longest + "n", "U8", "[0]", 0, 0) + "}")),
               HasSubstr("a tensor's name of 4097 bytes; the limit is 4096"));

@@ -23,7 +23,7 @@ struct Tensor0 {
 using Header = std::map<std::string, Tensor0>;
 
 // A file with these tensors, all zeros, and what it is read as.
-AdapterFile open(const Header& header, const io::SafetensorsMetadata& metadata = {},
+AdapterFile open(const Header& header, const io::FileMetadata& metadata = {},
                  const std::string& name = "adapter") {
   std::vector<std::byte> zeros(size_t{1} << 22);
   std::vector<io::TensorView> views;
@@ -47,7 +47,7 @@ AdapterFile open_real(const std::string& name) {
   Header header;
   for (const auto& [key, tensor] : json["tensors"].items())
     header[key] = {tensor[0], tensor[1].get<std::vector<int64_t>>()};
-  return open(header, json["metadata"].get<io::SafetensorsMetadata>(), name);
+  return open(header, json["metadata"].get<io::FileMetadata>(), name);
 }
 
 // The networks of Stable Diffusion 1.5, without weights.

@@ -24,7 +24,7 @@ void write_text(const fs::path& path, const std::string& text) {
 }
 
 void write_tensor(const fs::path& path, const std::string& name, const std::vector<int64_t>& shape,
-                  const io::SafetensorsMetadata& metadata = {}) {
+                  const io::FileMetadata& metadata = {}) {
   size_t count = 1;
   for (int64_t size : shape) count *= static_cast<size_t>(size);
   std::vector<float> data(count);

@@ -10,7 +10,8 @@ namespace omnirt {
 
 // What files of the original code put before each name, if anything.
 inline const std::vector<std::string>& flux2_original_prefixes() {
-  static const std::vector<std::string> prefixes{"", "model.diffusion_model.", "diffusion_model."};
+  static const std::vector<std::string> prefixes{"", "model.diffusion_model.", "diffusion_model.",
+                                                 "model."};
   return prefixes;
 }
 

@@ -1,5 +1,6 @@
 #include "networks/qwen3_for_causal_lm/model.hpp"
 
+#include "networks/qwen3_for_causal_lm/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/token_ids.hpp"
 
@@ -24,6 +25,10 @@ nn::WeightMap Qwen3ForCausalLM::weight_map() const {
   return {.renames = {}, .ignored = {"lm_head.weight"}};
 }
 
+std::vector<nn::OriginalLayout> Qwen3ForCausalLM::original_layouts() const {
+  return {qwen3_llama_layout()};
+}
+
 std::vector<Tensor> Qwen3ForCausalLM::hidden_states(Context& cx, const Tensor& input_ids,
                                                     const Tensor* mask,
                                                     const std::vector<int64_t>& chosen) const {
@@ -40,6 +45,9 @@ const nn::NetworkInfo& qwen3_for_causal_lm_info() {
       .summary = "Qwen3 as a text encoder",
       .weights_base = "model",
       .role = "text_encoder",
+      .from_tensors = {.signs = "a Qwen3 (model.layers.* or, as llama.cpp names it, blk.*)",
+                       .config = qwen3_config_from_tensors,
+                       .layout = qwen3_layout_of},
   };
   return info;
 }

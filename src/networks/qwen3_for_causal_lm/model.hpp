@@ -13,6 +13,7 @@ class Qwen3ForCausalLM final : public nn::Network {
   const char* class_name() const override { return "Qwen3ForCausalLM"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   // As nn::TextDecoder::hidden_states. Throws InvalidRequest for an id outside the vocabulary.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,

@@ -1,5 +1,6 @@
 #include "networks/t5_encoder_model/model.hpp"
 
+#include "networks/t5_encoder_model/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/token_ids.hpp"
 
@@ -20,6 +21,10 @@ nn::WeightMap T5EncoderModel::weight_map() const {
   return {.renames = {}, .ignored = {"encoder.embed_tokens.weight"}};
 }
 
+std::vector<nn::OriginalLayout> T5EncoderModel::original_layouts() const {
+  return {t5_llama_layout()};
+}
+
 Tensor T5EncoderModel::forward(Context& cx, const Tensor& input_ids, const Tensor* mask) const {
   nn::check_token_ids(cx, input_ids, vocab_size());
   return encoder.forward(cx, shared.forward(cx, input_ids), mask);
@@ -34,6 +39,10 @@ const nn::NetworkInfo& t5_encoder_model_info() {
       .summary = "the encoder of T5",
       .weights_base = "model",
       .role = "text_encoder",
+      .from_tensors = {.signs =
+                           "a T5 encoder (encoder.block.* or, as llama.cpp names it, enc.blk.*)",
+                       .config = t5_config_from_tensors,
+                       .layout = t5_layout_of},
   };
   return info;
 }

@@ -12,6 +12,7 @@ class T5EncoderModel final : public nn::Network {
   const char* class_name() const override { return "T5EncoderModel"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   // input_ids {B, T} int64; mask {B, T}, 0 where a token is padding, or null; {B, T, d_model}.
   // Throws InvalidRequest for an id outside the vocabulary.

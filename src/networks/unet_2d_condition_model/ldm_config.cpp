@@ -133,4 +133,14 @@ Json ldm_unet_config(const TensorShapes& shapes, const std::string& prefix) {
   return Reader(shapes, prefix).read();
 }
 
+Json ldm_unet_config_alone(const std::map<std::string, std::vector<int64_t>>& all,
+                           const std::string&) {
+  const TensorShapes shapes(all);
+  bool video = shapes.any("input_blocks.1.0.time_stack.");
+  if (!shapes.has("input_blocks.0.0.weight") || !shapes.has("out.2.weight") || video) return {};
+  Json config = ldm_unet_config(shapes, "");
+  config["sample_size"] = shapes.has("label_emb.0.0.weight") ? 128 : 64;
+  return config;
+}
+
 }  // namespace omnirt

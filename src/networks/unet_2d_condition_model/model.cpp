@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "networks/unet_2d_condition_model/ldm_config.hpp"
 #include "networks/unet_2d_condition_model/ldm_layout.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -254,6 +255,10 @@ const nn::NetworkInfo& unet_2d_condition_model_info() {
       .summary = "the denoising UNet of Stable Diffusion",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",
+      .from_tensors = {.signs = "an original UNet (input_blocks.*, output_blocks.*)",
+                       .config = ldm_unet_config_alone,
+                       .layout = [](const auto&) { return std::string("ldm"); },
+                       .prefixes = {"", "model.diffusion_model.", "model."}},
   };
   return info;
 }

@@ -113,15 +113,7 @@ bool has_magnitude(const LayerChange& change) {
 }  // namespace
 
 Tensor read_factor(const io::FoundTensor& tensor) {
-  auto bytes = tensor.data();
-  Weight weight{tensor.entry->name,
-                tensor.entry->dtype,
-                tensor.entry->shape,
-                bytes.data(),
-                bytes.size(),
-                tensor.file->owner(),
-                {}};
-  return weight.view().to(at::kFloat);
+  return weight_of(tensor).view().to(at::kFloat);
 }
 
 Tensor delta(const LayerChange& change) {

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace omnirt::io {
+
+// How the bytes of a tensor stand for numbers where they are not one number an element: blocks
+// with scales of their own (ggml's types), or small numbers whose scales are further tensors.
+// Immutable; keeps alive what it reads in addition to the bytes.
+class Encoding {
+ public:
+  virtual ~Encoding() = default;
+  // As reports and messages call it: "q4_k", "fp8 scaled".
+  virtual std::string name() const = 0;
+  // Elements are widened in multiples of this many, from a multiple of it on.
+  virtual size_t unit() const = 0;
+  // The bytes of `count` elements, a multiple of unit().
+  virtual size_t bytes(size_t count) const = 0;
+  // The numbers of the elements from `first` on, as many as `to` holds; `data` is their bytes.
+  virtual void widen(std::span<const std::byte> data, size_t first, std::span<float> to) const = 0;
+
+ protected:
+  Encoding() = default;
+  Encoding(const Encoding&) = default;
+  Encoding& operator=(const Encoding&) = default;
+};
+
+}  // namespace omnirt::io

@@ -1,0 +1,139 @@
+#include "io/scaled_encoding.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ensure.hpp"
+#include "io/small_float.hpp"
+
+namespace omnirt::io {
+namespace {
+
+using Numbers = ScaledForm::Numbers;
+
+float scale_at(const FoundTensor& tensor, Dtype type, size_t i) {
+  const std::byte* data = tensor.data().data();
+  switch (type) {
+    case Dtype::f32:
+      return load_as<float>(data + i * 4);
+    case Dtype::f16:
+      return widen_f16(load_as<uint16_t>(data + i * 2));
+    case Dtype::bf16:
+      return widen_bf16(load_as<uint16_t>(data + i * 2));
+    case Dtype::f8_e4m3:
+      return widen_f8_e4m3(load_as<uint8_t>(data + i));
+    default: {
+      // 2^(e - 127), and 0 for the lowest (github Comfy-Org/comfy-kitchen, float_utils.py).
+      ensure(type == Dtype::f8_e8m0, "scales of type {}", dtype_name(type));
+      return std::bit_cast<float>(uint32_t{load_as<uint8_t>(data + i)} << 23);
+    }
+  }
+}
+
+bool two_a_byte(Numbers numbers) {
+  return numbers >= Numbers::f4_high_first;
+}
+
+float number_at(Numbers numbers, const std::byte* row, size_t k) {
+  auto byte = static_cast<uint8_t>(row[two_a_byte(numbers) ? k / 2 : k]);
+  bool high = numbers == Numbers::f4_high_first ? k % 2 == 0 : k % 2 == 1;
+  auto half = static_cast<uint8_t>(high ? byte >> 4 : byte & 15U);
+  switch (numbers) {
+    case Numbers::f8_e4m3:
+      return widen_f8_e4m3(byte);
+    case Numbers::f8_e5m2:
+      return widen_f8_e5m2(byte);
+    case Numbers::int8:
+      return static_cast<float>(static_cast<int8_t>(byte));
+    case Numbers::uint4_low_first:
+      return static_cast<float>(static_cast<int>(half) - 8);
+    default:
+      return widen_f4_e2m1(half);
+  }
+}
+
+// Multiplies by the Hadamard matrix that is the Kronecker power of one of 4 x 4 (a row's element is
+// -1 opposite its own place and 1 elsewhere), divided by the root of the size. Its own inverse.
+void rotate(std::span<float> group) {
+  for (size_t step = 1; step < group.size(); step *= 4) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (i / step % 4 != 0) continue;
+      float *a = &group[i], *b = a + step, *c = b + step, *d = c + step;
+      const float sum = *a + *b + *c + *d;
+      const std::array<float, 4> turned{sum - 2 * *d, sum - 2 * *c, sum - 2 * *b, sum - 2 * *a};
+      *a = turned[0], *b = turned[1], *c = turned[2], *d = turned[3];
+    }
+    // The root of 4 at each step, which is exact.
+    for (float& value : group) value *= 0.5F;
+  }
+}
+
+class ScaledEncoding final : public Encoding {
+ public:
+  explicit ScaledEncoding(ScaledForm form)
+      : form_(std::move(form)), columns_(static_cast<size_t>(form_.columns)) {
+    ensure(form_.rows > 0 && form_.columns > 0 && form_.block_rows > 0 && form_.block_columns > 0,
+           "a scaled matrix of {} x {}", form_.rows, form_.columns);
+  }
+  std::string name() const override { return form_.name; }
+  size_t unit() const override { return columns_; }
+  size_t bytes(size_t count) const override {
+    return two_a_byte(form_.numbers) ? count / 2 : count;
+  }
+
+  void widen(std::span<const std::byte> data, size_t first, std::span<float> to) const override {
+    ensure(first % columns_ == 0 && to.size() % columns_ == 0 && data.size() == bytes(to.size()) &&
+               first + to.size() <= columns_ * static_cast<size_t>(form_.rows),
+           "{} elements from {} on in {} bytes of {} x {}", to.size(), first, data.size(),
+           form_.rows, form_.columns);
+    for (size_t i = 0; i < to.size() / columns_; ++i) {
+      auto row = to.subspan(i * columns_, columns_);
+      widen_row(data.data() + i * bytes(columns_), first / columns_ + i, row);
+      if (form_.rotation == 0) continue;
+      auto group = static_cast<size_t>(form_.rotation);
+      for (size_t k = 0; k < columns_; k += group) rotate(row.subspan(k, group));
+    }
+  }
+
+ private:
+  void widen_row(const std::byte* data, size_t row, std::span<float> to) const {
+    const auto block = static_cast<size_t>(form_.block_columns);
+    for (size_t begin = 0; begin < columns_; begin += block) {
+      const size_t place = place_of(row, begin / block), end = std::min(begin + block, columns_);
+      float scale = scale_at(form_.scales, form_.scale_type, place);
+      if (form_.second_scale) scale = scale_at(*form_.second_scale, Dtype::f32, 0) * scale;
+      for (size_t k = begin; k < end; ++k) to[k] = number_at(form_.numbers, data, k) * scale;
+      if (!form_.zeros) continue;
+      const float zero = scale_at(*form_.zeros, form_.scale_type, place);
+      for (size_t k = begin; k < end; ++k) to[k] += zero;
+    }
+  }
+
+  size_t place_of(size_t row, size_t block) const {
+    const auto rows = static_cast<size_t>(form_.rows);
+    const auto width = static_cast<size_t>(form_.block_columns);
+    const size_t across = (columns_ + width - 1) / width;
+    row /= static_cast<size_t>(form_.block_rows);
+    switch (form_.order) {
+      case ScaledForm::Order::columns:
+        return block * rows + row;
+      case ScaledForm::Order::tiles: {
+        size_t tile = row / 128 * ((across + 3) / 4) + block / 4;
+        return tile * 512 + row % 32 * 16 + row % 128 / 32 * 4 + block % 4;
+      }
+      default:
+        return row * across + block;
+    }
+  }
+
+  ScaledForm form_;
+  size_t columns_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Encoding> scaled_encoding(ScaledForm form) {
+  return std::make_shared<const ScaledEncoding>(std::move(form));
+}
+
+}  // namespace omnirt::io

@@ -1,0 +1,274 @@
+// Models and components in GGUF files: the same images as from the numbers that they stand for.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.hpp"
+#include "catalogue/catalogue.hpp"
+#include "catalogue/support.hpp"
+#include "engine/convert.hpp"
+#include "engine/session.hpp"
+#include "io/safetensors_writer.hpp"
+#include "io/sharded.hpp"
+#include "io/temp_folder.hpp"
+#include "request/component_files.hpp"
+#include "request/single_file.hpp"
+#include "tensor/weight.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+const Catalogue& gguf_catalogue() {
+  static const Catalogue built = builtin_catalogue();
+  return built;
+}
+
+// The numbers of a file as plain safetensors.
+void write_numbers(const fs::path& from, const fs::path& to, bool with_config = true) {
+  auto files = io::TensorFiles::open_file(from);
+  std::vector<io::TensorSource> tensors;
+  for (const std::string& name : files.names()) {
+    auto weight = std::make_shared<const Weight>(weight_of(*files.find(name)));
+    tensors.push_back({name, weight->dtype, weight->shape,
+                       [weight](const auto& emit) { emit_numbers(*weight, emit); }});
+  }
+  io::FileMetadata metadata = files.files().front()->metadata();
+  std::erase_if(metadata, [](const auto& each) { return each.first.starts_with("general."); });
+  if (!with_config) metadata.erase(single_file_configs);
+  io::stream_safetensors(to, tensors, metadata);
+}
+
+GenerateRequest small_request(const fs::path& model) {
+  GenerateRequest request;
+  request.model = model.string();
+  request.inputs["prompt"] = "a red apple";
+  request.config = {{"num_inference_steps", 2}, {"seed", 1}};
+  return request;
+}
+
+GenerateRequest sd_request(const fs::path& file, const fs::path& folder) {
+  GenerateRequest request = small_request(file);
+  for (const char* tokenizer : {"tokenizer", "tokenizer_2"}) {
+    if (fs::exists(folder / tokenizer))
+      request.components[tokenizer] = (folder / tokenizer).string();
+  }
+  return request;
+}
+
+// Written by Python's gguf, of six types (tools/goldens/gguf_models.py).
+TEST(Gguf, AWholeModelMakesTheImageOfItsNumbers) {
+  TempFolder temp;
+  fs::path gguf = source_path("tests/goldens/gguf/sd15.gguf"), plain = temp / "plain.safetensors";
+  fs::path folder = source_path("tests/goldens/pipelines/sd15/model");
+  write_numbers(gguf, plain);
+  for (const char* level : {"compile", "kernel_override", "eager"}) {
+    SCOPED_TRACE(level);
+    GenerateRequest quantized = sd_request(gguf, folder), widened = sd_request(plain, folder);
+    quantized.config["level"] = widened.config["level"] = level;
+    Outcome expected = run(widened), made = run(quantized);
+    EXPECT_TRUE(made.image.equal(expected.image));
+    EXPECT_THAT(made.report.single_file["kind"].get<std::string>(),
+                HasSubstr("Stable Diffusion 1.x"));
+  }
+}
+
+// What is widened is counted: it is no copy of the file's numbers but takes memory.
+TEST(Gguf, TheReportCountsWhatIsWidened) {
+  fs::path folder = source_path("tests/goldens/pipelines/sd15/model");
+  TempFolder temp;
+  convert(gguf_catalogue(), {folder, temp / "q8.gguf", "", "", {}, "q8_0"});
+  Engine fresh(builtin_catalogue());
+  RunReport report = run_on(fresh, sd_request(temp / "q8.gguf", folder)).report;
+  EXPECT_GT(report.memory.weights_converted_bytes, 200'000);
+}
+
+class GgufFolders : public ::testing::TestWithParam<std::string> {};
+
+// Types that hold every bit: the folder's image.
+TEST_P(GgufFolders, MakeTheSameImageAsOneGgufFile) {
+  TempFolder temp;
+  fs::path folder = source_path("tests/goldens/pipelines") / GetParam() / "model";
+  convert(gguf_catalogue(), {folder, temp / "one.gguf", "", "", {}});
+  Outcome expected = run(small_request(folder));
+  EXPECT_TRUE(run(sd_request(temp / "one.gguf", folder)).image.equal(expected.image));
+}
+
+TEST_P(GgufFolders, MakeTheImageOfTheirNumbersWhenQuantized) {
+  TempFolder temp;
+  fs::path folder = source_path("tests/goldens/pipelines") / GetParam() / "model";
+  convert(gguf_catalogue(), {folder, temp / "q4.gguf", "", "", {}, "q4_0"});
+  write_numbers(temp / "q4.gguf", temp / "plain.safetensors");
+  Outcome expected = run(sd_request(temp / "plain.safetensors", folder));
+  EXPECT_TRUE(run(sd_request(temp / "q4.gguf", folder)).image.equal(expected.image));
+  EXPECT_FALSE(run(small_request(folder)).image.equal(expected.image));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GgufFolders, ::testing::Values("sd15", "sd2", "sdxl"),
+                         [](const auto& info) { return info.param; });
+
+// Names and shapes alone, as stable-diffusion.cpp writes files.
+TEST(Gguf, AModelIsRecognisedByNamesAndShapes) {
+  Json golden = read_json_file(source_path("tests/goldens/single_file/sdxl.json"));
+  TempFolder temp;
+  std::vector<io::TensorSource> tensors;
+  for (const auto& [name, shape] :
+       golden["shapes"].get<std::map<std::string, std::vector<int64_t>>>()) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(*io::tensor_bytes(io::Dtype::f16, shape));
+    tensors.push_back({name, io::Dtype::f16, shape, [bytes](const auto& emit) { emit(*bytes); }});
+  }
+  io::stream_safetensors(temp / "one.safetensors", tensors);
+  convert(gguf_catalogue(), {temp / "one.safetensors", temp / "one.gguf", "", "", {}, "q8_0"});
+  SingleFile gguf = open_single_file(gguf_catalogue(), temp / "one.gguf"),
+             plain = open_single_file(gguf_catalogue(), temp / "one.safetensors");
+  EXPECT_EQ(gguf.kind, plain.kind);
+  EXPECT_EQ(gguf.folder.find("unet")->config, plain.folder.find("unet")->config);
+  auto unet = read_component_file(gguf_catalogue(), "unet", temp / "one.gguf");
+  ASSERT_TRUE(unet);
+  EXPECT_EQ(unet->class_name, "UNet2DConditionModel");
+  EXPECT_EQ(unet->original->prefix, "model.diffusion_model.");
+}
+
+// ------------------------------------------------------------------------------- components
+
+fs::path klein() {
+  return source_path("tests/goldens/pipelines/flux2_klein/model");
+}
+
+// A component's folder of a class and config, with drawn weights.
+void write_component(const fs::path& folder, Json config, const std::string& class_name) {
+  config["_class_name"] = class_name;
+  const nn::NetworkInfo& info = *gguf_catalogue().find_network(class_name);
+  auto network = info.make(config, "test");
+  std::vector<io::TensorSource> tensors;
+  at::manual_seed(3);
+  for (const Param* param : network->params()) {
+    Tensor drawn = at::randn(param->shape) * 0.05;
+    tensors.push_back(
+        {param->name, io::Dtype::f32, param->shape, [drawn](const auto& emit) {
+           emit({reinterpret_cast<const std::byte*>(drawn.data_ptr<float>()), drawn.nbytes()});
+         }});
+  }
+  fs::create_directories(folder);
+  std::ofstream(folder / "config.json") << config.dump();
+  io::stream_safetensors(folder / (info.weights_base + ".safetensors"), tensors);
+}
+
+// The image with a component from a folder, as quantised GGUF and as the numbers of that.
+void expect_same_with(const std::string& name, const fs::path& folder,
+                      const std::string& expected) {
+  TempFolder temp;
+  convert(gguf_catalogue(), {folder, temp / "part.gguf", "", "", {}, "q8_0"});
+  write_numbers(temp / "part.gguf", temp / "part.safetensors");
+  Json types = inspect((temp / "part.gguf").string())["weights"]["parameters_by_dtype"];
+  EXPECT_TRUE(types.contains("q8_0")) << types;
+  GenerateRequest request = small_request(klein());
+  request.components[name] = (temp / "part.gguf").string();
+  Outcome made = run(request);
+  std::string stored;  // the type that most of its bytes are in
+  for (const auto& placed : made.report.device_placement) {
+    if (placed.component == name) stored = placed.stored_dtype;
+  }
+  EXPECT_EQ(stored, expected);
+  request.components[name] = (temp / "part.safetensors").string();
+  EXPECT_TRUE(run(request).image.equal(made.image));
+}
+
+TEST(Gguf, ATransformerOfFlux2IsAComponent) {
+  TempFolder temp;
+  Json config = read_json_file(klein() / "transformer/config.json");
+  config["attention_head_dim"] = 128;
+  config["num_attention_heads"] = 1;
+  config["axes_dims_rope"] = {32, 32, 32, 32};
+  write_component(temp / "transformer", config, "Flux2Transformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0");
+}
+
+TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {
+  TempFolder temp;
+  Json config = read_json_file(klein() / "text_encoder/config.json");
+  config["head_dim"] = 32;
+  config["intermediate_size"] = 256;
+  write_component(temp / "text_encoder", config, "Qwen3ForCausalLM");
+  expect_same_with("text_encoder", temp / "text_encoder", "fp32");
+}
+
+// The embedded FLUX.2, whose heads no published model has: its config goes along.
+TEST(Gguf, AComponentOfOneFileKeepsItsConfig) {
+  TempFolder temp;
+  fs::path folder = source_path("models/emoji/transformer");
+  convert(gguf_catalogue(), {folder, temp / "part.gguf", "", "", {}});
+  GenerateRequest request;
+  request.model = source_path("models/emoji").string();
+  request.inputs["prompt"] = "a red apple";
+  request.config = {{"num_inference_steps", 1}, {"seed", 1}};
+  Outcome expected = run(request);
+  request.components["transformer"] = (temp / "part.gguf").string();
+  EXPECT_TRUE(run(request).image.equal(expected.image));
+}
+
+// What a file of another program is taken for, whose names are llama.cpp's.
+void expect_recognised(const std::string& network, const std::vector<const char*>& keys) {
+  TempFolder temp;
+  fs::path folder = source_path("tests/goldens/networks") / network;
+  convert(gguf_catalogue(), {folder, temp / "a.gguf", "", "", {}});
+  write_numbers(temp / "a.gguf", temp / "a.safetensors", /*with_config=*/false);
+  auto found = read_component_file(gguf_catalogue(), "text_encoder", temp / "a.safetensors");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->original->layout, "llama.cpp");
+  Json config = read_json_file(folder / "config.json");
+  for (const char* key : keys) EXPECT_EQ(found->config[key], config[key]) << key;
+}
+
+TEST(Gguf, TextEncodersAreRecognisedByNamesAndShapes) {
+  expect_recognised("t5_v11", {"d_model", "d_kv", "d_ff", "num_layers", "num_heads", "vocab_size",
+                               "feed_forward_proj", "relative_attention_num_buckets"});
+  expect_recognised("qwen3_shared_heads",
+                    {"hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size",
+                     "num_attention_heads", "num_key_value_heads", "head_dim", "rms_norm_eps"});
+}
+
+// ------------------------------------------------------------------------------- inspection
+
+TEST(Gguf, InspectionHasTypesByLayerAndWhatTheyTakeInMemory) {
+  Json weights = inspect(source_path("tests/goldens/gguf/types.gguf").string())["weights"];
+  EXPECT_EQ(weights["parameters_by_dtype"]["q4_k"], 3 * 512);
+  EXPECT_EQ(weights["types_by_layer"]["filter"], Json({{"q8_0", 1}}));
+  // 24 types of blocks and a filter in fp32, BF16 and the seven small tensors as they are.
+  EXPECT_EQ(weights["memory_bytes"], 25 * 3 * 512 * 4 + 3 * 512 * 2 + 6 * (4 + 2 + 8 + 15));
+  Json plain = inspect(source_path("tests/goldens/pipelines/sd15/model/unet").string());
+  EXPECT_FALSE(plain["weights"].contains("memory_bytes"));
+}
+
+// ------------------------------------------------------------------------------- conversion
+
+TEST(ConvertToGguf, RefusesTypesThatAreNotWritten) {
+  TempFolder temp;
+  fs::path folder = source_path("tests/goldens/pipelines/sd15/model");
+  auto refused = [&](const std::string& type, const char* to) {
+    return message_of<InvalidRequest>([&] {
+      convert(gguf_catalogue(), {folder, temp / to, "", "", {}, type});
+    });
+  };
+  EXPECT_THAT(refused("q4_k", "a.gguf"), HasSubstr("read, and not written"));
+  EXPECT_THAT(refused("q4_k", "a.gguf"), HasSubstr("q8_0, q5_1, q5_0, q4_1, q4_0"));
+  EXPECT_THAT(refused("q7", "a.gguf"), HasSubstr("no such type"));
+  EXPECT_THAT(refused("q8_0", "a.safetensors"), HasSubstr("only a GGUF file is written so"));
+  EXPECT_TRUE(temp.names().empty());
+}
+
+TEST(ConvertToGguf, AGgufBecomesAFolderOfItsNumbers) {
+  TempFolder temp;
+  fs::path folder = source_path("tests/goldens/pipelines/sd15/model");
+  fs::path gguf = source_path("tests/goldens/gguf/sd15.gguf");
+  convert(gguf_catalogue(), {gguf, temp / "folder", "", "", {}});
+  GenerateRequest request = small_request(temp / "folder");
+  request.components["tokenizer"] = (folder / "tokenizer").string();
+  EXPECT_TRUE(run(request).image.equal(run(sd_request(gguf, folder)).image));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
