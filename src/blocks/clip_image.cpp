@@ -133,11 +133,11 @@ Tensor CLIPImageProcessor::pixel_values(const io::Image& image) const {
 }
 
 Tensor clip_pixel_values(const io::Image& image, const CLIPImageProcessor& processor) {
-  io::Image picture = io::to_rgb(image);
-  if (processor.do_resize) picture = resized(picture, processor);
-  if (processor.do_center_crop) picture = center_crop(picture, processor.crop_size);
+  io::Image rgb = io::to_rgb(image);
+  if (processor.do_resize) rgb = resized(rgb, processor);
+  if (processor.do_center_crop) rgb = center_crop(rgb, processor.crop_size);
   // from_blob wants a mutable pointer; the bytes are only read, and copied by the conversion.
-  Tensor bytes = at::from_blob(picture.pixels.data(), {1, picture.height, picture.width, 3},
+  Tensor bytes = at::from_blob(rgb.pixels.data(), {1, rgb.height, rgb.width, 3},
                                at::TensorOptions().dtype(at::kByte));
   Tensor values = bytes.permute({0, 3, 1, 2}).to(at::kDouble);
   // Rescaled in fp64 and normalised in fp32, as the reference does.

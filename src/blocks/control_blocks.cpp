@@ -3,8 +3,8 @@
 #include "blocks/check_control.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/controlnet.hpp"
+#include "blocks/image_size.hpp"
 #include "blocks/ip_adapter.hpp"
-#include "blocks/picture_size.hpp"
 #include "blocks/t2i_adapter.hpp"
 #include "pipeline/numbered.hpp"
 
@@ -54,14 +54,14 @@ BlockList control_steps() {
   return list;
 }
 
-void add_picture_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
-                       const Trigger& inpaint) {
-  using Unset = PictureSize::Unset;
+void add_image_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
+                     const Trigger& inpaint) {
+  using Unset = SizeOfImage::Unset;
   const Trigger control = from_noise && has("control_image");
   const Trigger adapter = from_noise && has("adapter_image") && !has("control_image");
   const Trigger its_own = from_image || (inpaint && has("control_image"));
   auto add = [&](const char* name, Unset unset, const Trigger& when, const char* image) {
-    list.push_back(std::make_shared<PictureSize>(name, unset, when, image));
+    list.push_back(std::make_shared<SizeOfImage>(name, unset, when, image));
   };
   add("size_of_model", Unset::model, (from_noise || inpaint) && !its_own && !control && !adapter,
       "image");

@@ -11,7 +11,7 @@ BlockList control_checks();
 BlockList control_steps();
 // The blocks that settle width and height of a family over a UNet: control images have the
 // image's size, as the reference has it.
-void add_picture_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
-                       const Trigger& inpaint);
+void add_image_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
+                     const Trigger& inpaint);
 
 }  // namespace omnirt::blocks

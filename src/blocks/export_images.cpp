@@ -60,37 +60,37 @@ void ExportImages::check(Checks& checks) const {
 }
 
 void ExportImages::run(Frame& frame) const {
-  const auto& pictures = frame[images];
+  const auto& all = frame[images];
   io::ImageFormat format = image_format_of(frame.maybe(output_format), frame.maybe(output));
   Target target =
       target_of(frame.maybe(output), frame[output_dir], io::image_extension(format), frame);
   Written written;
   std::vector<ArtifactReport> made;
-  ensure(!frame[prompt].empty() && pictures.size() == frame[seeds].size() &&
-             pictures.size() % frame[prompt].size() == 0,
-         "{} images of {} seeds and {} prompts", pictures.size(), frame[seeds].size(),
+  ensure(!frame[prompt].empty() && all.size() == frame[seeds].size() &&
+             all.size() % frame[prompt].size() == 0,
+         "{} images of {} seeds and {} prompts", all.size(), frame[seeds].size(),
          frame[prompt].size());
-  size_t per_prompt = pictures.size() / frame[prompt].size();
-  for (size_t i = 0; i < pictures.size(); ++i) {
+  size_t per_prompt = all.size() / frame[prompt].size();
+  for (size_t i = 0; i < all.size(); ++i) {
     if (frame.cancel()) frame.cancel()->check();
     size_t of = i / per_prompt;
     ArtifactReport& report = made.emplace_back(ArtifactReport{.path = "",
                                                               .kind = "image",
                                                               .mime = "",
-                                                              .width = pictures[i].width,
-                                                              .height = pictures[i].height,
+                                                              .width = all[i].width,
+                                                              .height = all[i].height,
                                                               .seed = frame[seeds][i],
                                                               .prompt = frame[prompt][of]});
     if (!frame.writes_files()) continue;
-    fs::path file = target.file(i, pictures.size(), report.seed);
+    fs::path file = target.file(i, all.size(), report.seed);
     make_folder(file.parent_path());
-    io::write_image(file, pictures[i], format,
+    io::write_image(file, all[i], format,
                     metadata_of(frame.record(), report.seed, of, frame[prompt].size()));
     written.add(file);
     report.path = file.string();
     report.mime = io::image_media_type(format);
   }
-  for (size_t i = 0; i < made.size(); ++i) frame.deliver({made[i], {&pictures[i], 1}});
+  for (size_t i = 0; i < made.size(); ++i) frame.deliver({made[i], {&all[i], 1}});
   written.keep();
   frame[artifacts] = std::move(made);
 }

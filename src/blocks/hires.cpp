@@ -11,7 +11,7 @@
 
 #include <array>
 
-#include "blocks/picture_size.hpp"
+#include "blocks/image_size.hpp"
 #include "io/image_resize.hpp"
 #include "pipeline/symbol_sizes.hpp"
 #include "tensor/image_tensor.hpp"
@@ -139,10 +139,10 @@ void HiresImages::run(Frame& frame) const {
     noise = noises->randn(latent_shape(autoencoder, frame[seeds].size(), wide, high));
   std::vector<Tensor> starts;
   for (int64_t i = 0; i < made.size(0); ++i) {
-    io::Image image = tensor_to_image(decoded_picture(frame, vae, made.narrow(0, i, 1)), 0);
-    Tensor picture = picture_tensor(enlarged(frame, image), wide, high);
+    io::Image image = tensor_to_image(decoded_image(frame, vae, made.narrow(0, i, 1)), 0);
+    Tensor pixels = image_tensor(enlarged(frame, image), wide, high);
     Tensor own = noise.defined() ? noise.narrow(0, i, 1) : noise;
-    starts.push_back(encoded_picture(frame, vae, picture, own));
+    starts.push_back(encoded_image(frame, vae, pixels, own));
   }
   frame[hires_start] = at::cat(starts);
   frame[noise_source] = std::move(noises);

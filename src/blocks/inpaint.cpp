@@ -58,11 +58,11 @@ void PrepareMask::run(Frame& frame) const {
 }
 
 void EncodeMaskedImage::run(Frame& frame) const {
-  Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
-  Tensor masked = picture * (frame[mask_pixels] < 0.5).to(at::kFloat);
-  auto pictures = static_cast<int64_t>(frame[seeds].size());
-  Tensor encoded = sampled_latents(frame, vae, masked, pictures, *frame[noise_source]);
-  Tensor mask_of_each = frame[mask_latents].expand({pictures, 1, encoded.size(2), encoded.size(3)});
+  Tensor pixels = image_tensor(frame[image], frame[width], frame[height]);
+  Tensor masked = pixels * (frame[mask_pixels] < 0.5).to(at::kFloat);
+  auto count = static_cast<int64_t>(frame[seeds].size());
+  Tensor encoded = sampled_latents(frame, vae, masked, count, *frame[noise_source]);
+  Tensor mask_of_each = frame[mask_latents].expand({count, 1, encoded.size(2), encoded.size(3)});
   frame[extra_channels] = at::cat({mask_of_each, encoded}, 1);
 }
 

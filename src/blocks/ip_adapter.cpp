@@ -38,10 +38,10 @@ Tensor mask_tokens(const Tensor& mask, int64_t queries) {
 
 // {1, 1, H, W} of zeros and ones.
 Tensor mask_pixels(const io::Image& image, int64_t height, int64_t width) {
-  io::Image picture = image;
-  if (picture.width != width || picture.height != height)
-    picture = io::resize_lanczos(picture, width, height);
-  return (image_to_tensor(io::to_grey(picture)) >= 0.5).to(at::kFloat);
+  io::Image sized = image;
+  if (sized.width != width || sized.height != height)
+    sized = io::resize_lanczos(sized, width, height);
+  return (image_to_tensor(io::to_grey(sized)) >= 0.5).to(at::kFloat);
 }
 
 // Rows of images, then as many of what stands for none; of `count` images from `first` on: {2,

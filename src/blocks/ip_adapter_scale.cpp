@@ -111,9 +111,9 @@ class Checker {
 
 }  // namespace
 
-double ImagePromptScale::at(const std::string& layer, size_t picture) const {
+double ImagePromptScale::at(const std::string& layer, size_t image) const {
   if (value_.is_number()) return value_.get<double>();
-  if (value_.is_array()) return value_.at(value_.size() == 1 ? 0 : picture).get<double>();
+  if (value_.is_array()) return value_.at(value_.size() == 1 ? 0 : image).get<double>();
   Place place = place_of(layer);
   if (!value_.contains(place.way)) return 0.0;
   const Json& way = value_[place.way];

@@ -15,7 +15,7 @@ class ImagePromptScale {
   ImagePromptScale(const Json& value, size_t place)
       : value_(value.is_array() ? value.at(place) : value) {}
   // Of one attention layer, by its path, and one image.
-  double at(const std::string& layer, size_t picture) const;
+  double at(const std::string& layer, size_t image) const;
 
  private:
   Json value_;

@@ -8,28 +8,28 @@
 
 namespace omnirt::blocks {
 
-Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height) {
+Tensor image_tensor(const io::Image& image, int64_t width, int64_t height) {
   io::Image rgb = io::to_rgb(image);
   if (rgb.width != width || rgb.height != height) rgb = io::resize_lanczos(rgb, width, height);
   return image_to_tensor(rgb) * 2.0 - 1.0;
 }
 
-Tensor encoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
-                       const Tensor& noise) {
+Tensor encoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
+                     const Tensor& noise) {
   const nn::Autoencoder& autoencoder = frame[vae];
-  Values inputs{{"picture", {picture}}};
+  Values inputs{{"pixels", {pixels}}};
   if (noise.defined()) inputs["noise"] = {noise};
   Tensor sample = host(frame.call(
       vae, inputs,
       [](const nn::Autoencoder& network, Context& cx, const Values& in) {
-        return network.encode(cx, one(in, "picture").to(cx.dtype()),
+        return network.encode(cx, one(in, "pixels").to(cx.dtype()),
                               [&](at::IntArrayRef) { return one(in, "noise"); });
       },
       "encode"));
   return (sample.to(at::kFloat) - autoencoder.shift_factor()) * autoencoder.scaling_factor();
 }
 
-Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
                        int64_t count, Noise& noise) {
   const nn::Autoencoder& autoencoder = frame[vae];
   // Drawn before the call, which may be made more than once. The image is encoded once; each
@@ -38,18 +38,18 @@ Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, cons
   if (autoencoder.samples()) {
     int64_t grid = autoencoder.scale_factor();
     drawn = noise.randn(
-        {count, autoencoder.latent_channels(), picture.size(2) / grid, picture.size(3) / grid});
+        {count, autoencoder.latent_channels(), pixels.size(2) / grid, pixels.size(3) / grid});
   }
-  Tensor sample = encoded_picture(frame, vae, picture, drawn);
+  Tensor sample = encoded_image(frame, vae, pixels, drawn);
   std::vector<int64_t> shape = sample.sizes().vec();
   shape[0] = count;
   return sample.expand(shape).contiguous();
 }
 
 void EncodeImage::run(Frame& frame) const {
-  Tensor picture = picture_tensor(frame[image], frame[width], frame[height]);
+  Tensor pixels = image_tensor(frame[image], frame[width], frame[height]);
   frame[image_latents] = sampled_latents(
-      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+      frame, vae, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
 }
 
 void EncodeImageBelowFullStrength::run(Frame& frame) const {
@@ -57,10 +57,10 @@ void EncodeImageBelowFullStrength::run(Frame& frame) const {
   if (frame[strength] != 1.0) EncodeImage::run(frame);
 }
 
-std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
+std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t count, int64_t width,
                                   int64_t height) {
   int64_t grid = vae.scale_factor();
-  return {static_cast<int64_t>(pictures), vae.latent_channels(), height / grid, width / grid};
+  return {static_cast<int64_t>(count), vae.latent_channels(), height / grid, width / grid};
 }
 
 void PrepareLatents::run(Frame& frame) const {
@@ -87,20 +87,20 @@ void NoiseImageLatents::run(Frame& frame) const {
                        : walk.scheduler->add_noise(frame[image_latents], frame[noise], walk.begin);
 }
 
-Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents) {
+Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents) {
   const nn::Autoencoder& autoencoder = frame[vae];
   Tensor unscaled = latents / autoencoder.scaling_factor() + autoencoder.shift_factor();
-  Tensor picture = host(frame.call(
+  Tensor image = host(frame.call(
       vae, {{"latents", {unscaled}}},
       [](const nn::Autoencoder& network, Context& cx, const Values& in) {
         return network.decode(cx, one(in, "latents").to(cx.dtype()));
       },
       "decode"));
-  return picture.to(at::kFloat);
+  return image.to(at::kFloat);
 }
 
 Tensor DecodeLatents::decoded(Frame& frame, const Tensor& latents_of_one) const {
-  return decoded_picture(frame, vae, latents_of_one);
+  return decoded_image(frame, vae, latents_of_one);
 }
 
 void DecodeLatents::run(Frame& frame) const {

@@ -104,19 +104,19 @@ class DecodeLatents : public Block {
 
 // `image` at {width, height} as an autoencoder takes it, {1, 3, H, W} in -1..1 (reference:
 // VaeImageProcessor.preprocess).
-Tensor picture_tensor(const io::Image& image, int64_t width, int64_t height);
+Tensor image_tensor(const io::Image& image, int64_t width, int64_t height);
 // {images, latent channels, height, width} of a run's latents.
-std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t pictures, int64_t width,
+std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t count, int64_t width,
                                   int64_t height);
 // The image of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
-Tensor decoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
+Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
 // The latents of one image {1, 3, H, W}, scaled as denoisers take them, {n, C, h, w}: a sample
 // for each row of `noise` {n, C, h, w}, or one, without noise, where the autoencoder draws none.
-Tensor encoded_picture(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
-                       const Tensor& noise);
+Tensor encoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
+                     const Tensor& noise);
 // A sample per image of the latents of `image` {1, 3, H, W}, scaled as denoisers take them; one
 // draw of `noise` where the autoencoder samples.
-Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& picture,
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
                        int64_t count, Noise& noise);
 
 }  // namespace omnirt::blocks

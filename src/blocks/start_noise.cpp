@@ -8,7 +8,7 @@
 namespace omnirt::blocks {
 namespace {
 
-constexpr int64_t max_pictures = 256;
+constexpr int64_t most_images = 256;
 
 }  // namespace
 
@@ -18,9 +18,9 @@ int64_t StartNoise::images_of(const Checks& checks) const {
 
 void StartNoise::check(Checks& checks) const {
   int64_t images = images_of(checks);
-  if (images <= max_pictures) return;
+  if (images <= most_images) return;
   checks.error({"config.num_images_per_prompt", fmt::format("{} images in all", images),
-                fmt::format("more than {} in one request", max_pictures), "send several requests"});
+                fmt::format("more than {} in one request", most_images), "send several requests"});
 }
 
 void StartNoise::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {

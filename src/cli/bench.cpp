@@ -97,10 +97,10 @@ Json levels_of(const RunReport& report) {
 }  // namespace
 
 Json BenchResult::to_json(const BenchPlan& plan) const {
-  size_t pictures = 0;
+  size_t images = 0;
   uint64_t peak = 0;
   for (const RunReport& report : reports) {
-    pictures += report.artifacts.size();
+    images += report.artifacts.size();
     peak = std::max(peak, report.memory.peak_rss_bytes);
   }
   auto stage = [&](double StageTimings::*member) {
@@ -114,7 +114,7 @@ Json BenchResult::to_json(const BenchPlan& plan) const {
       {"concurrency", plan.concurrency},
       {"warmup", plan.warmup},
       {"wall_ms", wall_ms},
-      {"images_per_second", static_cast<double>(pictures) * 1000.0 / wall_ms},
+      {"images_per_second", static_cast<double>(images) * 1000.0 / wall_ms},
       {"peak_rss_bytes", peak},
       {"total_ms", spread_of(reports, [](const RunReport& r) { return r.total_ms; })},
       {"load_ms", spread_of(reports, [](const RunReport& r) { return r.load_ms; })},

@@ -15,8 +15,8 @@ struct RunProgress {
 };
 
 // One image of the latents on the way.
-struct PreviewPicture {
-  size_t picture = 0;  // of the run's images
+struct PreviewImage {
+  size_t place = 0;  // of the run's images
   io::Image image;
   std::string file;
 };
@@ -29,7 +29,7 @@ struct RunHooks {
   std::function<void(const RunProgress&)> progress;
   std::function<void(const LoopProgress&, const Tensor& latents)> on_step;
   // Each preview that the config asks for, with its file.
-  std::function<void(const LoopProgress&, const PreviewPicture&)> on_preview;
+  std::function<void(const LoopProgress&, const PreviewImage&)> on_preview;
   // Each image and video once all of the run's are made and their files written: in memory, before
   // they are encoded. ValidateOptions::files says which become files at all.
   OnArtifact on_artifact;

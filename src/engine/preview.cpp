@@ -54,8 +54,8 @@ void Previews::step(const LoopProgress& progress, const Tensor& sample) {
   if (every_ == 0 || progress.step % every_ != 0) return;
   Tensor latents = one_frame(sample);
   for (int64_t i = 0; i < latents.size(0); ++i) {
-    PreviewPicture preview{static_cast<size_t>(i), draw(latents.narrow(0, i, 1)),
-                           file_of(static_cast<size_t>(i), before_ + progress.step)};
+    PreviewImage preview{static_cast<size_t>(i), draw(latents.narrow(0, i, 1)),
+                         file_of(static_cast<size_t>(i), before_ + progress.step)};
     fs::create_directories(fs::path(preview.file).parent_path());
     io::write_image(preview.file, preview.image);
     if (std::ranges::find(report_.previews, preview.file) == report_.previews.end())
@@ -84,11 +84,11 @@ Tensor Previews::decoded(const Tensor& latents) const {
   return host(levels_.call(preview_component, call, inputs, hooks_.cancel)).to(at::kFloat);
 }
 
-std::string Previews::file_of(size_t picture, size_t step) const {
+std::string Previews::file_of(size_t place, size_t step) const {
   std::string name = proposal_.config.get(keys::preview_name);
-  auto seed = static_cast<uint64_t>(proposal_.config.get(keys::seed)) + picture;
+  auto seed = static_cast<uint64_t>(proposal_.config.get(keys::seed)) + place;
   for (const auto& [what, with] : {std::pair<const char*, std::string>{"{run}", report_.run_id},
-                                   {"{index}", std::to_string(picture)},
+                                   {"{index}", std::to_string(place)},
                                    {"{step}", fmt::format("{:03}", step)},
                                    {"{seed}", std::to_string(seed)}})
     replace_all(name, what, with);

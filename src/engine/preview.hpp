@@ -16,7 +16,7 @@ class Previews {
  private:
   io::Image draw(const Tensor& latents) const;  // {1, C, h, w}
   Tensor decoded(const Tensor& latents) const;  // by the tiny autoencoder
-  std::string file_of(size_t picture, size_t step) const;
+  std::string file_of(size_t place, size_t step) const;
 
   const Proposal& proposal_;
   const LoadedPipeline& pipeline_;

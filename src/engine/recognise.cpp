@@ -40,11 +40,11 @@ std::string text(const Json& json, const char* key) {
   return it != json.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-Json inspect_picture(const fs::path& path, const io::CarriedText& carried) {
-  bool picture = carried.kind == "png" || carried.kind == "jpeg" || carried.kind == "webp";
+Json inspect_image(const fs::path& path, const io::CarriedText& carried) {
+  bool is_image = carried.kind == "png" || carried.kind == "jpeg" || carried.kind == "webp";
   Json json = {
-      {"path", path.string()}, {"kind", picture ? "image" : "video"}, {"format", carried.kind}};
-  if (picture) {
+      {"path", path.string()}, {"kind", is_image ? "image" : "video"}, {"format", carried.kind}};
+  if (is_image) {
     io::ImageInfo info = io::probe_image(path);
     json["width"] = info.width;
     json["height"] = info.height;
@@ -119,7 +119,7 @@ std::optional<Json> recognise_adapter(const Catalogue& catalogue, const fs::path
 }
 
 std::optional<Json> inspect_own_file(const fs::path& path) {
-  if (auto carried = io::read_carried_text(path)) return inspect_picture(path, *carried);
+  if (auto carried = io::read_carried_text(path)) return inspect_image(path, *carried);
   std::shared_ptr<const io::SafetensorsFile> file;
   try {
     file = io::SafetensorsFile::open(path);

@@ -25,8 +25,8 @@ struct ApgConfig {
   double eta = 1;
 };
 
-Tensor norm_by_picture(const Tensor& x) {
-  return sum_by_picture(x.square()).sqrt();
+Tensor norm_by_image(const Tensor& x) {
+  return sum_by_image(x.square()).sqrt();
 }
 
 // uncond + scale (orthogonal + eta parallel), the parts of the difference cond - uncond across and
@@ -41,13 +41,13 @@ class AdaptiveProjectedGuidance final : public TwoPredictionGuider {
   Tensor combined(const Tensor& cond, const Tensor& other, GuidanceStep& step) const override {
     Tensor difference = averaged(cond - other, step);
     if (apg_.norm_threshold > 0) {
-      Tensor shrink = (apg_.norm_threshold / norm_by_picture(difference)).clamp_max(1.0);
+      Tensor shrink = (apg_.norm_threshold / norm_by_image(difference)).clamp_max(1.0);
       difference = difference * shrink;
     }
     Tensor along = cond.to(at::kDouble);
-    along = along / norm_by_picture(along).clamp_min(1e-12);
+    along = along / norm_by_image(along).clamp_min(1e-12);
     Tensor wide = difference.to(at::kDouble);
-    Tensor parallel = sum_by_picture(wide * along) * along;
+    Tensor parallel = sum_by_image(wide * along) * along;
     Tensor update =
         (wide - parallel).to(cond.scalar_type()) + apg_.eta * parallel.to(cond.scalar_type());
     return other + config_.guidance_scale * update;

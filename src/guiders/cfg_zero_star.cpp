@@ -27,7 +27,7 @@ class CfgZeroStar final : public TwoPredictionGuider {
  protected:
   // uncond times <cond, uncond> / |uncond|^2, image by image (equation 5).
   Tensor combined(const Tensor& cond, const Tensor& other, GuidanceStep&) const override {
-    Tensor share = sum_by_picture(cond * other) / (sum_by_picture(other.square()) + 1e-8);
+    Tensor share = sum_by_image(cond * other) / (sum_by_image(other.square()) + 1e-8);
     return guided(cond, other * share, config_.guidance_scale);
   }
 

@@ -29,7 +29,7 @@ Tensor rescaled(const Tensor& prediction, const Tensor& cond, double rescale) {
   return rescale * full + (1 - rescale) * prediction;
 }
 
-Tensor sum_by_picture(const Tensor& x) {
+Tensor sum_by_image(const Tensor& x) {
   return at::sum(x, all_but_first(x), /*keepdim=*/true);
 }
 

@@ -11,6 +11,6 @@ Tensor guided(const Tensor& cond, const Tensor& uncond, double scale);
 Tensor rescaled(const Tensor& prediction, const Tensor& cond, double rescale);
 
 // Sums over all but the first dimension, {n, 1, ...}.
-Tensor sum_by_picture(const Tensor& x);
+Tensor sum_by_image(const Tensor& x);
 
 }  // namespace omnirt

@@ -12,13 +12,12 @@ namespace {
 // the first eigenvector of their 2x2 Gram matrix, so no decomposition of long rows is needed.
 Tensor along_first_singular_vector(const Tensor& cond, const Tensor& uncond) {
   Tensor c = cond.to(at::kDouble), u = uncond.to(at::kDouble);
-  Tensor cc = sum_by_picture(c.square()), uu = sum_by_picture(u.square()),
-         cu = sum_by_picture(c * u);
+  Tensor cc = sum_by_image(c.square()), uu = sum_by_image(u.square()), cu = sum_by_image(c * u);
   Tensor half = (cc - uu) / 2, root = (half.square() + cu.square()).sqrt();
   // (root + half, cu) and (cu, root - half) are both it; the one that does not cancel is taken.
   Tensor a = at::where(half >= 0, root + half, cu), b = at::where(half >= 0, cu, root - half);
   Tensor vector = a * c + b * u;
-  Tensor share = sum_by_picture(u * vector) / sum_by_picture(vector.square()).clamp_min(1e-300);
+  Tensor share = sum_by_image(u * vector) / sum_by_image(vector.square()).clamp_min(1e-300);
   return (share * vector).to(uncond.scalar_type());
 }
 

@@ -34,11 +34,11 @@ Tensor BlurTokens::reference(const BlurTokens& args) {
          across = kernel_along(args.sigma, args.width);
   Tensor weight = (down.unsqueeze(1) * across.unsqueeze(0)).to(args.x.options());
   int64_t channels = args.x.size(2);
-  Tensor picture = args.x.transpose(1, 2).reshape({-1, channels, args.height, args.width});
+  Tensor image = args.x.transpose(1, 2).reshape({-1, channels, args.height, args.width});
   int64_t top = down.size(0) / 2, left = across.size(0) / 2;
-  picture = at::reflection_pad2d(picture, {left, left, top, top});
+  image = at::reflection_pad2d(image, {left, left, top, top});
   weight = weight.expand({channels, 1, -1, -1}).contiguous();
-  Tensor y = at::conv2d(picture, weight, {}, at::IntArrayRef{1}, at::IntArrayRef{0},
+  Tensor y = at::conv2d(image, weight, {}, at::IntArrayRef{1}, at::IntArrayRef{0},
                         at::IntArrayRef{1}, channels);
   return y.flatten(2).transpose(1, 2).contiguous();
 }

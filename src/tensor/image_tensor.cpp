@@ -14,9 +14,9 @@ Tensor image_to_tensor(const io::Image& image) {
   return bytes.to(at::kFloat).div_(255.0).permute({0, 3, 1, 2}).contiguous();
 }
 
-io::Image tensor_to_image(const Tensor& pictures, int64_t index) {
-  Tensor picture = pictures[index].to(at::kFloat);
-  Tensor bytes = (picture * 0.5 + 0.5)
+io::Image tensor_to_image(const Tensor& images, int64_t index) {
+  Tensor values = images[index].to(at::kFloat);
+  Tensor bytes = (values * 0.5 + 0.5)
                      .clamp_(0, 1)
                      .mul_(255.0)
                      .round_()

@@ -128,7 +128,7 @@ TEST_F(Steps, PreviewsAreDrawnEverySoManySteps) {
     asked.config["preview_decoder"] = decoder;
     size_t told = 0;
     RunHooks hooks;
-    hooks.on_preview = [&](const LoopProgress& progress, const PreviewPicture& preview) {
+    hooks.on_preview = [&](const LoopProgress& progress, const PreviewImage& preview) {
       EXPECT_EQ(progress.step % 2, 0u);
       EXPECT_TRUE(fs::exists(preview.file));
       ++told;

@@ -1,8 +1,8 @@
 #include "blocks/denoise.hpp"
 #include "blocks/encode_prompt.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/image_size.hpp"
 #include "blocks/latents.hpp"
-#include "blocks/picture_size.hpp"
 #include "blocks/start_noise.hpp"
 #include "nn/blocks/attention.hpp"
 #include "nn/blocks/time_embedding.hpp"
@@ -147,8 +147,8 @@ Family conv_family() {
   family.name = "conv";
   family.tasks = {{"text2image", {}}};
   BlockList& list = family.blocks;
-  append(list, std::make_shared<blocks::PictureSize>("picture_size",
-                                                     blocks::PictureSize::Unset::model, Trigger{}));
+  append(list, std::make_shared<blocks::SizeOfImage>("picture_size",
+                                                     blocks::SizeOfImage::Unset::model, Trigger{}));
   append(list, std::make_shared<blocks::StartNoise>());
   append(list, std::make_shared<blocks::EncodePrompt>());
   append(list, std::make_shared<blocks::SetTimesteps>(Trigger{}));

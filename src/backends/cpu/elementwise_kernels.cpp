@@ -78,11 +78,11 @@ int64_t term_stride(const Tensor& term) {
 }
 
 bool accepts_modulate(const ops::Modulate& args) {
-  const bool picture =
+  const bool channels_first =
       is_channels_last(args.x) && is_term(args.scale, args.x) && is_term(args.shift, args.x);
   const bool tokens =
       is_tokens(args.x) && is_token_term(args.scale, args.x) && is_token_term(args.shift, args.x);
-  return (picture || tokens) && term_stride(args.scale) == term_stride(args.shift);
+  return (channels_first || tokens) && term_stride(args.scale) == term_stride(args.shift);
 }
 
 PixelShape sample_rows(const Tensor& x) {
@@ -141,20 +141,20 @@ Tensor run_swiglu(const ops::Swiglu& args) {
   return y;
 }
 
-PictureShape picture_of(const Tensor& x) {
+ImageShape image_shape_of(const Tensor& x) {
   return {x.size(0), x.size(2), x.size(3), x.size(1)};
 }
 
 Tensor run_upsample(const ops::UpsampleNearest& args) {
   Tensor y = new_channels_last(ops::UpsampleNearest::shape(args), args.x);
-  upsample_nearest(picture_of(args.x), args.x.const_data_ptr<float>(), args.height, args.width,
+  upsample_nearest(image_shape_of(args.x), args.x.const_data_ptr<float>(), args.height, args.width,
                    y.mutable_data_ptr<float>());
   return y;
 }
 
 Tensor run_avg_pool(const ops::AvgPool2d& args) {
   Tensor y = new_channels_last(ops::AvgPool2d::shape(args), args.x);
-  avg_pool(picture_of(args.x), args.x.const_data_ptr<float>(), args.size,
+  avg_pool(image_shape_of(args.x), args.x.const_data_ptr<float>(), args.size,
            y.mutable_data_ptr<float>());
   return y;
 }
@@ -179,7 +179,7 @@ bool accepts_dense(const Args& args) {
 }
 
 template <class Args>
-bool accepts_picture(const Args& args) {
+bool accepts_image(const Args& args) {
   return is_channels_last(args.x);
 }
 
@@ -194,8 +194,8 @@ void add_elementwise_kernels(ops::OpTable& table) {
   table.gate.add(kernel("cpu multiply", accepts_multiply, run_multiply));
   table.swiglu.add(kernel("cpu swiglu", accepts_swiglu, run_swiglu));
   table.upsample_nearest.add(
-      kernel("cpu upsample_nearest", accepts_picture<ops::UpsampleNearest>, run_upsample));
-  table.avg_pool2d.add(kernel("cpu avg_pool2d", accepts_picture<ops::AvgPool2d>, run_avg_pool));
+      kernel("cpu upsample_nearest", accepts_image<ops::UpsampleNearest>, run_upsample));
+  table.avg_pool2d.add(kernel("cpu avg_pool2d", accepts_image<ops::AvgPool2d>, run_avg_pool));
   table.soft_clamp.add(kernel("cpu soft_clamp", accepts_dense<ops::SoftClamp>, run_soft_clamp));
   table.affine.add(kernel("cpu affine", accepts_dense<ops::Affine>, run_affine));
 }

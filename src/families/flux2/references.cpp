@@ -26,8 +26,8 @@ io::Image within_limits(const io::Image& image) {
 Tensor middle_of(const io::Image& image, int64_t grid) {
   io::Image rgb = within_limits(image);
   Size size = in_whole_latents({rgb.height, rgb.width}, grid);
-  Tensor picture = image_to_tensor(rgb) * 2.0 - 1.0;
-  return picture.narrow(2, (rgb.height - size.height) / 2, size.height)
+  Tensor pixels = image_to_tensor(rgb) * 2.0 - 1.0;
+  return pixels.narrow(2, (rgb.height - size.height) / 2, size.height)
       .narrow(3, (rgb.width - size.width) / 2, size.width)
       .contiguous();
 }
@@ -36,8 +36,8 @@ Tensor middle_of(const io::Image& image, int64_t grid) {
 void encode(Frame& frame, const Component<nn::Autoencoder>& vae, Noise& noise,
             const std::vector<io::Image>& images, std::vector<Tensor>& latents) {
   for (const io::Image& image : images) {
-    Tensor picture = middle_of(image, frame[vae].scale_factor());
-    latents.push_back(blocks::sampled_latents(frame, vae, picture, 1, noise));
+    Tensor pixels = middle_of(image, frame[vae].scale_factor());
+    latents.push_back(blocks::sampled_latents(frame, vae, pixels, 1, noise));
   }
 }
 
@@ -74,9 +74,9 @@ void EncodeReferences::run(Frame& frame) const {
 }
 
 void EncodeRepainted::run(Frame& frame) const {
-  Tensor picture = blocks::picture_tensor(within_limits(frame[image]), frame[width], frame[height]);
+  Tensor pixels = blocks::image_tensor(within_limits(frame[image]), frame[width], frame[height]);
   frame[image_latents] = blocks::sampled_latents(
-      frame, vae, picture, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+      frame, vae, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
 }
 
 void EncodeRepaintReferences::run(Frame& frame) const {

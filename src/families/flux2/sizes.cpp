@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "blocks/picture_size.hpp"
+#include "blocks/image_size.hpp"
 #include "pipeline/checks.hpp"
 
 namespace omnirt::flux2 {

@@ -80,7 +80,7 @@ void PrepareLatents::run(Frame& frame) const {
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
 
-void FitPictures::run(Frame& frame) const {
+void FitImages::run(Frame& frame) const {
   Tensor& made = frame[pictures];
   int64_t high = frame[height], wide = frame[width];
   if (made.size(2) == high && made.size(3) == wide) return;

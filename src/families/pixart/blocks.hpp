@@ -62,14 +62,14 @@ class PrepareLatents final : public Block {
 
 // Images -> the size that was asked for: resized until they cover it, the middle cut out
 // (reference: PixArtImageProcessor.resize_and_crop_tensor).
-class FitPictures final : public Block {
+class FitImages final : public Block {
  public:
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   InOut<Tensor> pictures{this, slots::pictures};
   InOut<std::vector<io::Image>> images{this, slots::images};
 
-  FitPictures() : Block("fit_pictures", Stage::decode) {}
+  FitImages() : Block("fit_pictures", Stage::decode) {}
   void run(Frame& frame) const override;
 };
 

@@ -60,7 +60,7 @@ void EncodeCaption::check_loaded(Checks& checks) const {
 
 void EncodeCaption::run(Frame& frame) const {
   std::vector<std::string> prompts = frame[prompt];
-  auto pictures = static_cast<int64_t>(frame[seeds].size());
+  auto count = static_cast<int64_t>(frame[seeds].size());
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
   int64_t most = frame[length];
   auto tokens = blocks::masked_tokens(prompts, most, captions_of(frame[tokenizer], most));
@@ -69,7 +69,7 @@ void EncodeCaption::run(Frame& frame) const {
                                     return encoder.forward(cx, one(in, "ids"), &one(in, "mask"));
                                   }));
   // A prompt's images stand together; one negative prompt serves all.
-  int64_t each = pictures / embeds.size(0);
+  int64_t each = count / embeds.size(0);
   frame[prompt_embeds] = embeds.repeat_interleave(each, 0);
   frame[prompt_attention_mask] = tokens.mask.repeat_interleave(each, 0);
 }

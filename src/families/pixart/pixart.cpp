@@ -25,7 +25,7 @@ BlockList pixart_blocks() {
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<pixart::CheckParts>());
   add(std::make_shared<blocks::RefuseHires>());
-  add(std::make_shared<pixart::PictureSize>());
+  add(std::make_shared<pixart::ImageSize>());
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<pixart::EncodeCaption>());
   add(std::make_shared<pixart::SizeConditions>());
@@ -38,7 +38,7 @@ BlockList pixart_blocks() {
                     {"resolution", "resolution", "height and width in pixels"},
                     {"aspect_ratio", "aspect_ratio", "height / width"}}}));
   add(std::make_shared<blocks::DecodeLatents>());
-  add(std::make_shared<pixart::FitPictures>());
+  add(std::make_shared<pixart::FitImages>());
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "blocks/picture_size.hpp"
+#include "blocks/image_size.hpp"
 #include "families/pixart/keys.hpp"
 #include "pipeline/symbol_sizes.hpp"
 
@@ -63,11 +63,11 @@ Size binned(Size wanted, std::span<const Bin> bins) {
       ->size;
 }
 
-PictureSize::PictureSize()
+ImageSize::ImageSize()
     : Block("picture_size", Stage::prepare_conditions), binning(this, use_resolution_binning) {}
 
 // The images' own sides are bound by no symbol: they are made at another size, and fitted.
-void PictureSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   Size made{checks[height], checks[width]};
   auto bins = bins_of(checks[transformer].sample_size()[0]);
   if (checks[binning] && !bins.empty()) made = binned(made, bins);
@@ -77,7 +77,7 @@ void PictureSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   sizes.set("C", checks[vae].latent_channels());
 }
 
-void PictureSize::check(Checks& checks) const {
+void ImageSize::check(Checks& checks) const {
   int64_t sample_size = checks[transformer].sample_size()[0], pixels = checks[vae].scale_factor();
   for (const Config<int64_t>* side : {&width, &height}) {
     if (!checks.maybe(*side))

@@ -28,7 +28,7 @@ Size binned(Size wanted, std::span<const Bin> bins);
 
 // Settles width and height: the request's, or those of the model's training; and checks that the
 // image can be made.
-class PictureSize final : public Block {
+class ImageSize final : public Block {
  public:
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
@@ -36,7 +36,7 @@ class PictureSize final : public Block {
   Described<PixArtTransformer2DModel> transformer{this, "transformer"};
   Described<nn::Autoencoder> vae{this, "vae"};
 
-  PictureSize();
+  ImageSize();
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;

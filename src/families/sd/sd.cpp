@@ -10,9 +10,9 @@
 #include "blocks/entities.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/hires.hpp"
+#include "blocks/image_size.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
-#include "blocks/picture_size.hpp"
 #include "blocks/prompt_turns.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/start_noise.hpp"
@@ -35,7 +35,7 @@ BlockList sd_blocks() {
   // The order of these is the order of draws from the noise source.
   add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder"}));
   for (auto& block : control_checks()) list.push_back(block);
-  add_picture_sizes(list, from_noise, from_image, inpaint);
+  add_image_sizes(list, from_noise, from_image, inpaint);
   const Trigger hires = asks_for_hires() && from_noise;
   add(std::make_shared<RefuseHires>(!from_noise));
   add(std::make_shared<HiresSize>(hires));

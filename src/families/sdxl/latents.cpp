@@ -22,8 +22,8 @@ namespace omnirt::families {
 
 void TakeLatents::run(Frame& frame) const {
   const Tensor& values = frame[given].values;
-  auto pictures = static_cast<int64_t>(frame[seeds].size());
-  frame[image_latents] = values.repeat({pictures / values.size(0), 1, 1, 1});
+  auto count = static_cast<int64_t>(frame[seeds].size());
+  frame[image_latents] = values.repeat({count / values.size(0), 1, 1, 1});
 }
 
 void NoiseImageLatentsXL::check(Checks& checks) const {

@@ -7,10 +7,10 @@
 #include "blocks/export_images.hpp"
 #include "blocks/export_latents.hpp"
 #include "blocks/hires.hpp"
+#include "blocks/image_size.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
-#include "blocks/picture_size.hpp"
 #include "blocks/prompt_turns.hpp"
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
@@ -60,7 +60,7 @@ BlockList sdxl_blocks() {
   add(std::make_shared<CheckXL>());
   for (auto& block : control_checks()) list.push_back(block);
   add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder", "text_encoder_2"}));
-  add_picture_sizes(list, from_noise, encoded, inpaint);
+  add_image_sizes(list, from_noise, encoded, inpaint);
   add(std::make_shared<SizeOfLatents>(given));
   const Trigger hires = asks_for_hires() && from_noise;
   add(std::make_shared<RefuseHires>(!from_noise));

@@ -15,9 +15,9 @@ namespace {
 
 // An image as the image encoder takes it: resized with its values about zero, as the authors do,
 // and normalised by the feature extractor.
-Tensor pixel_values(const io::Image& picture, const blocks::CLIPImageProcessor& processor,
+Tensor pixel_values(const io::Image& given, const blocks::CLIPImageProcessor& processor,
                     int64_t side) {
-  Tensor image = image_to_tensor(io::to_rgb(picture)) * 2.0 - 1.0;
+  Tensor image = image_to_tensor(io::to_rgb(given)) * 2.0 - 1.0;
   image = (resize_with_antialiasing(image, side) + 1.0) / 2.0;
   auto row = [](const std::vector<double>& values) {
     return at::tensor(values, at::TensorOptions().dtype(at::kDouble))
@@ -43,20 +43,19 @@ void StartVideos::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   sizes.set("n", checks[num_videos]);
 }
 
-void EncodeFirstPictures::run(Frame& frame) const {
+void EncodeFirstImages::run(Frame& frame) const {
   const CLIPVisionModel& encoder = frame[image_encoder];
-  const auto& pictures = frame[first_pictures];
-  auto count = static_cast<int64_t>(pictures.size());
+  const auto& firsts = frame[first_pictures];
+  auto count = static_cast<int64_t>(firsts.size());
   if (frame.unconditional()) {
     frame[prompt_embeds] = at::zeros({count, 1, encoder.projection_dim()}, at::kFloat);
     return;
   }
   const blocks::CLIPImageProcessor& processor = frame[feature_extractor];
   std::vector<Tensor> rows;
-  for (size_t i = 0; i < pictures.size(); ++i) {
-    bool again = i > 0 && pictures[i] == pictures[i - 1];
-    rows.push_back(again ? rows.back()
-                         : pixel_values(pictures[i], processor, encoder.image_size()));
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    bool again = i > 0 && firsts[i] == firsts[i - 1];
+    rows.push_back(again ? rows.back() : pixel_values(firsts[i], processor, encoder.image_size()));
   }
   Tensor embeds =
       host(frame.call(image_encoder, {{"pixel_values", {at::cat(rows)}}},
@@ -68,10 +67,10 @@ void EncodeFirstPictures::run(Frame& frame) const {
 }
 
 void EncodeFirstLatents::run(Frame& frame) const {
-  std::vector<Tensor> pictures;
-  for (const io::Image& picture : frame[first_pictures])
-    pictures.push_back(blocks::picture_tensor(picture, frame[width], frame[height]));
-  Tensor image = at::cat(pictures);
+  std::vector<Tensor> pixels;
+  for (const io::Image& first : frame[first_pictures])
+    pixels.push_back(blocks::image_tensor(first, frame[width], frame[height]));
+  Tensor image = at::cat(pixels);
   image = image + frame[noise_aug_strength] * frame[noise_source]->randn(image.sizes());
   int64_t grid = frame[vae].scale_factor();
   std::vector<Tensor> latents;
@@ -80,9 +79,9 @@ void EncodeFirstLatents::run(Frame& frame) const {
     Tensor none = at::zeros(
         {1, frame[vae].latent_channels(), image.size(2) / grid, image.size(3) / grid}, at::kFloat);
     Tensor encoded = host(frame.call(
-        vae, {{"picture", {image.narrow(0, i, 1)}}, {"noise", {none}}},
+        vae, {{"pixels", {image.narrow(0, i, 1)}}, {"noise", {none}}},
         [](const nn::Autoencoder& network, Context& cx, const Values& in) {
-          return network.encode(cx, one(in, "picture").to(cx.dtype()),
+          return network.encode(cx, one(in, "pixels").to(cx.dtype()),
                                 [&](at::IntArrayRef) { return one(in, "noise"); });
         },
         "encode"));
@@ -92,9 +91,9 @@ void EncodeFirstLatents::run(Frame& frame) const {
 }
 
 void PrepareVideoConditions::run(Frame& frame) const {
-  const Tensor& picture = frame[first_latents];
-  Tensor own = frame.unconditional() ? at::zeros_like(picture) : picture;
-  std::vector<int64_t> shape = picture.sizes().vec();
+  const Tensor& first = frame[first_latents];
+  Tensor own = frame.unconditional() ? at::zeros_like(first) : first;
+  std::vector<int64_t> shape = first.sizes().vec();
   shape.insert(shape.begin() + 1, frame[num_frames]);
   frame[frame_latents] = own.unsqueeze(1).expand(shape).contiguous();
   // The network was trained on fps - 1.

@@ -58,14 +58,14 @@ class StartVideos final : public Block {
 };
 
 // What the image encoder makes of each first image; zeros without the image.
-class EncodeFirstPictures final : public Block {
+class EncodeFirstImages final : public Block {
  public:
   Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
   Component<blocks::CLIPImageProcessor> feature_extractor{this, "feature_extractor"};
   Input<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "the images' embeddings", {"n", "1", "D"}};
 
-  EncodeFirstPictures()
+  EncodeFirstImages()
       : Block("encode_first_pictures", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;

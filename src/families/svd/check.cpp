@@ -49,7 +49,7 @@ void CheckVideo::check(Checks& checks) const {
   settle(output_fps, static_cast<double>(checks[fps]), Origin::derived);
 }
 
-void EncodeFirstPictures::check(Checks& checks) const {
+void EncodeFirstImages::check(Checks& checks) const {
   const ComponentFolder* component = checks.folder(feature_extractor);
   if (!component) return;  // the plan has said so
   auto processor =

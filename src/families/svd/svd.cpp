@@ -2,8 +2,8 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_video.hpp"
+#include "blocks/image_size.hpp"
 #include "blocks/latent_colours.hpp"
-#include "blocks/picture_size.hpp"
 #include "families/svd/blocks.hpp"
 #include "families/svd/chunks.hpp"
 #include "families/svd/entries.hpp"
@@ -26,13 +26,13 @@ BlockList svd_blocks() {
   auto denoise = denoise_loop(!chunks);
   auto decode = std::make_shared<DecodeFrames>();
   // The order of these is the order of draws from the noise source, in every chunk.
-  BlockList chunk{std::make_shared<EncodeFirstPictures>(), std::make_shared<EncodeFirstLatents>(),
+  BlockList chunk{std::make_shared<EncodeFirstImages>(), std::make_shared<EncodeFirstLatents>(),
                   std::make_shared<PrepareVideoConditions>(),
                   std::make_shared<SetTimesteps>(Trigger{}),
                   std::make_shared<PrepareVideoLatents>()};
   BlockList list{
       std::make_shared<CheckVideo>(),
-      std::make_shared<PictureSize>("size_of_video", PictureSize::Unset::model, Trigger{}),
+      std::make_shared<SizeOfImage>("size_of_video", SizeOfImage::Unset::model, Trigger{}),
       std::make_shared<StartVideos>()};
   list.insert(list.end(), chunk.begin(), chunk.end());
   list.push_back(denoise);

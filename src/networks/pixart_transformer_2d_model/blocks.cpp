@@ -53,7 +53,7 @@ CombinedTimestepSizeEmbeddings::CombinedTimestepSizeEmbeddings(Module* parent,
 
 // {B, D}: a third each for height, width and their ratio.
 Tensor CombinedTimestepSizeEmbeddings::size_embedded(Context& cx,
-                                                     const PictureConditions& conditions) const {
+                                                     const ImageConditions& conditions) const {
   ensure(conditions.resolution && conditions.aspect_ratio, "{} needs the image's size", path());
   int64_t rows = conditions.timestep.size(0);
   auto embedded = [&](const nn::TimestepEmbedding& embedder, const Tensor& numbers) {
@@ -66,7 +66,7 @@ Tensor CombinedTimestepSizeEmbeddings::size_embedded(Context& cx,
 }
 
 Tensor CombinedTimestepSizeEmbeddings::forward(Context& cx,
-                                               const PictureConditions& conditions) const {
+                                               const ImageConditions& conditions) const {
   Tensor timestep = timestep_embedder.forward(cx, waves(cx, conditions.timestep), nullptr);
   if (!resolution_embedder) return timestep;
   Tensor size = size_embedded(cx, conditions);
@@ -80,7 +80,7 @@ AdaLayerNormSingle::AdaLayerNormSingle(Module* parent, const std::string& name, 
       linear(this, "linear", dim, 6 * dim) {}
 
 AdaLayerNormSingle::Result AdaLayerNormSingle::forward(Context& cx,
-                                                       const PictureConditions& conditions) const {
+                                                       const ImageConditions& conditions) const {
   Tensor embedded = emb.forward(cx, conditions);
   Tensor activated = cx.ops().activate(cx, {embedded, ops::Activation::silu});
   Tensor modulation = linear.forward(cx, activated);

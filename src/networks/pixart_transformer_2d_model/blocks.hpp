@@ -25,7 +25,7 @@ class PatchEmbed final : public nn::Module {
 };
 
 // The height and width of the image and their ratio, beside the timestep.
-struct PictureConditions {
+struct ImageConditions {
   Tensor timestep;                     // {B}
   std::optional<Tensor> resolution;    // {B, 2}, pixels: height, width
   std::optional<Tensor> aspect_ratio;  // {B, 1}: height / width
@@ -38,13 +38,13 @@ class CombinedTimestepSizeEmbeddings final : public nn::Module {
                                  bool takes_size);
   const char* class_name() const override { return "PixArtAlphaCombinedTimestepSizeEmbeddings"; }
   // {B, D}.
-  Tensor forward(Context& cx, const PictureConditions& conditions) const;
+  Tensor forward(Context& cx, const ImageConditions& conditions) const;
 
   nn::TimestepEmbedding timestep_embedder;
   std::optional<nn::TimestepEmbedding> resolution_embedder, aspect_ratio_embedder;
 
  private:
-  Tensor size_embedded(Context& cx, const PictureConditions& conditions) const;
+  Tensor size_embedded(Context& cx, const ImageConditions& conditions) const;
 };
 
 // One adaptive layer norm for all blocks (Chen et al. 2023, arXiv 2310.00426, 2.3; diffusers
@@ -58,7 +58,7 @@ class AdaLayerNormSingle final : public nn::Module {
     Tensor modulation;  // {B, 6, D}: what the blocks add their tables to
     Tensor embedded;    // {B, 1, D}
   };
-  Result forward(Context& cx, const PictureConditions& conditions) const;
+  Result forward(Context& cx, const ImageConditions& conditions) const;
 
   CombinedTimestepSizeEmbeddings emb;
   nn::Linear linear;

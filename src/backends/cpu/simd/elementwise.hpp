@@ -47,16 +47,16 @@ void concat_rows(int64_t rows, const float* first, int64_t first_width, const fl
                  int64_t second_width, float* y);
 
 // {batch, height, width, channels}. Planar images: {batch * channels, height, width, 1}.
-struct PictureShape {
+struct ImageShape {
   int64_t batch, height, width, channels;
 };
 
 // Nearest-neighbour resize to {height, width}: source index floor(i * (in / out)) in single
 // precision, as torch's "nearest" has it.
-void upsample_nearest(const PictureShape& shape, const float* x, int64_t height, int64_t width,
+void upsample_nearest(const ImageShape& shape, const float* x, int64_t height, int64_t width,
                       float* y);
 // Mean over windows of size x size, side by side; what is left over at the right and at the bottom
 // is dropped.
-void avg_pool(const PictureShape& shape, const float* x, int64_t size, float* y);
+void avg_pool(const ImageShape& shape, const float* x, int64_t size, float* y);
 
 }  // namespace omnirt::cpu

@@ -70,7 +70,7 @@ void concat_rows(int64_t rows, const float* first, int64_t first_width, const fl
   });
 }
 
-void upsample_nearest(const PictureShape& shape, const float* x, int64_t height, int64_t width,
+void upsample_nearest(const ImageShape& shape, const float* x, int64_t height, int64_t width,
                       float* y) {
   const int64_t from_row = shape.width * shape.channels, to_row = width * shape.channels;
   for_rows(shape.batch * height, to_row, [&](int64_t item) {
@@ -80,7 +80,7 @@ void upsample_nearest(const PictureShape& shape, const float* x, int64_t height,
   });
 }
 
-void avg_pool(const PictureShape& shape, const float* x, int64_t size, float* y) {
+void avg_pool(const ImageShape& shape, const float* x, int64_t size, float* y) {
   const int64_t height = shape.height / size, to_row = shape.width / size * shape.channels;
   const int64_t from_row = shape.width * shape.channels;
   for_rows(shape.batch * height, to_row * size * size, [&](int64_t item) {

@@ -259,13 +259,13 @@ TEST(ConcatRows, JoinsTheRowsOfTwoTensors) {
 
 TEST(UpsampleNearest, TakesTheSourceIndexThatTorchTakes) {
   struct Resize {
-    PictureShape from;
+    ImageShape from;
     int64_t height, width;
   };
   for (const Resize& r :
        {Resize{{1, 1, 1, 1}, 3, 2}, Resize{{2, 3, 5, 4}, 6, 10}, Resize{{2, 5, 7, 3}, 8, 9},
         Resize{{1, 6, 4, 1}, 3, 3}, Resize{{1, 33, 31, 40}, 66, 62}}) {
-    const PictureShape& from = r.from;
+    const ImageShape& from = r.from;
     const std::vector<float> x = values(from.batch * from.height * from.width * from.channels, 1);
     std::vector<float> y(static_cast<size_t>(from.batch * r.height * r.width * from.channels));
     upsample_nearest(from, x.data(), r.height, r.width, y.data());
@@ -290,12 +290,12 @@ TEST(UpsampleNearest, TakesTheSourceIndexThatTorchTakes) {
 
 TEST(AvgPool, IsTheMeanOfEachWholeWindow) {
   struct Pool {
-    PictureShape from;
+    ImageShape from;
     int64_t size;
   };
   for (const Pool& p : {Pool{{1, 2, 2, 1}, 2}, Pool{{2, 5, 7, 3}, 2}, Pool{{1, 9, 9, 20}, 3},
                         Pool{{2, 40, 40, 33}, 2}, Pool{{1, 4, 4, 5}, 1}}) {
-    const PictureShape& from = p.from;
+    const ImageShape& from = p.from;
     const std::vector<float> x = values(from.batch * from.height * from.width * from.channels, 1);
     const int64_t height = from.height / p.size, width = from.width / p.size;
     std::vector<float> y(static_cast<size_t>(from.batch * height * width * from.channels));

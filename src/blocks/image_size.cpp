@@ -1,4 +1,4 @@
-#include "blocks/picture_size.hpp"
+#include "blocks/image_size.hpp"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& 
                 fmt::format("give config.{}", side.name())});
 }
 
-void PictureSize::settle_from_image(Checks& checks, const io::ImageInfo& info, int64_t grid) const {
+void SizeOfImage::settle_from_image(Checks& checks, const io::ImageInfo& info, int64_t grid) const {
   struct Side {
     const Config<int64_t>& port;
     int64_t pixels;
@@ -67,11 +67,11 @@ void tell_image_sizes(int64_t width, int64_t height, const nn::Autoencoder& vae,
   sizes.set("C", vae.latent_channels());
 }
 
-void PictureSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+void SizeOfImage::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
 }
 
-void PictureSize::check(Checks& checks) const {
+void SizeOfImage::check(Checks& checks) const {
   int64_t grid = checks[vae].scale_factor();
   const ImageInput* given = checks.image(image);
   if (unset_ == Unset::image && given) return settle_from_image(checks, given->info, grid);

@@ -19,7 +19,7 @@ void tell_image_sizes(int64_t width, int64_t height, const nn::Autoencoder& vae,
 
 // Settles width and height before anything else takes them: the request's, which must be multiples
 // of the latents' grid; else those of the model's training, or of the given image.
-class PictureSize final : public Block {
+class SizeOfImage final : public Block {
  public:
   enum class Unset { model, image };
   Config<int64_t> width{this, keys::width};
@@ -31,7 +31,7 @@ class PictureSize final : public Block {
   // `unset`: whose size is taken when the request gives none (reference: image2image the image's,
   // else the model's).
   // `of`: the input whose size is the image's.
-  PictureSize(std::string name, Unset unset, Trigger trigger, const std::string& of = "image")
+  SizeOfImage(std::string name, Unset unset, Trigger trigger, const std::string& of = "image")
       : Block(std::move(name), Stage::prepare_conditions, Guidance::shared, std::move(trigger)),
         image(this, of),
         unset_(unset) {}
