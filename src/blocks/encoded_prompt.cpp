@@ -1,9 +1,33 @@
 #include "blocks/encoded_prompt.hpp"
 
+#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include "pipeline/checks.hpp"
 #include "pipeline/symbol_sizes.hpp"
+
+namespace omnirt {
+
+SavedValue ValueCodec<GivenEmbeds>::save(const GivenEmbeds& value) {
+  SavedValue saved{Json::object()};
+  saved.tensors = value.tensors;
+  return saved;
+}
+
+GivenEmbeds ValueCodec<GivenEmbeds>::load(const SavedValue& saved, const Catalogue&) {
+  EmbedsInfo info;
+  for (const auto& [name, tensor] : saved.tensors) {
+    if (!tensor.defined() || tensor.scalar_type() != at::kFloat ||
+        !tensor.isfinite().all().item<bool>())
+      SavedValue::refuse("embeddings that are not finite fp32 numbers");
+    info.shapes[name] = tensor.sizes().vec();
+  }
+  std::string fault = embeds_fault(info);
+  if (!fault.empty()) SavedValue::refuse("a file of embeddings that " + fault);
+  return {saved.tensors};
+}
+
+}  // namespace omnirt
 
 namespace omnirt::blocks {
 namespace {
@@ -43,29 +67,49 @@ void StartNoiseOfEncoded::run(Frame& frame) const {
 
 Tensor TakeEncodedPrompt::rows_of(Frame& frame, const char* name) const {
   const Tensor& rows = frame[encoded].tensors.at(frame.unconditional() ? negative + name : name);
-  return rows.repeat_interleave(static_cast<int64_t>(frame[seeds].size()) / rows.size(0), 0);
+  auto images = static_cast<int64_t>(frame[seeds].size());
+  if (images % rows.size(0) != 0) {
+    throw InvalidRequest({"inputs." + encoded.name(), fmt::format("{} prompts", rows.size(0)),
+                          fmt::format("the run makes {} images", images), "make the state anew"});
+  }
+  return rows.repeat_interleave(images / rows.size(0), 0);
 }
 
-void TakeEncodedPrompt::check_tensor(Checks& checks, const EmbedsInput& given,
-                                     const std::string& name, int64_t width) const {
+std::map<std::string, int64_t> TakeEncodedPrompt::widths(const Checks& checks) const {
+  return {{"prompt_embeds", checks[unet].context_dim()}};
+}
+
+std::string TakeEncodedPrompt::fault_of(const Checks& checks, const EmbedsInfo& given) const {
   for (const Condition& condition : checks.conditions()) {
-    std::string wanted = condition.negative() ? negative + name : name;
-    auto shape = given.info.shapes.find(wanted);
-    if (shape == given.info.shapes.end()) {
-      checks.error({"inputs." + encoded.name(), given.path, fmt::format("has no {}", wanted),
-                    condition.negative() ? "add it, or set guidance_scale to 1" : "add it"});
-    } else if (shape->second.back() != width) {
-      checks.error({"inputs." + encoded.name(), given.path,
-                    fmt::format("its {} is {} wide, and the model takes {}", wanted,
-                                shape->second.back(), width),
-                    "give what this model's text encoder makes"});
+    for (const auto& [name, width] : widths(checks)) {
+      std::string wanted = condition.negative() ? negative + name : name;
+      auto shape = given.shapes.find(wanted);
+      if (shape == given.shapes.end()) return fmt::format("has no {}", wanted);
+      if (shape->second.back() != width) {
+        return fmt::format("its {} is {} wide, and the model takes {}", wanted,
+                           shape->second.back(), width);
+      }
     }
   }
+  return "";
 }
 
 void TakeEncodedPrompt::check(Checks& checks) const {
   const EmbedsInput* given = checks.embeds(encoded);
-  if (given) check_tensor(checks, *given, "prompt_embeds", checks[unet].context_dim());
+  std::string fault = given ? fault_of(checks, given->info) : "";
+  if (fault.empty()) return;
+  checks.error({"inputs." + encoded.name(), given->path, fault,
+                "give what this model's text encoders make, with negative_prompt_embeds where "
+                "guidance_scale is above 1"});
+}
+
+void TakeEncodedPrompt::check_loaded(Checks& checks) const {
+  for (const GivenEmbeds* given : checks.restored(encoded)) {
+    EmbedsInfo info;
+    for (const auto& [name, tensor] : given->tensors) info.shapes[name] = tensor.sizes().vec();
+    std::string fault = fault_of(checks, info);
+    if (!fault.empty()) checks.refuse_restored(encoded, fault);
+  }
 }
 
 void TakeEncodedPrompt::run(Frame& frame) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include "blocks/slots.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/embeds_file.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
@@ -8,6 +9,13 @@
 
 // Prompts that come encoded, in place of texts (reference: prompt_embeds and the like of
 // StableDiffusionPipeline.__call__ and StableDiffusionXLPipeline.__call__).
+template <>
+struct omnirt::ValueCodec<omnirt::GivenEmbeds> {
+  static constexpr const char* type = "given embeddings";
+  static SavedValue save(const GivenEmbeds& value);
+  static GivenEmbeds load(const SavedValue& saved, const Catalogue& catalogue);
+};
+
 namespace omnirt::blocks {
 
 inline constexpr Slot<GivenEmbeds> encoded_prompt{
@@ -49,14 +57,17 @@ class TakeEncodedPrompt : public Block {
               has_encoded_prompt()) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
+  void check_loaded(Checks& checks) const override;
 
  protected:
   // The tensor of this name, or with negative_ before it; one row per image.
   Tensor rows_of(Frame& frame, const char* name) const;
-  // A finding where the file has no tensor of this name for a condition, or one whose last size is
-  // another.
-  void check_tensor(Checks& checks, const EmbedsInput& given, const std::string& name,
-                    int64_t width) const;
+  // Each tensor that the model takes, without negative_, and its last size.
+  virtual std::map<std::string, int64_t> widths(const Checks& checks) const;
+
+ private:
+  // What is wrong with these for a condition of the guider; "" where nothing is.
+  std::string fault_of(const Checks& checks, const EmbedsInfo& given) const;
 };
 
 }  // namespace omnirt::blocks

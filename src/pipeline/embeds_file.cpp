@@ -30,54 +30,55 @@ constexpr int64_t max_prompts = 256, max_embeds_side = 1 << 14;
                         "the model takes them, in fp32, fp16 or bf16"});
 }
 
-void check_entry(const io::TensorEntry& entry, const fs::path& path) {
-  const auto* wanted = std::ranges::find_if(
-      known_embeds, [&](const KnownEmbeds& each) { return entry.name == each.name; });
-  if (wanted == known_embeds.end())
-    refuse_embeds(path, fmt::format("has a tensor '{}'", entry.name));
-  const std::vector<int64_t>& shape = entry.shape;
-  bool fits =
-      shape.size() == wanted->dims && is_floating(entry.dtype) &&
-      std::ranges::all_of(shape, [](int64_t n) { return n >= 1 && n <= max_embeds_side; }) &&
-      shape.front() <= max_prompts;
-  if (fits) return;
-  refuse_embeds(path, fmt::format("its {} is {{{}}} of type {}", entry.name, fmt::join(shape, ", "),
-                                  io::common_dtype_name(entry.dtype)));
+bool fits(const KnownEmbeds& wanted, const std::vector<int64_t>& shape) {
+  return shape.size() == wanted.dims && shape.front() <= max_prompts &&
+         std::ranges::all_of(shape, [](int64_t n) { return n >= 1 && n <= max_embeds_side; });
 }
 
 // The negative ones are like the others, for all prompts or for each.
-void check_pair(const EmbedsInfo& info, const char* name, const char* negative,
-                const fs::path& path) {
+std::string pair_fault(const EmbedsInfo& info, const char* name, const char* negative) {
   auto given = info.shapes.find(name), other = info.shapes.find(negative);
-  if (other == info.shapes.end()) return;
-  if (given == info.shapes.end())
-    refuse_embeds(path, fmt::format("has {}, and no {}", negative, name));
+  if (other == info.shapes.end()) return "";
+  if (given == info.shapes.end()) return fmt::format("has {}, and no {}", negative, name);
   std::vector<int64_t> one = given->second, two = other->second;
   if (two.front() == 1) two.front() = one.front();
-  if (one != two) {
-    refuse_embeds(path, fmt::format("its {} is {{{}}}, and its {} {{{}}}", name,
-                                    fmt::join(given->second, ", "), negative,
-                                    fmt::join(other->second, ", ")));
-  }
+  if (one == two) return "";
+  return fmt::format("its {} is {{{}}}, and its {} {{{}}}", name, fmt::join(given->second, ", "),
+                     negative, fmt::join(other->second, ", "));
 }
 
 EmbedsInfo info_of(const io::SafetensorsFile& file, const fs::path& path) {
   EmbedsInfo info;
   for (const io::TensorEntry& entry : file.entries()) {
-    check_entry(entry, path);
+    if (!is_floating(entry.dtype)) {
+      refuse_embeds(path, fmt::format("its {} is of type {}", entry.name,
+                                      io::common_dtype_name(entry.dtype)));
+    }
     info.shapes[entry.name] = entry.shape;
   }
-  if (!info.shapes.contains("prompt_embeds")) refuse_embeds(path, "has no tensor 'prompt_embeds'");
-  check_pair(info, "prompt_embeds", "negative_prompt_embeds", path);
-  check_pair(info, "pooled_prompt_embeds", "negative_pooled_prompt_embeds", path);
-  auto pooled = info.shapes.find("pooled_prompt_embeds");
-  if (pooled != info.shapes.end() && pooled->second.front() != info.prompts())
-    refuse_embeds(path, fmt::format("has {} prompts, and {} pooled ones", info.prompts(),
-                                    pooled->second.front()));
+  std::string fault = embeds_fault(info);
+  if (!fault.empty()) refuse_embeds(path, fault);
   return info;
 }
 
 }  // namespace
+
+std::string embeds_fault(const EmbedsInfo& info) {
+  for (const auto& [name, shape] : info.shapes) {
+    const auto* wanted = std::ranges::find_if(
+        known_embeds, [&, &name = name](const KnownEmbeds& each) { return name == each.name; });
+    if (wanted == known_embeds.end()) return fmt::format("has a tensor '{}'", name);
+    if (!fits(*wanted, shape)) return fmt::format("its {} is {{{}}}", name, fmt::join(shape, ", "));
+  }
+  if (!info.shapes.contains("prompt_embeds")) return "has no tensor 'prompt_embeds'";
+  std::string fault = pair_fault(info, "prompt_embeds", "negative_prompt_embeds");
+  if (fault.empty())
+    fault = pair_fault(info, "pooled_prompt_embeds", "negative_pooled_prompt_embeds");
+  auto pooled = info.shapes.find("pooled_prompt_embeds");
+  if (!fault.empty() || pooled == info.shapes.end() || pooled->second.front() == info.prompts())
+    return fault;
+  return fmt::format("has {} prompts, and {} pooled ones", info.prompts(), pooled->second.front());
+}
 
 EmbedsInfo probe_embeds(const fs::path& path) {
   return info_of(*io::SafetensorsFile::open(path), path);

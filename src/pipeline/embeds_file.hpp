@@ -22,6 +22,10 @@ struct GivenEmbeds {
   std::map<std::string, Tensor> tensors;  // fp32
 };
 
+// What is wrong with tensors of these shapes: other names, or sizes that do not fit each other; ""
+// where nothing is.
+std::string embeds_fault(const EmbedsInfo& info);
+
 // Reads the header. Throws InvalidRequest (or InvalidFile) that names the file where it is none,
 // has tensors of other names, or ones that differ in their numbers of prompts, tokens or channels.
 EmbedsInfo probe_embeds(const std::filesystem::path& path);

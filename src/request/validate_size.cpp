@@ -21,6 +21,9 @@ struct Size {
 constexpr double far_area = 4;
 constexpr double far_side = 2;
 
+// Networks of smaller sides are made to try a program, and draw nothing at any size.
+constexpr int64_t least_trained_side = 64;
+
 // By how much one is larger than the other, whichever it is; at least 1.
 double ratio(int64_t a, int64_t b) {
   return static_cast<double>(std::max(a, b)) / static_cast<double>(std::min(a, b));
@@ -84,7 +87,9 @@ void check_size(Proposal& proposal) {
   const int64_t pixels = autoencoder->scale_factor();
   auto made = made_size(proposal, pixels);
   auto trained = trained_size(proposal, pixels);
-  if (!made || !trained || !is_far(*made, *trained)) return;
+  if (!made || !trained || std::min(trained->width, trained->height) < least_trained_side ||
+      !is_far(*made, *trained))
+    return;
   proposal.warn(
       {fmt::format("config.{}", given(keys::width) ? keys::width.name : keys::height.name),
        made->text(),

@@ -297,13 +297,13 @@ void EncodePromptAlone::run(Frame& frame) const {
   frame[prompt_turns] = stacked_turns(texts, {{states_input, embeds}, {pooled_input, pooled}});
 }
 
-void TakeEncodedPromptXL::check(Checks& checks) const {
-  TakeEncodedPrompt::check(checks);
-  const EmbedsInput* given = checks.embeds(encoded);
+std::map<std::string, int64_t> TakeEncodedPromptXL::widths(const Checks& checks) const {
+  auto widths = TakeEncodedPrompt::widths(checks);
   // What the UNet takes beside the numbers (CheckXL holds it against the text encoder).
   int64_t count = checks.holds(index_is("requires_aesthetics_score", true)) ? 5 : 6;
-  int64_t width = checks[unet].added_dim() - count * checks[unet].added_number_dim();
-  if (given) check_tensor(checks, *given, "pooled_prompt_embeds", width);
+  widths["pooled_prompt_embeds"] =
+      checks[unet].added_dim() - count * checks[unet].added_number_dim();
+  return widths;
 }
 
 void TakeEncodedPromptXL::run(Frame& frame) const {

@@ -101,7 +101,9 @@ class TakeEncodedPromptXL final : public blocks::TakeEncodedPrompt {
   Output<Tensor> pooled_prompt_embeds{this, xl_slots::pooled_prompt_embeds};
 
   void run(Frame& frame) const override;
-  void check(Checks& checks) const override;
+
+ protected:
+  std::map<std::string, int64_t> widths(const Checks& checks) const override;
 };
 
 }  // namespace omnirt::families
