@@ -3,6 +3,7 @@
 #include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
+#include "blocks/start_noise.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/symbol_sizes.hpp"
 
@@ -32,7 +33,6 @@ GivenEmbeds ValueCodec<GivenEmbeds>::load(const SavedValue& saved, const Catalog
 namespace omnirt::blocks {
 namespace {
 
-constexpr int64_t max_images = 256;
 const std::string negative = "negative_";
 
 }  // namespace
@@ -43,10 +43,7 @@ Trigger has_encoded_prompt() {
 
 void StartNoiseOfEncoded::check(Checks& checks) const {
   const EmbedsInput* given = checks.embeds(encoded);
-  int64_t images = given ? given->info.prompts() * checks[num_images] : 0;
-  if (images <= max_images) return;
-  checks.error({"config.num_images_per_prompt", fmt::format("{} images in all", images),
-                fmt::format("more than {} in one request", max_images), "send several requests"});
+  if (given) check_image_count(checks, given->info.prompts() * checks[num_images]);
 }
 
 void StartNoiseOfEncoded::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -56,10 +53,8 @@ void StartNoiseOfEncoded::tell_sizes(const Checks& checks, SymbolSizes& sizes) c
 
 void StartNoiseOfEncoded::run(Frame& frame) const {
   auto prompts = static_cast<uint64_t>(frame[encoded].tensors.at("prompt_embeds").size(0));
-  auto first = static_cast<uint64_t>(frame[seed]);
-  std::vector<uint64_t> all;
-  for (uint64_t i = 0; i < prompts * static_cast<uint64_t>(frame[num_images]); ++i)
-    all.push_back(first + i);
+  std::vector<uint64_t> all =
+      seeds_from(frame[seed], prompts * static_cast<uint64_t>(frame[num_images]));
   frame[prompt] = std::vector<std::string>(prompts);
   frame[noise_source] = std::make_shared<Noise>(all);
   frame[seeds] = std::move(all);

@@ -6,21 +6,26 @@
 #include "pipeline/symbol_sizes.hpp"
 
 namespace omnirt::blocks {
-namespace {
 
-constexpr int64_t most_images = 256;
+void check_image_count(Checks& checks, int64_t images) {
+  constexpr int64_t most = 256;
+  if (images <= most) return;
+  checks.error({"config.num_images_per_prompt", fmt::format("{} images in all", images),
+                fmt::format("more than {} in one request", most), "send several requests"});
+}
 
-}  // namespace
+std::vector<uint64_t> seeds_from(int64_t first, uint64_t images) {
+  std::vector<uint64_t> all;
+  for (uint64_t i = 0; i < images; ++i) all.push_back(static_cast<uint64_t>(first) + i);
+  return all;
+}
 
 int64_t StartNoise::images_of(const Checks& checks) const {
   return static_cast<int64_t>(checks.texts(prompt).size()) * checks[num_images];
 }
 
 void StartNoise::check(Checks& checks) const {
-  int64_t images = images_of(checks);
-  if (images <= most_images) return;
-  checks.error({"config.num_images_per_prompt", fmt::format("{} images in all", images),
-                fmt::format("more than {} in one request", most_images), "send several requests"});
+  check_image_count(checks, images_of(checks));
 }
 
 void StartNoise::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -30,9 +35,7 @@ void StartNoise::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 void StartNoise::run(Frame& frame) const {
   auto count =
       static_cast<uint64_t>(frame[prompt].size()) * static_cast<uint64_t>(frame[num_images]);
-  auto first = static_cast<uint64_t>(frame[seed]);
-  std::vector<uint64_t> all;
-  for (uint64_t i = 0; i < count; ++i) all.push_back(first + i);
+  std::vector<uint64_t> all = seeds_from(frame[seed], count);
   frame[noise_source] = std::make_shared<Noise>(all);
   frame[seeds] = std::move(all);
 }
