@@ -22,4 +22,6 @@ endif()
 if(OMNIRT_SANITIZE)
   add_compile_options(-fsanitize=${OMNIRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OMNIRT_SANITIZE})
+  # Kernels for fewer processors: they are half of what such a build compiles.
+  add_compile_definitions(OMNIRT_FEW_TARGETS)
 endif()

@@ -39,7 +39,7 @@ HWY_EXPORT(int8_table);
 
 Int8Kernels int8_kernels(bool tiles) {
   Int8Kernels table = HWY_DYNAMIC_DISPATCH(int8_table)();
-  const bool newest = (hwy::SupportedTargets() & HWY_AVX3_DL) != 0;
+  const bool newest = (hwy::SupportedTargets() & HWY_TARGETS & HWY_AVX3_DL) != 0;
   if (tiles && newest && amx_features().int8) {
     table.rows = amx_rows;
     table.product = &amx_product;
