@@ -82,7 +82,7 @@ TakePromptTurns::TakePromptTurns(const std::vector<Turned>& turned)
 }
 
 // Of what `at` says the turn is, for each row of the batch: {rows, ...}.
-Tensor TakePromptTurns::rows_of(Frame& frame, const RowBatch& batch, const std::string& input,
+Tensor TakePromptTurns::rows_of(Frame& frame, const RowBatch& batch, const First& first,
                                 const LoopProgress& at) const {
   std::vector<Condition> conditions = frame.guider().conditions();
   std::vector<Tensor> rows;
@@ -93,14 +93,11 @@ Tensor TakePromptTurns::rows_of(Frame& frame, const RowBatch& batch, const std::
     size_t turn = 0, steps = given.by_step.size();
     if (steps > 0)
       turn = static_cast<size_t>(given.by_step[std::min(at.step * steps / at.steps, steps - 1)]);
-    auto made = given.inputs.find(input);
-    for (const First& first : firsts_) {
-      if (first.input != input) continue;
-      Tensor all = made == given.inputs.end() ? frame.under(condition, first.port)
-                                              : made->second[static_cast<int64_t>(turn)];
-      // Windows of an image have numbers of their own.
-      rows.push_back(all.narrow(0, row.image % all.size(0), 1));
-    }
+    auto made = given.inputs.find(first.input);
+    Tensor all = made == given.inputs.end() ? frame.under(condition, first.port)
+                                            : made->second[static_cast<int64_t>(turn)];
+    // Windows of an image have numbers of their own.
+    rows.push_back(all.narrow(0, row.image % all.size(0), 1));
   }
   return at::cat(rows);
 }
@@ -111,7 +108,7 @@ void TakePromptTurns::before_predict(Frame& frame, const LoopProgress& at, RowBa
     changes = changes || !frame.under(condition.name, turns).by_step.empty();
   if (!changes) return;
   for (const First& first : firsts_)
-    batch.inputs[first.input] = {Value(rows_of(frame, batch, first.input, at))};
+    batch.inputs[first.input] = {Value(rows_of(frame, batch, first, at))};
 }
 
 // What a saved run brings is like the first turn's, which others look at.

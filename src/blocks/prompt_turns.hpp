@@ -66,8 +66,6 @@ class TakePromptTurns final : public StepBlock {
   void check_loaded(Checks& checks) const override;
 
  private:
-  Tensor rows_of(Frame& frame, const RowBatch& batch, const std::string& input,
-                 const LoopProgress& at) const;
   void check_turns(Checks& checks, const PromptTurns& given, size_t condition) const;
 
   struct First {
@@ -75,6 +73,8 @@ class TakePromptTurns final : public StepBlock {
     Input<Tensor> port;
     std::string input;
   };
+  Tensor rows_of(Frame& frame, const RowBatch& batch, const First& first,
+                 const LoopProgress& at) const;
   std::deque<First> firsts_;
 };
 

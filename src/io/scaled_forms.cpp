@@ -74,7 +74,7 @@ class FormReader {
                                           fmt::join(entry.shape, ", "), fmt::join(shape, ", ")));
   }
 
-  // One number, or one a row.
+  // One number, or one per row.
   void read_row_scales(ScaledForm& form, const FoundTensor& scale) const {
     const TensorEntry& entry = *scale.entry;
     form.scales = scale;

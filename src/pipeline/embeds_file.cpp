@@ -24,7 +24,7 @@ constexpr std::array known_embeds{
 constexpr int64_t max_prompts = 256, max_embeds_side = 1 << 14;
 
 [[noreturn]] void refuse_embeds(const fs::path& path, const std::string& why) {
-  throw InvalidRequest({"encoded_prompt", path.string(), why,
+  throw InvalidRequest({"inputs.encoded_prompt", path.string(), why,
                         "give prompt_embeds {n, tokens, channels}, and negative_prompt_embeds, "
                         "pooled_prompt_embeds {n, channels}, negative_pooled_prompt_embeds where "
                         "the model takes them, in fp32, fp16 or bf16"});
@@ -89,7 +89,7 @@ GivenEmbeds read_embeds(const fs::path& path) {
   info_of(*file, path);
   GivenEmbeds made;
   for (const io::TensorEntry& entry : file->entries()) {
-    Tensor values = read_tensor(*file, entry);
+    Tensor values = read_tensor(file, entry);
     if (!values.isfinite().all().item<bool>())
       refuse_embeds(path, fmt::format("its {} has numbers that are not finite", entry.name));
     made.tensors[entry.name] = values;

@@ -1,4 +1,6 @@
 #pragma once
+#include <memory>
+
 #include "io/safetensors.hpp"
 #include "tensor/tensor.hpp"
 
@@ -7,6 +9,7 @@ namespace omnirt {
 // fp32, fp16 or bf16.
 bool is_floating(io::Dtype dtype);
 // A tensor of a file as fp32, in memory of its own.
-Tensor read_tensor(const io::SafetensorsFile& file, const io::TensorEntry& entry);
+Tensor read_tensor(const std::shared_ptr<const io::SafetensorsFile>& file,
+                   const io::TensorEntry& entry);
 
 }  // namespace omnirt

@@ -65,7 +65,7 @@ LatentsInfo probe_latents(const fs::path& path) {
 GivenLatents read_latents(const fs::path& path) {
   auto file = io::SafetensorsFile::open(path);
   const io::TensorEntry& entry = entry_of(*file, path);
-  return {read_tensor(*file, entry)};
+  return {read_tensor(file, entry)};
 }
 
 void write_latents(const fs::path& path, const Tensor& latents, const Json& origin) {

@@ -73,16 +73,18 @@ void take_images(Proposal& proposal, const std::string& name, const Json& value)
   }
 }
 
-void take_latents(Proposal& proposal, const std::string& name, const Json& value) {
+// The file that an input names, with what `probe` reads of its header.
+template <class Input, class Probe>
+void take_file(Proposal& proposal, std::map<std::string, Input>& files, const std::string& name,
+               const Json& value, Probe&& probe, const char* expected, const char* way_out) {
   std::string field = "inputs." + name;
   if (!value.is_string() || value.get<std::string>().empty()) {
-    proposal.error({field, shown(value), "the path of a latents file is expected",
-                    "config.output_type latent writes one"});
+    proposal.error({field, shown(value), expected, way_out});
     return;
   }
   try {
     std::string path = proposal.path_of(field, value.get<std::string>());
-    proposal.latents[name] = {path, probe_latents(path)};
+    files[name] = {path, probe(path)};
   } catch (const InvalidRequest& thrown) {
     for (Finding finding : thrown.findings()) {
       if (finding.field != field) finding.field = field + " (" + finding.field + ")";
@@ -91,22 +93,15 @@ void take_latents(Proposal& proposal, const std::string& name, const Json& value
   }
 }
 
+void take_latents(Proposal& proposal, const std::string& name, const Json& value) {
+  take_file(proposal, proposal.latents, name, value, probe_latents,
+            "the path of a latents file is expected", "config.output_type latent writes one");
+}
+
 void take_embeds(Proposal& proposal, const std::string& name, const Json& value) {
-  std::string field = "inputs." + name;
-  if (!value.is_string() || value.get<std::string>().empty()) {
-    proposal.error({field, shown(value), "the path of a safetensors file is expected",
-                    "save prompt_embeds, as diffusers' encode_prompt gives it, in one"});
-    return;
-  }
-  try {
-    std::string path = proposal.path_of(field, value.get<std::string>());
-    proposal.embeds[name] = {path, probe_embeds(path)};
-  } catch (const InvalidRequest& thrown) {
-    for (Finding finding : thrown.findings()) {
-      if (finding.field != field) finding.field = field;
-      proposal.error(std::move(finding));
-    }
-  }
+  take_file(proposal, proposal.embeds, name, value, probe_embeds,
+            "the path of a safetensors file is expected",
+            "save prompt_embeds, as diffusers' encode_prompt gives it, in one");
 }
 
 // Less than any image takes; a disk that fills up during the run is told then.

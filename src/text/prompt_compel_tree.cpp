@@ -15,6 +15,13 @@ std::shared_ptr<const CompelNode> words(std::string_view text) {
   return node({.text = compel_unescaped(std::string(text))});
 }
 
+std::shared_ptr<const CompelNode> weighing(double weight, CompelNodes nodes) {
+  return node({.kind = CompelNode::Kind::weighted,
+               .text = {},
+               .weight = weight,
+               .children = std::move(nodes)});
+}
+
 }  // namespace
 
 std::string compel_unescaped(std::string text) {
@@ -93,11 +100,7 @@ CompelGrammar::Maybe CompelGrammar::attend(size_t at) {
   if (!weight) weight = number(*open);
   auto close = weight ? literal(weight->second, ")") : std::nullopt;
   if (!close) return std::nullopt;
-  return Match{{node({.kind = CompelNode::Kind::weighted,
-                      .text = {},
-                      .weight = weight->first,
-                      .children = std::move(made->nodes)})},
-               *close};
+  return Match{{weighing(weight->first, std::move(made->nodes))}, *close};
 }
 
 // (words)1.3, "words"++, word-: the weight stands right behind.
@@ -110,11 +113,7 @@ CompelGrammar::Maybe CompelGrammar::weighted(size_t at) {
   auto weight = signs(made->end);
   if (!weight && takes_numbers) weight = number(made->end);
   if (!weight) return std::nullopt;
-  return Match{{node({.kind = CompelNode::Kind::weighted,
-                      .text = {},
-                      .weight = weight->first,
-                      .children = std::move(made->nodes)})},
-               weight->second};
+  return Match{{weighing(weight->first, std::move(made->nodes))}, weight->second};
 }
 
 // (words).swap(others, options)
