@@ -57,8 +57,8 @@ void print_weights(const Json& weights, const char* indent) {
     say("{}  {:<8} {}\n", indent, dtype, count.get<uint64_t>());
   }
   if (weights.contains("memory_bytes")) {
-    say("{}  {:.1f} MB in memory, since what is quantised is widened to fp32\n", indent,
-        static_cast<double>(weights["memory_bytes"].get<uint64_t>()) / 1e6);
+    say("{}  {:.1f} MB where it is widened to fp32 (level eager, devices other than the cpu)\n",
+        indent, static_cast<double>(weights["memory_bytes"].get<uint64_t>()) / 1e6);
     print_layers(weights["types_by_layer"], indent);
   }
   for (const Json& file : weights["files"]) say("{}  {}\n", indent, file.get<std::string>());

@@ -94,12 +94,24 @@ io::GgufTensor rounded(const io::TensorSource& tensor, const io::GgmlType& type,
   return {tensor.name, &type, std::move(shape), produce, std::move(original)};
 }
 
+// What rows that blocks of 256 do not fit are written in: blocks of 32 with as many bits or the
+// next more (github ggml-org/llama.cpp, llama-quant.cpp). Null where none fits.
+const io::GgmlType* fitting(const io::GgmlType& wanted, int64_t row) {
+  auto fits = [row](const io::GgmlType& type) {
+    return row % static_cast<int64_t>(type.block) == 0;
+  };
+  if (fits(wanted)) return &wanted;
+  if (wanted.name != "Q4_K" && wanted.name != "Q5_K") return nullptr;
+  const io::GgmlType& smaller = *io::find_ggml_type(wanted.name == "Q4_K" ? "Q5_0" : "Q5_1");
+  return fits(smaller) ? &smaller : nullptr;
+}
+
 io::GgufTensor gguf_tensor(const io::TensorSource& tensor, const io::GgmlType* wanted) {
   const int64_t count =
       static_cast<int64_t>(io::tensor_bytes(io::Dtype::u8, tensor.shape).value_or(0));
   if (wanted && may_be_rounded(tensor, count)) {
-    const auto block = static_cast<int64_t>(wanted->block);
-    if (tensor.shape.back() % block == 0) return rounded(tensor, *wanted, tensor.shape, {});
+    const io::GgmlType* type = fitting(*wanted, tensor.shape.back());
+    if (type) return rounded(tensor, *type, tensor.shape, {});
     if (tensor.shape.size() > 2 && count % flat_row == 0)
       return rounded(tensor, *wanted, {count / flat_row, flat_row}, tensor.shape);
   }

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -19,6 +21,8 @@ class Encoding {
   virtual size_t bytes(size_t count) const = 0;
   // The numbers of the elements from `first` on, as many as `to` holds; `data` is their bytes.
   virtual void widen(std::span<const std::byte> data, size_t first, std::span<float> to) const = 0;
+  // Where these are ggml's blocks, their type (GgmlType::number): kernels widen some faster.
+  virtual std::optional<uint32_t> ggml_type() const { return std::nullopt; }
 
  protected:
   Encoding() = default;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/ensure.hpp"
+#include "io/ggml_quantize_k.hpp"
 #include "io/small_float.hpp"
 
 // Compiled without fused multiplication and addition (src/CMakeLists.txt): each step rounds as the
@@ -118,14 +119,30 @@ void quantize_q8_0(Block numbers, std::byte* to) {
   }
 }
 
+// All blocks of a type.
+using Quantize = void (*)(std::span<const float>, std::byte*);
+
+template <size_t elements, size_t bytes,
+          void (*block)(std::span<const float, elements>, std::byte*)>
+void quantize_all(std::span<const float> numbers, std::byte* to) {
+  for (size_t i = 0; i + elements <= numbers.size(); i += elements, to += bytes)
+    block(std::span<const float, elements>(numbers.data() + i, elements), to);
+}
+
 struct Writer {
   std::string_view name;
-  void (*block)(Block, std::byte*);  // nullptr: one number an element
+  Quantize blocks;  // nullptr: one number an element
 };
-constexpr std::array writers{Writer{"F32", nullptr},        Writer{"F16", nullptr},
-                             Writer{"BF16", nullptr},       Writer{"Q8_0", quantize_q8_0},
-                             Writer{"Q5_1", quantize_q5_1}, Writer{"Q5_0", quantize_q5_0},
-                             Writer{"Q4_1", quantize_q4_1}, Writer{"Q4_0", quantize_q4_0}};
+constexpr std::array writers{Writer{"F32", nullptr},
+                             Writer{"F16", nullptr},
+                             Writer{"BF16", nullptr},
+                             Writer{"Q8_0", quantize_all<32, 34, quantize_q8_0>},
+                             Writer{"Q5_K", quantize_all<256, 176, quantize_q5_k>},
+                             Writer{"Q5_1", quantize_all<32, 24, quantize_q5_1>},
+                             Writer{"Q5_0", quantize_all<32, 22, quantize_q5_0>},
+                             Writer{"Q4_K", quantize_all<256, 144, quantize_q4_k>},
+                             Writer{"Q4_1", quantize_all<32, 20, quantize_q4_1>},
+                             Writer{"Q4_0", quantize_all<32, 18, quantize_q4_0>}};
 
 std::vector<std::byte> narrowed(Dtype dtype, std::span<const float> numbers) {
   auto all = std::as_bytes(numbers);
@@ -152,10 +169,9 @@ std::vector<std::byte> quantize(const GgmlType& type, std::span<const float> num
   const auto* writer = std::ranges::find(writers, type.name, &Writer::name);
   ensure(writer != writers.end() && numbers.size() % type.block == 0, "{} numbers as {}",
          numbers.size(), type.name);
-  if (!writer->block) return narrowed(*type.plain, numbers);
+  if (!writer->blocks) return narrowed(*type.plain, numbers);
   std::vector<std::byte> made(numbers.size() / type.block * type.bytes);
-  for (size_t i = 0; i < numbers.size() / block_size; ++i)
-    writer->block(Block(numbers.data() + i * block_size, block_size), &made[i * type.bytes]);
+  writer->blocks(numbers, made.data());
   return made;
 }
 

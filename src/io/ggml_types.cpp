@@ -44,6 +44,7 @@ class GgmlEncoding final : public Encoding {
   explicit GgmlEncoding(const GgmlType& type) : type_(type) {}
   std::string name() const override { return type_.common_name(); }
   size_t unit() const override { return type_.block; }
+  std::optional<uint32_t> ggml_type() const override { return type_.number; }
   size_t bytes(size_t count) const override { return count / type_.block * type_.bytes; }
 
   void widen(std::span<const std::byte> data, size_t first, std::span<float> to) const override {

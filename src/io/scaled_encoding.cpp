@@ -34,22 +34,28 @@ bool two_a_byte(Numbers numbers) {
   return numbers >= Numbers::f4_high_first;
 }
 
-float number_at(Numbers numbers, const std::byte* row, size_t k) {
-  auto byte = static_cast<uint8_t>(row[two_a_byte(numbers) ? k / 2 : k]);
-  bool high = numbers == Numbers::f4_high_first ? k % 2 == 0 : k % 2 == 1;
-  auto half = static_cast<uint8_t>(high ? byte >> 4 : byte & 15U);
+// What a number stands for, of 8 bits or of 4.
+float number_of(Numbers numbers, uint8_t bits) {
   switch (numbers) {
     case Numbers::f8_e4m3:
-      return widen_f8_e4m3(byte);
+      return widen_f8_e4m3(bits);
     case Numbers::f8_e5m2:
-      return widen_f8_e5m2(byte);
+      return widen_f8_e5m2(bits);
     case Numbers::int8:
-      return static_cast<float>(static_cast<int8_t>(byte));
+      return static_cast<float>(static_cast<int8_t>(bits));
     case Numbers::uint4_low_first:
-      return static_cast<float>(static_cast<int>(half) - 8);
+      return static_cast<float>(static_cast<int>(bits & 15U) - 8);
     default:
-      return widen_f4_e2m1(half);
+      return widen_f4_e2m1(bits & 15U);
   }
+}
+
+// Of all numbers.
+std::array<float, 256> table_of(Numbers numbers) {
+  std::array<float, 256> table;
+  for (size_t bits = 0; bits < table.size(); ++bits)
+    table[bits] = number_of(numbers, static_cast<uint8_t>(bits));
+  return table;
 }
 
 // Multiplies by the Hadamard matrix that is the Kronecker power of one of 4 x 4 (a row's element is
@@ -71,41 +77,65 @@ void rotate(std::span<float> group) {
 class ScaledEncoding final : public Encoding {
  public:
   explicit ScaledEncoding(ScaledForm form)
-      : form_(std::move(form)), columns_(static_cast<size_t>(form_.columns)) {
+      : form_(std::move(form)),
+        columns_(static_cast<size_t>(form_.columns)),
+        table_(table_of(form_.numbers)) {
     ensure(form_.rows > 0 && form_.columns > 0 && form_.block_rows > 0 && form_.block_columns > 0,
            "a scaled matrix of {} x {}", form_.rows, form_.columns);
   }
   std::string name() const override { return form_.name; }
-  size_t unit() const override { return columns_; }
+  size_t unit() const override {
+    if (form_.rotation > 0) return static_cast<size_t>(form_.rotation);
+    return two_a_byte(form_.numbers) ? 2 : 1;
+  }
   size_t bytes(size_t count) const override {
     return two_a_byte(form_.numbers) ? count / 2 : count;
   }
 
   void widen(std::span<const std::byte> data, size_t first, std::span<float> to) const override {
-    ensure(first % columns_ == 0 && to.size() % columns_ == 0 && data.size() == bytes(to.size()) &&
+    ensure(first % unit() == 0 && to.size() % unit() == 0 && data.size() == bytes(to.size()) &&
                first + to.size() <= columns_ * static_cast<size_t>(form_.rows),
            "{} elements from {} on in {} bytes of {} x {}", to.size(), first, data.size(),
            form_.rows, form_.columns);
-    for (size_t i = 0; i < to.size() / columns_; ++i) {
-      auto row = to.subspan(i * columns_, columns_);
-      widen_row(data.data() + i * bytes(columns_), first / columns_ + i, row);
-      if (form_.rotation == 0) continue;
-      auto group = static_cast<size_t>(form_.rotation);
-      for (size_t k = 0; k < columns_; k += group) rotate(row.subspan(k, group));
+    for (size_t at = 0; at < to.size();) {
+      const size_t column = (first + at) % columns_,
+                   count = std::min(columns_ - column, to.size() - at);
+      widen_part(data.data() + bytes(at), (first + at) / columns_, column, to.subspan(at, count));
+      at += count;
     }
+    if (form_.rotation == 0) return;
+    for (size_t at = 0; at < to.size(); at += unit()) rotate(to.subspan(at, unit()));
   }
 
  private:
-  void widen_row(const std::byte* data, size_t row, std::span<float> to) const {
+  // The elements of a row from `column` on, whose bytes `data` are.
+  void widen_part(const std::byte* data, size_t row, size_t column, std::span<float> to) const {
     const auto block = static_cast<size_t>(form_.block_columns);
-    for (size_t begin = 0; begin < columns_; begin += block) {
-      const size_t place = place_of(row, begin / block), end = std::min(begin + block, columns_);
+    for (size_t begin = 0; begin < to.size();) {
+      const size_t place = place_of(row, (column + begin) / block);
+      const size_t end = std::min(begin + block - (column + begin) % block, to.size());
       float scale = scale_at(form_.scales, form_.scale_type, place);
       if (form_.second_scale) scale = scale_at(*form_.second_scale, Dtype::f32, 0) * scale;
-      for (size_t k = begin; k < end; ++k) to[k] = number_at(form_.numbers, data, k) * scale;
-      if (!form_.zeros) continue;
-      const float zero = scale_at(*form_.zeros, form_.scale_type, place);
-      for (size_t k = begin; k < end; ++k) to[k] += zero;
+      widen_block(data, begin, end, scale, to);
+      if (form_.zeros) {
+        const float zero = scale_at(*form_.zeros, form_.scale_type, place);
+        for (size_t k = begin; k < end; ++k) to[k] += zero;
+      }
+      begin = end;
+    }
+  }
+
+  // Elements that share a scale.
+  void widen_block(const std::byte* data, size_t begin, size_t end, float scale,
+                   std::span<float> to) const {
+    if (!two_a_byte(form_.numbers)) {
+      for (size_t k = begin; k < end; ++k) to[k] = table_[byte_at(data, k)] * scale;
+      return;
+    }
+    const bool high_first = form_.numbers == Numbers::f4_high_first;
+    for (size_t k = begin; k < end; ++k) {
+      const unsigned byte = byte_at(data, k / 2);
+      to[k] = table_[(k % 2 == 0) == high_first ? byte >> 4 : byte & 15U] * scale;
     }
   }
 
@@ -128,6 +158,7 @@ class ScaledEncoding final : public Encoding {
 
   ScaledForm form_;
   size_t columns_;
+  std::array<float, 256> table_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ Linear::Linear(Module* parent, const std::string& name, int64_t in, int64_t out,
 Tensor Linear::forward(Context& cx, const Tensor& x, ops::Activation activation,
                        const Tensor* residual) const {
   Tensor beside = beside_linear(cx, weight, x, residual);
-  return cx.ops().linear(cx, {x, cx[weight], cx.maybe(bias), activation,
+  return cx.ops().linear(cx, {x, cx.as_encoded(weight), cx.maybe(bias), activation,
                               beside.defined() ? &beside : residual, cx.packing(weight)});
 }
 
@@ -35,7 +35,7 @@ Tensor Conv2d::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogu
   std::optional<ops::InputNorm> norm;
   if (epilogue.norm) norm = epilogue.norm->spec(cx, epilogue.norm_activation);
   ops::Conv2d args{.x = x,
-                   .weight = cx[weight],
+                   .weight = cx.as_encoded(weight),
                    .bias = cx.maybe(bias),
                    .stride = options_.stride,
                    .padding = options_.padding,
@@ -97,7 +97,7 @@ Embedding::Embedding(Module* parent, const std::string& name, int64_t entries, i
 }
 
 Tensor Embedding::forward(Context& cx, const Tensor& indices) const {
-  return cx.ops().embedding(cx, {indices, cx[weight], cx.dtype()});
+  return cx.ops().embedding(cx, {indices, cx.as_encoded(weight), cx.dtype(), cx.packing(weight)});
 }
 
 }  // namespace omnirt::nn

@@ -45,6 +45,11 @@ struct Conv2d {
   static Shape shape(const Conv2d& args);
   static Tensor reference(const Conv2d& args);
   static bool fits(const Conv2d& args);
+  static Conv2d with_weight(const Conv2d& args, const Tensor& weight) {
+    return {args.x,           weight,          args.bias,     args.stride,
+            args.padding,     args.activation, args.residual, args.upsample_to,
+            args.sample_bias, args.norm,       args.into,     args.pack};
+  }
   static Samples<Conv2d> samples();
 };
 

@@ -13,10 +13,14 @@ struct Embedding {
   const Tensor& x;
   const Tensor& weight;
   std::optional<at::ScalarType> dtype = std::nullopt;
+  PackSlot* pack = nullptr;  // of the table; null: none
   static const Tensor& like(const Embedding& args) { return args.weight; }
   static Shape shape(const Embedding& args);
   static Tensor reference(const Embedding& args);
   static bool fits(const Embedding& args);
+  static Embedding with_weight(const Embedding& args, const Tensor& weight) {
+    return {args.x, weight, args.dtype, args.pack};
+  }
   static Samples<Embedding> samples();
 };
 

@@ -20,6 +20,9 @@ struct Linear {
   static Shape shape(const Linear& args);
   static Tensor reference(const Linear& args);
   static bool fits(const Linear& args);
+  static Linear with_weight(const Linear& args, const Tensor& weight) {
+    return {args.x, weight, args.bias, args.activation, args.residual, args.pack};
+  }
   static Samples<Linear> samples();
 };
 
@@ -35,6 +38,9 @@ struct GatedLinear {
   static Shape shape(const GatedLinear& args);
   static Tensor reference(const GatedLinear& args);
   static bool fits(const GatedLinear& args);
+  static GatedLinear with_weight(const GatedLinear& args, const Tensor& weight) {
+    return {args.x, weight, args.bias, args.pack};
+  }
   static Samples<GatedLinear> samples();
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/packing.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt::ops {
@@ -64,6 +65,9 @@ using Samples = std::vector<Sample<Args>>;
 // * fits: whether the sizes of all arguments go together as the struct says. What does not fit is
 //   never given to a kernel, whose memory is read by these sizes; the reference then says, as an
 //   error, what is wrong, or computes it where ATen has a meaning for it (it broadcasts).
+// * with_weight, of an op whose weight may come encoded (packing.hpp): the same with another
+// weight.
+//   Neither a kernel that does not accept it nor the reference sees such a weight
 // * samples: each optional argument on and off, odd sizes, layouts
 // Kernels are tried in order; the reference serves whatever none of them takes.
 template <class Args>
@@ -73,6 +77,30 @@ class Op {
     Shape shape = Args::shape(args);
     caller.on_op(Args::name, shape);
     if (caller.dry()) return planned(shape, args);
+    if (Tensor y = by_kernel(caller, args); y.defined()) return y;
+    if constexpr (requires { Args::with_weight(args, args.weight); }) {
+      if (encoded_weight(args.weight, args.pack)) {
+        const Tensor weight = args.pack->encoded().widened().view(args.weight.sizes());
+        const Args widened = Args::with_weight(args, weight);
+        Tensor y = by_kernel(caller, widened);
+        return y.defined() ? y : by_reference(caller, widened);
+      }
+    }
+    return by_reference(caller, args);
+  }
+
+  void add(Kernel<Args> kernel) { kernels_.push_back(std::move(kernel)); }
+  const std::vector<Kernel<Args>>& kernels() const { return kernels_; }
+
+ private:
+  static Tensor meta(const Shape& shape, const Tensor& like);
+  static Tensor by_reference(Caller& caller, const Args& args) {
+    Tensor y = Args::reference(args);
+    caller.on_computed("reference");
+    return y;
+  }
+  // By the first kernel that accepts and does not fail; undefined where there is none.
+  Tensor by_kernel(Caller& caller, const Args& args) const {
     const bool fits = Args::fits(args);
     for (const Kernel<Args>& kernel : kernels_) {
       if (!fits || !kernel.accepts(args)) continue;
@@ -89,16 +117,8 @@ class Op {
         }
       }
     }
-    Tensor y = Args::reference(args);
-    caller.on_computed("reference");
-    return y;
+    return {};
   }
-
-  void add(Kernel<Args> kernel) { kernels_.push_back(std::move(kernel)); }
-  const std::vector<Kernel<Args>>& kernels() const { return kernels_; }
-
- private:
-  static Tensor meta(const Shape& shape, const Tensor& like);
   const Kernel<Args>* kernel_for(const Args& args) const {
     if (!Args::fits(args)) return nullptr;
     for (const Kernel<Args>& kernel : kernels_)

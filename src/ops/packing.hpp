@@ -8,6 +8,11 @@
 #include <typeindex>
 
 #include "base/compute_options.hpp"
+#include "tensor/tensor.hpp"
+
+namespace omnirt {
+struct Weight;
+}
 
 namespace omnirt::ops {
 
@@ -31,6 +36,14 @@ struct PackBudget {
   }
 };
 
+// A weight that kernels can read as its file encodes it. The tensor that goes with it has its shape
+// and no storage; what cannot read it takes `widened`, which makes its numbers in fp32 at the first
+// call and keeps them.
+struct EncodedWeight {
+  const Weight* stored = nullptr;
+  std::function<const Tensor&()> widened;
+};
+
 // The packed forms of one weight, made by the kernels that read them; they go with the weight's
 // binding. Shared by threads.
 class PackSlot {
@@ -38,6 +51,9 @@ class PackSlot {
   // `release` gives back the memory behind the stored weight, which stays readable; may be empty.
   PackSlot(PackBudget& budget, std::function<void()> release)
       : budget_(budget), release_(std::move(release)) {}
+
+  void set_encoded(EncodedWeight encoded) { encoded_ = std::move(encoded); }
+  const EncodedWeight& encoded() const { return encoded_; }
 
   PackPolicy policy() const { return budget_.policy; }
   Quantization quantization() const { return budget_.quantization; }
@@ -78,8 +94,15 @@ class PackSlot {
 
   PackBudget& budget_;
   std::function<void()> release_;
+  EncodedWeight encoded_;
   std::mutex mutex_;
   std::map<std::type_index, std::shared_ptr<void>> forms_;
 };
+
+// What `weight` is stored as where it has no storage of its own for that reason; else null. (In a
+// dry forward there are no slots.)
+inline const Weight* encoded_weight(const Tensor& weight, const PackSlot* slot) {
+  return slot && weight.is_meta() ? slot->encoded().stored : nullptr;
+}
 
 }  // namespace omnirt::ops

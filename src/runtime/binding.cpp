@@ -1,5 +1,7 @@
 #include "runtime/binding.hpp"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 
 #include "base/ensure.hpp"
@@ -10,6 +12,12 @@ namespace {
 // The types that kernels widen inside a product.
 bool readable_as_stored(at::ScalarType dtype) {
   return dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
+}
+
+// The same of a weight of which no tensor can be made without widening it.
+bool readable_as_encoded(const Weight& weight) {
+  const bool fp8 = weight.dtype == io::Dtype::f8_e4m3 || weight.dtype == io::Dtype::f8_e5m2;
+  return weight.shape.size() >= 2 && (weight.encoding || fp8);
 }
 
 // What packed forms may take where no one says: small models all that helps, large ones a sixteenth
@@ -26,6 +34,8 @@ Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const Compu
   for (auto& weight : weights) {
     stored += weight->bytes;
     slots_.emplace_back(std::move(weight), budget_);
+    if (form_.as_stored && readable_as_encoded(*slots_.back().weight))
+      keep_encoded(slots_.size() - 1);
   }
   set_budget(stored);
 }
@@ -47,6 +57,14 @@ Binding::Binding(std::shared_ptr<const Binding> base, std::shared_ptr<const Over
   set_budget(stored);
 }
 
+void Binding::keep_encoded(size_t index) {
+  Slot& slot = slots_[index];
+  slot.shape_only =
+      at::empty(slot.weight->shape, at::TensorOptions().dtype(form_.dtype).device(at::kMeta));
+  slot.pack.set_encoded(
+      {slot.weight.get(), [this, &slot, index]() -> const Tensor& { return made(slot, index); }});
+}
+
 void Binding::set_budget(size_t stored_bytes) {
   budget_.policy = form_.pack;
   budget_.quantization = form_.quantization;
@@ -61,6 +79,13 @@ const Tensor& Binding::operator[](const Param& param) const {
   }
   ensure(param.present && param.index < slots_.size(), "parameter '{}' is not bound", param.name);
   return made(slots_[param.index], param.index);
+}
+
+const Tensor& Binding::as_encoded(const Param& param) const {
+  if (base_) return changed_.contains(param.index) ? (*this)[param] : base_->as_encoded(param);
+  ensure(param.present && param.index < slots_.size(), "parameter '{}' is not bound", param.name);
+  const Slot& slot = slots_[param.index];
+  return slot.shape_only.defined() ? slot.shape_only : (*this)[param];
 }
 
 ops::PackSlot* Binding::packing(const Param& param) const {

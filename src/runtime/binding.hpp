@@ -19,8 +19,8 @@ namespace omnirt {
 struct ComputeForm {
   at::ScalarType dtype = at::kFloat;
   bool channels_last = false;  // activations; and 4-d weights too, unless as_stored
-  // Matrices and filters in the type and order of the file, for kernels that widen and reorder
-  // them inside the product: no second copy of them is made.
+  // Matrices and filters in the type, encoding and order of the file, for kernels that widen and
+  // reorder them inside the product: no second copy of them is made.
   bool as_stored = false;
   ops::PackPolicy pack = ops::PackPolicy::never;
   std::optional<size_t> pack_limit_bytes = std::nullopt;  // for PackPolicy::automatic
@@ -43,6 +43,9 @@ class Binding {
   Binding(std::shared_ptr<const Binding> base, std::shared_ptr<const Overlay> overlay);
 
   const Tensor& operator[](const Param& param) const;
+  // The same for an op that takes the parameter's packing() too: without storage where kernels read
+  // the weight as its file encodes it (ops::EncodedWeight).
+  const Tensor& as_encoded(const Param& param) const;
   // Where kernels keep further forms of a parameter's weight.
   ops::PackSlot* packing(const Param& param) const;
   // The terms beside a parameter's weight, in the compute form; null where there are none.
@@ -66,6 +69,7 @@ class Binding {
     mutable ops::PackSlot pack;
     mutable std::once_flag made;
     mutable Tensor tensor;
+    Tensor shape_only;  // defined where the weight is read as it is encoded
   };
   struct Terms {
     mutable std::once_flag made;
@@ -74,6 +78,7 @@ class Binding {
   void make(const Slot& slot, size_t index) const;
   const Tensor& made(const Slot& slot, size_t index) const;
   Tensor formed(const Tensor& stored, bool widened = false) const;
+  void keep_encoded(size_t index);
   void set_budget(size_t stored_bytes);
 
   ComputeForm form_;

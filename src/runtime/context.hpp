@@ -51,6 +51,10 @@ class Context final : public ops::Caller {
   const Tensor& operator[](const Param& param);
   // Null for a parameter that the layer was built without.
   const Tensor* maybe(const Param& param) { return param ? &(*this)[param] : nullptr; }
+  // The same for an op that is given the weight's packing() too (Binding::as_encoded).
+  const Tensor& as_encoded(const Param& param) {
+    return options_.dry ? (*this)[param] : binding_->as_encoded(param);
+  }
   // Where kernels keep further forms of a weight; null when dry.
   ops::PackSlot* packing(const Param& param) const {
     return options_.dry ? nullptr : binding_->packing(param);

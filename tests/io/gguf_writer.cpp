@@ -40,9 +40,30 @@ TEST(GgmlQuantize, MakesTheBytesThatTheReferenceMakes) {
   }
 }
 
+TEST(GgmlQuantize, MakesTheBlocksOf256ThatTheReferenceMakes) {
+  auto golden = SafetensorsFile::open(gguf_golden("quantized_k.safetensors"));
+  std::vector<float> numbers = golden_numbers(*golden);
+  for (const char* name : {"Q4_K", "Q5_K"}) {
+    std::vector<std::byte> made = quantize(*find_ggml_type(name), numbers);
+    EXPECT_TRUE(std::ranges::equal(made, golden->data(*golden->find(name)))) << name;
+  }
+}
+
+TEST(GgmlQuantize, NumbersThatAreNoneMakeBlocksAllTheSame) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity();
+  for (const std::string& name : written_ggml_types()) {
+    std::vector<float> numbers(512, 1.0F);
+    numbers[3] = nan, numbers[40] = inf, numbers[300] = -inf;
+    const GgmlType& type = *find_ggml_type(name);
+    EXPECT_EQ(quantize(type, numbers).size(), 512 / type.block * type.bytes) << name;
+  }
+}
+
 TEST(GgmlQuantize, TypesThatOnlyAreReadCannotBeWritten) {
   EXPECT_TRUE(can_quantize(*find_ggml_type("q4_0")));
-  EXPECT_FALSE(can_quantize(*find_ggml_type("q4_k")));
+  EXPECT_TRUE(can_quantize(*find_ggml_type("q4_k")));
+  EXPECT_FALSE(can_quantize(*find_ggml_type("q6_k")));
   EXPECT_FALSE(can_quantize(*find_ggml_type("iq2_xs")));
 }
 

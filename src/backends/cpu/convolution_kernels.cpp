@@ -18,13 +18,13 @@ constexpr size_t most_bytes_worth_packing = size_t{1} << 20;
 bool worth_packing(const ops::Conv2d& args, const Tensor& y, size_t bytes) {
   if (!args.pack) return false;
   return args.pack->policy() == ops::PackPolicy::always ||
-         (is_fp32(args.weight) && y.size(2) * y.size(3) <= most_pixels_worth_packing &&
-          bytes <= most_bytes_worth_packing);
+         (is_fp32(args.weight) && !ops::encoded_weight(args.weight, args.pack) &&
+          y.size(2) * y.size(3) <= most_pixels_worth_packing && bytes <= most_bytes_worth_packing);
 }
 
 // That the sizes go together, the op has seen.
 bool takes(const ops::Conv2d& args) {
-  return is_fp32(args.x) && args.x.numel() > 0 && is_stored_weight(args.weight) &&
+  return is_fp32(args.x) && args.x.numel() > 0 && is_stored_weight(args.weight, args.pack) &&
          args.weight.numel() > 0 && is_row_or_absent(args.bias) &&
          is_fp32_or_absent(args.residual) && is_fp32_or_absent(args.sample_bias) &&
          (!args.norm || (is_row_or_absent(args.norm->weight) && is_row_or_absent(args.norm->bias)));
@@ -140,7 +140,8 @@ Tensor run_winograd(const ops::Conv2d& args) {
   Call call(args);
   WinogradShape shape = shape_of(args);
   ConvChoice form = choose_conv3x3(shape);
-  ConvWeights weights{args.weight.const_data_ptr(), weight_type(args.weight)};
+  const StoredWeight stored(args.weight, args.pack);
+  const ConvWeights weights = stored.filters();
   int64_t in = shape.in_channels, out = shape.out_channels;
   size_t bytes = packed_winograd_bytes(form, in, out);
   const PackedWinograd* packed =
@@ -178,9 +179,8 @@ bool accepts_split_conv(const ops::Conv2d& args) {
 Tensor run_split_conv(const ops::Conv2d& args) {
   Call call(args);
   const int64_t kernel = args.weight.size(2), taps = kernel * kernel;
-  const ConvWeights weights{args.weight.const_data_ptr(), weight_type(args.weight)};
-  const WeightView rows{weights.data, weights.type, args.weight.size(0), args.weight.size(1) * taps,
-                        0};
+  const StoredWeight stored(args.weight, args.pack);
+  const WeightView rows = stored.matrix();
   const size_t bytes = packed_split_bytes(rows.rows, rows.columns, taps, false);
   const bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
                                     (call.y.size(2) * call.y.size(3) <= most_pixels_to_pack_split &&
@@ -188,7 +188,7 @@ Tensor run_split_conv(const ops::Conv2d& args) {
   conv_split({.shape = shape_of(args),
               .kernel = kernel,
               .x = args.norm ? call.normalised_input(*args.norm) : call.input(),
-              .weights = weights,
+              .weights = stored.filters(),
               .packed = wanted ? args.pack->find_or_make<PackedSplit>(
                                      bytes, [&] { return PackedSplit(rows, taps, false); })
                                : nullptr,
@@ -228,14 +228,14 @@ Tensor run_direct(const ops::Conv2d& args) {
   if (args.norm) call.x = normalised(call.x, *args.norm);
   DirectConvArgs direct = direct_args(args, call);
   const DirectConvShape& shape = direct.shape;
-  const void* weights = args.weight.const_data_ptr();
-  WeightType type = weight_type(args.weight);
+  const StoredWeight stored(args.weight, args.pack);
+  const ConvWeights weights = stored.filters();
   size_t bytes = packed_bytes(shape.out_channels, shape.in_channels * shape.taps());
-  const PackedMatrix* packed = worth_packing(args, call.y, bytes)
-                                   ? args.pack->find_or_make<PackedMatrix>(
-                                         bytes, [&] { return pack_conv(shape, weights, type); })
-                                   : nullptr;
-  packed ? conv_direct(direct, *packed) : conv_direct(direct, weights, type);
+  const PackedMatrix* packed =
+      worth_packing(args, call.y, bytes)
+          ? args.pack->find_or_make<PackedMatrix>(bytes, [&] { return pack_conv(shape, weights); })
+          : nullptr;
+  packed ? conv_direct(direct, *packed) : conv_direct(direct, weights);
   return call.y;
 }
 
@@ -264,9 +264,9 @@ Tensor run_int8(const ops::Conv2d& args) {
                       .bottom = bottom};
   const auto& packed = args.pack->replace<PackedInt8>(
       packed_int8_bytes(shape.out_channels, args.weight.numel() / shape.out_channels), [&] {
-        return pack_int8_conv({args.weight.const_data_ptr(), weight_type(args.weight)},
-                              shape.out_channels, shape.in_channels, shape.kernel_height,
-                              shape.kernel_width);
+        const StoredWeight stored(args.weight, args.pack);
+        return pack_int8_conv(stored.filters(), shape.out_channels, shape.in_channels,
+                              shape.kernel_height, shape.kernel_width);
       });
   int8_conv(shape, call.input(), packed, call.epilogue, call.y.mutable_data_ptr<float>(),
             strides_of(call.y));

@@ -1,5 +1,8 @@
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/gemm.hpp"
 #include "backends/cpu/simd/int8.hpp"
@@ -22,8 +25,8 @@ bool worth_packing(int64_t rows, const WeightView& weight, size_t bytes) {
 }
 
 // That the sizes go together, the op has seen.
-bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias) {
-  return is_fp32(x) && x.dim() >= 2 && x.numel() > 0 && is_stored_weight(weight) &&
+bool takes(const Tensor& x, const Tensor& weight, const Tensor* bias, const ops::PackSlot* slot) {
+  return is_fp32(x) && x.dim() >= 2 && x.numel() > 0 && is_stored_weight(weight, slot) &&
          weight.numel() > 0 && is_row_or_absent(bias);
 }
 
@@ -35,10 +38,6 @@ int64_t rows_of_sample(const Tensor& x) {
   return rows_of(x) / x.size(0);
 }
 
-WeightView view_of(const Tensor& weight) {
-  return {weight.const_data_ptr(), weight_type(weight), weight.size(0), weight.size(1), 0};
-}
-
 bool is_quantised(const ops::PackSlot* slot, const Tensor& weight) {
   return slot && slot->quantization() == ops::Quantization::int8 &&
          weight.size(1) <= int8_most_inner;
@@ -48,7 +47,8 @@ bool is_quantised(const ops::PackSlot* slot, const Tensor& weight) {
 using ProductOf = void (*)(const GemmArgs&, const Tensor& x, const Tensor& weight, ops::PackSlot*);
 
 void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::PackSlot* slot) {
-  WeightView view = view_of(weight);
+  const StoredWeight stored(weight, slot);
+  const WeightView view = stored.matrix();
   bool gated = args.epilogue.geglu;
   if (is_quantised(slot, weight)) {
     size_t bytes = packed_int8_bytes(view.rows, view.columns, gated);
@@ -64,7 +64,7 @@ void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::P
 }
 
 bool accepts_linear(const ops::Linear& args) {
-  return takes(args.x, args.weight, args.bias) && is_fp32_or_absent(args.residual);
+  return takes(args.x, args.weight, args.bias, args.pack) && is_fp32_or_absent(args.residual);
 }
 
 template <ProductOf product>
@@ -89,7 +89,7 @@ Tensor run_linear(const ops::Linear& args) {
 }
 
 bool accepts_gated(const ops::GatedLinear& args) {
-  return takes(args.x, args.weight, args.bias);
+  return takes(args.x, args.weight, args.bias, args.pack);
 }
 
 template <ProductOf product>
@@ -126,7 +126,8 @@ bool worth_splitting(const Tensor& x, const Tensor& weight, const ops::PackSlot*
 template <size_t parts>
 void split_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
                    ops::PackSlot* slot) {
-  WeightView view = view_of(weight);
+  const StoredWeight stored(weight, slot);
+  const WeightView view = stored.matrix();
   bool gated = args.epilogue.geglu;
   size_t bytes = packed_split_bytes(view.rows, view.columns, 1, gated, parts);
   bool wanted =
@@ -148,6 +149,47 @@ bool accepts_split_gated(const ops::GatedLinear& args) {
   return accepts_gated(args) && worth_splitting(args.x, args.weight, args.pack);
 }
 
+bool accepts_table(const ops::Embedding& args) {
+  return args.x.device().is_cpu() && args.x.scalar_type() == at::kLong &&
+         is_stored_weight(args.weight, args.pack) &&
+         args.dtype.value_or(args.weight.scalar_type()) == at::kFloat;
+}
+
+template <class Number>
+void copy_row(const void* table, size_t row, size_t width, float* to) {
+  std::copy_n(static_cast<const Number*>(table) + row * width, width, to);
+}
+
+void widen_row_of(const WeightView& table, size_t row, float* temporary, float* to) {
+  const auto width = static_cast<size_t>(table.columns);
+  switch (table.type) {
+    case WeightType::f32:
+      return copy_row<float>(table.data, row, width, to);
+    case WeightType::f16:
+      return copy_row<at::Half>(table.data, row, width, to);
+    case WeightType::bf16:
+      return copy_row<at::BFloat16>(table.data, row, width, to);
+    case WeightType::encoded:
+      std::copy_n(table.encoded->read(row * width, width, temporary), width, to);
+  }
+}
+
+// Widens the rows asked for alone.
+Tensor run_table(const ops::Embedding& args) {
+  const StoredWeight stored(args.weight, args.pack);
+  const WeightView table = stored.matrix();
+  const Tensor indices = args.x.contiguous();
+  Tensor y = at::empty(ops::Embedding::shape(args), indices.options().dtype(at::kFloat));
+  std::vector<float> temporary(static_cast<size_t>(table.columns) + 2 * most_encoded_unit);
+  float* to = y.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < indices.numel(); ++i, to += table.columns) {
+    const int64_t row = indices.const_data_ptr<int64_t>()[i];
+    ensure(row >= 0 && row < table.rows, "row {} of a table of {}", row, table.rows);
+    widen_row_of(table, static_cast<size_t>(row), temporary.data(), to);
+  }
+  return y;
+}
+
 }  // namespace
 
 void add_split_dense_kernels(ops::OpTable& table) {
@@ -165,6 +207,7 @@ void add_rounded_dense_kernels(ops::OpTable& table) {
 void add_dense_kernels(ops::OpTable& table) {
   table.linear.add(kernel("cpu gemm", accepts_linear, run_linear<product>));
   table.gated_linear.add(kernel("cpu gemm geglu", accepts_gated, run_gated<product>));
+  table.embedding.add(kernel("cpu table", accepts_table, run_table));
 }
 
 }  // namespace omnirt::cpu

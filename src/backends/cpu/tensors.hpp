@@ -1,9 +1,14 @@
 #pragma once
 #include <ATen/ops/empty.h>
 
-#include "backends/cpu/simd/types.hpp"
+#include <optional>
+
+#include "backends/cpu/simd/encoded_elements.hpp"
+#include "backends/cpu/simd/gemm.hpp"
 #include "base/ensure.hpp"
 #include "ops/op.hpp"
+#include "ops/packing.hpp"
+#include "tensor/weight.hpp"
 
 namespace omnirt::cpu {
 
@@ -45,19 +50,48 @@ ops::Kernel<Args> kernel(const char* name, bool (*accepts)(const Args&), Tensor 
   return {name, accepts, checked, std::move(temporary)};
 }
 
-// The types of weights that kernels read as the file stores them.
-inline bool is_stored_weight(const Tensor& weight) {
+// Whether kernels read a weight as the file stores it: in a type that they know, or encoded in one
+// that they widen panel by panel.
+inline bool is_stored_weight(const Tensor& weight, const ops::PackSlot* slot) {
+  if (const Weight* encoded = ops::encoded_weight(weight, slot)) {
+    return encoded->encoding ? EncodedElements::takes(*encoded->encoding)
+                             : EncodedElements::takes(encoded->dtype);
+  }
   at::ScalarType type = weight.scalar_type();
   return weight.is_contiguous() && is_here(weight) &&
          (type == at::kFloat || type == at::kHalf || type == at::kBFloat16);
 }
 
-inline WeightType weight_type(const Tensor& weight) {
-  at::ScalarType type = weight.scalar_type();
-  return type == at::kFloat  ? WeightType::f32
-         : type == at::kHalf ? WeightType::f16
-                             : WeightType::bf16;
-}
+// Such a weight as kernels are given it; lives as long as they read it.
+class StoredWeight {
+ public:
+  StoredWeight(const Tensor& weight, const ops::PackSlot* slot)
+      : rows_(weight.size(0)), columns_(weight.numel() / weight.size(0)) {
+    if (const Weight* encoded = ops::encoded_weight(weight, slot)) {
+      type_ = WeightType::encoded;
+      elements_ = encoded->encoding
+                      ? EncodedElements(*encoded->encoding, encoded->data, encoded->first)
+                      : EncodedElements(encoded->dtype, encoded->data);
+      return;
+    }
+    data_ = weight.const_data_ptr();
+    if (weight.scalar_type() == at::kHalf) type_ = WeightType::f16;
+    if (weight.scalar_type() == at::kBFloat16) type_ = WeightType::bf16;
+  }
+  StoredWeight(const StoredWeight&) = delete;
+  StoredWeight& operator=(const StoredWeight&) = delete;
+
+  const EncodedElements* encoded() const { return elements_ ? &*elements_ : nullptr; }
+  // Of filters, a row is [channels][taps].
+  WeightView matrix() const { return {data_, type_, rows_, columns_, 0, encoded()}; }
+  ConvWeights filters() const { return {data_, type_, encoded()}; }
+
+ private:
+  const void* data_ = nullptr;
+  WeightType type_ = WeightType::f32;
+  std::optional<EncodedElements> elements_;
+  int64_t rows_, columns_;
+};
 
 inline const float* data_or_null(const Tensor* x) {
   return x ? x->const_data_ptr<float>() : nullptr;

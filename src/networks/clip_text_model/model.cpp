@@ -76,7 +76,7 @@ void CLIPTextModel::check(Context& cx, const Tensor& input_ids,
     auto [lowest, highest] = at::aminmax(input_ids);
     int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
     // The table has more rows than the config says where adapters brought tokens.
-    int64_t rows = cx[embeddings.token_embedding.weight].size(0);
+    int64_t rows = cx.as_encoded(embeddings.token_embedding.weight).size(0);
     if (low < 0 || high >= rows) {
       findings.push_back({"input_ids", fmt::format("{}", low < 0 ? low : high),
                           fmt::format("the text encoder's vocabulary has {} entries", rows),

@@ -56,7 +56,7 @@ TemporalConv::TemporalConv(Module* parent, const std::string& name, int64_t in, 
 Tensor TemporalConv::forward(Context& cx, const Tensor& x, const ConvEpilogue& epilogue) const {
   std::optional<ops::InputNorm> norm;
   if (epilogue.norm) norm = epilogue.norm->spec(cx, epilogue.norm_activation);
-  Tensor kernel = cx[weight].view({weight.shape[0], weight.shape[1], 3, 1});
+  Tensor kernel = cx.as_encoded(weight).view({weight.shape[0], weight.shape[1], 3, 1});
   return cx.ops().conv2d(cx, {.x = x,
                               .weight = kernel,
                               .bias = &cx[bias],

@@ -20,8 +20,8 @@ GEGLU::GEGLU(Module* parent, const std::string& name, int64_t dim, int64_t inner
 
 Tensor GEGLU::forward(Context& cx, const Tensor& x) const {
   if (cx.beside(proj.weight)) return cx.ops().geglu(cx, {proj.forward(cx, x)});
-  return cx.ops().gated_linear(cx,
-                               {x, cx[proj.weight], cx.maybe(proj.bias), cx.packing(proj.weight)});
+  return cx.ops().gated_linear(
+      cx, {x, cx.as_encoded(proj.weight), cx.maybe(proj.bias), cx.packing(proj.weight)});
 }
 
 FeedForwardNet::FeedForwardNet(Module* parent, const std::string& name, int64_t dim, int64_t inner)

@@ -113,20 +113,21 @@ void run(const DirectConvArgs& args, Product& product) {
   run_product(product);
 }
 
-WeightView rows_of(const DirectConvShape& shape, const void* weights, WeightType type) {
-  return {weights, type, shape.out_channels, shape.in_channels * shape.taps(), 0};
+WeightView rows_of(const DirectConvShape& shape, const ConvWeights& weights) {
+  return {weights.data,   weights.type, shape.out_channels, shape.in_channels * shape.taps(), 0,
+          weights.encoded};
 }
 
 }  // namespace
 
-PackedMatrix pack_conv(const DirectConvShape& shape, const void* weights, WeightType type) {
-  return pack_rows(rows_of(shape, weights, type), false, shape.taps());
+PackedMatrix pack_conv(const DirectConvShape& shape, const ConvWeights& weights) {
+  return pack_rows(rows_of(shape, weights), false, shape.taps());
 }
 
-void conv_direct(const DirectConvArgs& args, const void* weights, WeightType type) {
+void conv_direct(const DirectConvArgs& args, const ConvWeights& weights) {
   check(args.shape);
   Product product = product_of(args);
-  product.weight = rows_of(args.shape, weights, type);
+  product.weight = rows_of(args.shape, weights);
   run(args, product);
 }
 

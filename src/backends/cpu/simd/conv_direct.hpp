@@ -50,12 +50,11 @@ struct DirectConvArgs {
   Activation activation = Activation::none;
 };
 
-// weights [O][I][kh][kw] contiguous, as checkpoint files hold them, at any byte alignment. Throws
-// InternalError where sizes do not agree.
-void conv_direct(const DirectConvArgs& args, const void* weights, WeightType type);
+// Throws InternalError where sizes do not agree.
+void conv_direct(const DirectConvArgs& args, const ConvWeights& weights);
 void conv_direct(const DirectConvArgs& args, const PackedMatrix& weights);
 
 // Weights widened and packed beforehand; packed_bytes(O, I * kh * kw) says what that takes.
-PackedMatrix pack_conv(const DirectConvShape& shape, const void* weights, WeightType type);
+PackedMatrix pack_conv(const DirectConvShape& shape, const ConvWeights& weights);
 
 }  // namespace omnirt::cpu

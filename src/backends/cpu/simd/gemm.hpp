@@ -21,7 +21,8 @@ struct WeightView {
   const void* data = nullptr;
   WeightType type = WeightType::f32;
   int64_t rows = 0, columns = 0;
-  int64_t row_stride = 0;  // in elements; 0: columns
+  int64_t row_stride = 0;                    // in elements; 0: columns
+  const EncodedElements* encoded = nullptr;  // in place of data, where the type is encoded
 };
 
 struct Epilogue {

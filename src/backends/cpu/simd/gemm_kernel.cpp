@@ -49,7 +49,7 @@ class GemmRun {
   GemmRun(const Product& product, int threads)
       : p_(product),
         few_rows_(product.m <= static_cast<int64_t>(most_rows)),
-        inner_(few_rows_ ? short_blocks(product.inner) : product.inner),
+        inner_(blocks_of(product, few_rows_)),
         plan_(plan_product(product, width, most_rows, threads)),
         halves_(product.epilogue.geglu ? 2 : 1),
         longest_(static_cast<size_t>(inner_.longest())),
@@ -73,10 +73,15 @@ class GemmRun {
     Memory memory;
   };
 
-  // So that a panel that is used once stays in the first level cache. The order of sums is the same
-  // for any block where there are no taps.
-  static InnerBlocks short_blocks(InnerBlocks blocks) {
-    if (blocks.taps == 1) blocks.step = std::min<int64_t>(blocks.step, 128);
+  // So that a panel that is used once stays in the first level cache, and whole units of an
+  // encoding are widened once. The order of sums is the same for any block where there are no taps.
+  static InnerBlocks blocks_of(const Product& product, bool few_rows) {
+    InnerBlocks blocks = product.inner;
+    if (blocks.taps > 1) return blocks;
+    if (few_rows) blocks.step = std::min<int64_t>(blocks.step, 128);
+    if (product.weight.type != WeightType::encoded) return blocks;
+    const auto unit = static_cast<int64_t>(product.weight.encoded->unit());
+    if (blocks.count() > 1) blocks.step = (blocks.step + unit - 1) / unit * unit;
     return blocks;
   }
 
@@ -209,8 +214,9 @@ class GemmRun {
   // of the next tile was slower than without.)
   HWY_INLINE void ask_for_weights(const Piece& piece, int64_t block, size_t first, size_t rows,
                                   size_t unit) const {
-    if (p_.packed || few_rows_ || block + 1 >= inner_.count()) return;
     const WeightView& weight = p_.weight;
+    if (p_.packed || few_rows_ || block + 1 >= inner_.count()) return;
+    if (weight.type == WeightType::encoded) return;  // a fraction of the others' bytes
     const size_t size = weight.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
     const auto stride =
         static_cast<size_t>(weight.row_stride > 0 ? weight.row_stride : weight.columns) * size;

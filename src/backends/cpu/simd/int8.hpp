@@ -55,7 +55,7 @@ class PackedInt8 {
 // Bytes that packing takes.
 size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated = false);
 
-// [rows][columns], f32, f16 or bf16. gated: for an epilogue with geglu. Throws InvalidFile where a
+// [rows][columns]. gated: for an epilogue with geglu. Throws InvalidFile where a
 // weight is NaN or infinite, naming `name` and the output channel; Unsupported for rows longer than
 // int8_most_inner.
 PackedInt8 pack_int8(const WeightView& weight, bool gated = false, const std::string& name = {});

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "backends/cpu/simd/encoded_elements.hpp"
 #include "backends/cpu/simd/int8.hpp"
 #include "backends/cpu/simd/int8_kernels.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
@@ -71,7 +72,7 @@ class Int8Packer {
     packed_.scales_.assign(columns, 0.0f);
     packed_.sums_.assign(columns, 0);
     parallel_for(packed_.panels_, [&](int64_t panel, int thread) {
-      const size_t floats = round_up(inner(), 16), bytes = padded();
+      const size_t floats = round_up(inner() + 2 * most_encoded_unit, 16), bytes = padded();
       float* row = scratch(thread, floats + bytes / 2);
       pack_panel(static_cast<size_t>(panel), row, reinterpret_cast<int8_t*>(row + floats));
     });
@@ -103,23 +104,29 @@ class Int8Packer {
 
   void round_row(int64_t row, size_t column, float* floats, int8_t* bytes) {
     const int64_t stride = weight_.row_stride > 0 ? weight_.row_stride : weight_.columns;
-    const size_t item = weight_.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
-    const char* from =
-        static_cast<const char*>(weight_.data) + static_cast<size_t>(row * stride) * item;
-    kernels_.widen(from, weight_.type, inner(), floats);
-    const Int8Range range = kernels_.range(floats, inner());
+    const float* numbers = widened(static_cast<size_t>(row * stride), floats);
+    const Int8Range range = kernels_.range(numbers, inner());
     if (std::isnan(range.high)) refuse(row);
     const float most = std::max(range.high, -range.low);
     // A row whose scale would be subnormal counts as zero.
     const float scale = most > 1e-35f ? most / 127 : 0.0f;
     const float inverse = scale > 0 ? 1 / scale : 0.0f;
     int8_t* rounded = taps_ == 1 ? bytes : reinterpret_cast<int8_t*>(floats);
-    kernels_.quantize_weights(floats, inner(), inverse, rounded);
+    kernels_.quantize_weights(numbers, inner(), inverse, rounded);
     if (taps_ > 1) turn(rounded, bytes);
     int32_t sum = 0;
     for (size_t p = 0; p < inner(); ++p) sum += bytes[p];
     packed_.scales_[column] = scale;
     packed_.sums_[column] = sum;
+  }
+
+  // The row from element `first` on, somewhere in `floats`.
+  const float* widened(size_t first, float* floats) const {
+    if (weight_.type == WeightType::encoded) return weight_.encoded->read(first, inner(), floats);
+    const size_t item = weight_.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
+    kernels_.widen(static_cast<const char*>(weight_.data) + first * item, weight_.type, inner(),
+                   floats);
+    return floats;
   }
 
   // [channels][taps] -> [taps][channels].
@@ -148,7 +155,8 @@ PackedInt8 pack_int8(const WeightView& weight, bool gated, const std::string& na
 PackedInt8 pack_int8_conv(const ConvWeights& weight, int64_t out_channels, int64_t in_channels,
                           int64_t kernel_height, int64_t kernel_width, const std::string& name) {
   const int64_t taps = kernel_height * kernel_width;
-  const WeightView view{weight.data, weight.type, out_channels, in_channels * taps};
+  const WeightView view{weight.data,        weight.type, out_channels,
+                        in_channels * taps, 0,           weight.encoded};
   return Int8Packer(view, taps, false, name).run();
 }
 

@@ -135,6 +135,8 @@ void int8_widen(const void* from, WeightType type, size_t count, float* to) {
       return widen_halves<hwy::float16_t>(bytes, count, to);
     case WeightType::bf16:
       return widen_halves<hwy::bfloat16_t>(bytes, count, to);
+    case WeightType::encoded:
+      return;  // Int8Packer reads these
   }
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backends/cpu/simd/encoded_elements.hpp"
 #include "backends/cpu/simd/gemm.hpp"
 #include "backends/cpu/simd/micro_kernel-inl.h"
 
@@ -95,6 +96,8 @@ HWY_INLINE void widen_row(WeightType type, const uint8_t* from, size_t count, fl
     case WeightType::bf16:
       widen_halves<WeightType::bf16>(from, count, to);
       break;
+    case WeightType::encoded:
+      break;  // pack_panel reads these
   }
 }
 
@@ -191,9 +194,14 @@ constexpr bool same_cache_set(size_t stride_bytes) {
   return stride_bytes % 4096 == 0;
 }
 
+// Floats from one widened row of `count` to the next, where `unit` more may be widened at each end.
+constexpr size_t widened_stride(size_t count, size_t unit) {
+  return count + 16 + 2 * unit;
+}
+
 // Floats that pack_panel wants of `temporary`.
 constexpr size_t pack_temporary(size_t longest) {
-  return float_lanes * (longest + 16);
+  return float_lanes * widened_stride(longest, most_encoded_unit);
 }
 
 // Rows [row, row + have) of the weights, from element `first`, for order.channels * order.taps
@@ -205,6 +213,8 @@ HWY_INLINE void pack_panel(const WeightView& weight, int64_t row, int64_t have, 
   const size_t count = order.channels * order.taps;
   const size_t size = weight.type == WeightType::f32 ? sizeof(float) : sizeof(uint16_t);
   const int64_t stride = weight.row_stride > 0 ? weight.row_stride : weight.columns;
+  const EncodedElements* encoded = weight.type == WeightType::encoded ? weight.encoded : nullptr;
+  const size_t widened_row = widened_stride(count, encoded ? encoded->unit() : 0);
   const auto* base = static_cast<const uint8_t*>(weight.data);
   const bool in_place = weight.type == WeightType::f32 &&
                         !same_cache_set(static_cast<size_t>(stride) * size) &&
@@ -213,15 +223,17 @@ HWY_INLINE void pack_panel(const WeightView& weight, int64_t row, int64_t have, 
     const float* rows[float_lanes];
     for (size_t lane = 0; lane < float_lanes; ++lane) {
       const int64_t index = static_cast<int64_t>(column + lane);
-      const uint8_t* from = base + static_cast<size_t>((row + index) * stride + first) * size;
-      float* widened = temporary + lane * (count + 16);
+      const auto element = static_cast<size_t>((row + index) * stride + first);
+      float* widened = temporary + lane * widened_row;
       rows[lane] = widened;
       if (index >= have) {
         std::memset(widened, 0, count * sizeof(float));
+      } else if (encoded) {
+        rows[lane] = encoded->read(element, count, widened);
       } else if (in_place) {
-        rows[lane] = reinterpret_cast<const float*>(from);
+        rows[lane] = reinterpret_cast<const float*>(base + element * size);
       } else {
-        widen_row(weight.type, from, count, widened);
+        widen_row(weight.type, base + element * size, count, widened);
       }
     }
     const size_t ahead =

@@ -224,8 +224,12 @@ void conv_split(const SplitKernels& kernels, const SplitConv& conv) {
   const int64_t count = conv.kernel * conv.kernel;
   for (int64_t tap = 0; tap < count; ++tap)
     taps[static_cast<size_t>(tap)] = tap / conv.kernel * pixels.pitch() + tap % conv.kernel;
-  const WeightView weight{conv.weights.data, conv.weights.type, conv.shape.out_channels,
-                          conv.shape.in_channels * count, 0};
+  const WeightView weight{conv.weights.data,
+                          conv.weights.type,
+                          conv.shape.out_channels,
+                          conv.shape.in_channels * count,
+                          0,
+                          conv.weights.encoded};
   SplitJob job = weights_job(kernels, pixels, weight, taps.data(), count, false);
   job.rows = pixels.count();
   job.bias = conv.epilogue.bias;

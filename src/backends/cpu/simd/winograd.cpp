@@ -70,7 +70,7 @@ struct WinogradRun {
 
   // The file's rows that filters() will read after this block of channels.
   AheadRows next_filters(int64_t block, int64_t channel_block) const {
-    if (packed) return {};
+    if (packed || weights.type == WeightType::encoded) return {};
     if (++channel_block == plan.filters.blocks) {
       channel_block = 0;
       if (++block == plan.blocks || !plan.fused) return {};

@@ -50,12 +50,6 @@ struct ConvInput {
   Activation activation = Activation::none;
 };
 
-// [O][I][3][3] contiguous, as checkpoint files hold it; any byte alignment.
-struct ConvWeights {
-  const void* data = nullptr;
-  WeightType type = WeightType::f32;
-};
-
 struct ConvEpilogue {
   const float* bias = nullptr;         // [O]
   const float* sample_bias = nullptr;  // [B, O]

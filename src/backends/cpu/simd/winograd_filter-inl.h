@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/simd/encoded_elements.hpp"
 #include "backends/cpu/simd/winograd_forms-inl.h"
 #include "backends/cpu/simd/winograd_kernels.hpp"
 
@@ -133,28 +134,66 @@ HWY_INLINE void transform_filter(const float* taps, float* u, size_t plane_strid
   }
 }
 
+// The filters of one vector of output channels, for channels [first, first + count) of the task;
+// `rows` is where the first lies.
+template <class Form, class Source>
+HWY_INLINE void filter_channels(const FilterTask& task, const uint8_t* rows, size_t stride,
+                                int64_t half, int64_t first, int64_t count) {
+  using T = typename Source::Type;
+  const int64_t lanes = float_lanes;
+  const int64_t outs = std::clamp<int64_t>(task.outs - half * lanes, 0, lanes);
+  HWY_ALIGN float taps[filter_run * float_lanes];
+  for (int64_t i = 0; i < count; i += filter_group) {
+    const int64_t filters = std::min<int64_t>(filter_group, count - i);
+    const uint8_t* run = rows + static_cast<size_t>(i) * filter_taps * sizeof(T);
+    if (outs == lanes && filters == filter_group)
+      Source::run(run, stride, taps);
+    else
+      transpose_edge<Source>(run, stride, outs, filters, taps);
+    for (int64_t f = 0; f < filters; ++f)
+      transform_filter<Form>(taps + f * filter_taps * float_lanes,
+                             task.u + (first + i + f) * panel_columns + half * lanes,
+                             task.plane_stride);
+  }
+}
+
 template <class Form, class Source>
 HWY_NOINLINE void filter_panel(const FilterTask& task) {
   using T = typename Source::Type;
   const size_t stride = static_cast<size_t>(task.in_channels) * filter_taps * sizeof(T);
-  HWY_ALIGN float taps[filter_run * float_lanes];
   for (int64_t half = 0; half < 2; ++half) {
-    const int64_t lanes = float_lanes;
-    const int64_t outs = std::clamp<int64_t>(task.outs - half * lanes, 0, lanes);
-    const uint8_t* rows =
-        static_cast<const uint8_t*>(task.weights.data) +
-        static_cast<size_t>(outs > 0 ? task.first_out + half * lanes : 0) * stride;
-    for (int64_t i = 0; i < task.channels; i += filter_group) {
-      const int64_t filters = std::min<int64_t>(filter_group, task.channels - i);
-      const uint8_t* run =
-          rows + static_cast<size_t>(task.first_channel + i) * filter_taps * sizeof(T);
-      if (outs == lanes && filters == filter_group)
-        Source::run(run, stride, taps);
-      else
-        transpose_edge<Source>(run, stride, outs, filters, taps);
-      for (int64_t f = 0; f < filters; ++f)
-        transform_filter<Form>(taps + f * filter_taps * float_lanes,
-                               task.u + (i + f) * panel_columns + half * lanes, task.plane_stride);
+    const int64_t before = half * static_cast<int64_t>(float_lanes);
+    const auto out = static_cast<size_t>(task.outs > before ? task.first_out + before : 0);
+    const uint8_t* rows = static_cast<const uint8_t*>(task.weights.data) + out * stride +
+                          static_cast<size_t>(task.first_channel) * filter_taps * sizeof(T);
+    filter_channels<Form, Source>(task, rows, stride, half, 0, task.channels);
+  }
+}
+
+// Encoded ones are widened a few channels at a time, to rows that are read as fp32 ones are.
+constexpr int64_t widened_channels = 56;
+constexpr size_t widened_filters = widened_channels * filter_taps + 2 * most_encoded_unit;
+
+template <class Form>
+HWY_NOINLINE void encoded_filter_panel(const FilterTask& task) {
+  constexpr size_t row_floats = widened_channels * filter_taps;
+  HWY_ALIGN float rows[float_lanes * row_floats];
+  HWY_ALIGN float widened[widened_filters];
+  for (int64_t half = 0; half < 2; ++half) {
+    const int64_t lanes = float_lanes, before = half * lanes;
+    const int64_t outs = std::clamp<int64_t>(task.outs - before, 0, lanes);
+    for (int64_t first = 0; first < task.channels; first += widened_channels) {
+      const int64_t count = std::min(widened_channels, task.channels - first);
+      for (int64_t out = 0; out < outs; ++out) {
+        const int64_t filter =
+            (task.first_out + before + out) * task.in_channels + task.first_channel + first;
+        const auto floats = static_cast<size_t>(count) * filter_taps;
+        const float* from =
+            task.weights.encoded->read(static_cast<size_t>(filter) * filter_taps, floats, widened);
+        std::copy_n(from, floats, rows + static_cast<size_t>(out) * row_floats);
+      }
+      filter_channels<Form, FilterSource<float>>(task, reinterpret_cast<const uint8_t*>(rows),
+                                                 row_floats * sizeof(float), half, first, count);
     }
   }
 }
@@ -168,6 +207,8 @@ void filter(const FilterTask& task) {
       return filter_panel<Form, FilterSource<hwy::float16_t>>(task);
     case WeightType::bf16:
       return filter_panel<Form, FilterSource<hwy::bfloat16_t>>(task);
+    case WeightType::encoded:
+      return encoded_filter_panel<Form>(task);
   }
 }
 

@@ -61,9 +61,9 @@ struct Operands {
 
   void run() {
     if (options.packed) {
-      conv_direct(args(), pack_conv(shape, w.data(), options.type));
+      conv_direct(args(), pack_conv(shape, {w.data(), options.type}));
     } else {
-      conv_direct(args(), w.data(), options.type);
+      conv_direct(args(), {w.data(), options.type});
     }
   }
 
