@@ -10,6 +10,7 @@
 #include "catalogue/catalogue.hpp"
 #include "catalogue/support.hpp"
 #include "engine/convert.hpp"
+#include "io/safetensors_writer.hpp"
 #include "io/sharded.hpp"
 #include "io/temp_folder.hpp"
 #include "request/single_file.hpp"
@@ -282,6 +283,78 @@ TEST_P(Folders, RunAsOneFileToo) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Folders, ::testing::Values("sd15", "sd2", "sdxl"),
                          [](const auto& info) { return info.param; });
+
+// As stable-diffusion.cpp's conversion names the text encoders (wheel 0.4.7, of these two files).
+std::string renamed_by_sd_cpp(std::string name) {
+  const std::pair<const char*, const char*> renamed[] = {
+      {"conditioner.embedders.0.transformer.", "cond_stage_model.transformer."},
+      {"conditioner.embedders.1.model.", "cond_stage_model.1.transformer.text_model."},
+      {"cond_stage_model.model.", "cond_stage_model.transformer.text_model."},
+      {".positional_embedding", ".embeddings.position_embedding.weight"},
+      {"text_model.token_embedding.", "text_model.embeddings.token_embedding."},
+      {".ln_final.", ".final_layer_norm."},
+      {".transformer.resblocks.", ".encoder.layers."},
+      {".attn.in_proj_", ".self_attn.in_proj."},
+      {".attn.out_proj.", ".self_attn.out_proj."},
+      {".ln_1.", ".layer_norm1."},
+      {".ln_2.", ".layer_norm2."},
+      {".mlp.c_fc.", ".mlp.fc1."},
+      {".mlp.c_proj.", ".mlp.fc2."}};
+  if (!name.starts_with("cond")) return name;
+  for (const auto& [from, to] : renamed) {
+    if (size_t at = name.find(from); at != std::string::npos)
+      name.replace(at, std::string_view(from).size(), to);
+  }
+  return name;
+}
+
+TEST(SingleFile, TakesTheNamesThatStableDiffusionCppWrites) {
+  for (const char* pipeline : {"sd2", "sdxl"}) {
+    SCOPED_TRACE(pipeline);
+    TempFolder temp;
+    fs::path folder = source_path("tests/goldens/pipelines") / pipeline / "model";
+    convert(catalogue(), {folder, temp / "one.safetensors", "", "", {}});
+    auto one = io::TensorFiles::open_file(temp / "one.safetensors");
+    std::vector<io::TensorSource> tensors;
+    for (const std::string& name : one.names()) {
+      const io::FoundTensor found = *one.find(name);
+      tensors.push_back({renamed_by_sd_cpp(name), found.entry->dtype, found.entry->shape,
+                         [found](const auto& emit) { emit(found.data()); }});
+    }
+    io::stream_safetensors(temp / "renamed.safetensors", tensors, one.files().front()->metadata());
+    GenerateRequest request;
+    request.inputs["prompt"] = "a red apple";
+    request.config = {{"num_inference_steps", 2}, {"seed", 1}};
+    for (const char* tokenizer : {"tokenizer", "tokenizer_2"}) {
+      if (fs::exists(folder / tokenizer))
+        request.components[tokenizer] = (folder / tokenizer).string();
+    }
+    request.model = folder.string();
+    Outcome expected = run(request);
+    request.model = (temp / "renamed.safetensors").string();
+    EXPECT_TRUE(run(request).image.equal(expected.image));
+  }
+}
+
+// Of the published sizes, without configs: what names and shapes say.
+TEST(SingleFile, TellsTheNamesOfStableDiffusionCppFromShapes) {
+  for (const char* kind : {"sd2", "sdxl"}) {
+    SCOPED_TRACE(kind);
+    Shapes published = golden_case(kind)["shapes"].get<Shapes>(), renamed;
+    for (const auto& [name, shape] : published) renamed[renamed_by_sd_cpp(name)] = shape;
+    TempFolder temp;
+    write_checkpoint(temp / "one.safetensors", published);
+    write_checkpoint(temp / "renamed.safetensors", renamed);
+    SingleFile plain = open_single_file(catalogue(), temp / "one.safetensors"),
+               other = open_single_file(catalogue(), temp / "renamed.safetensors");
+    EXPECT_EQ(other.kind, plain.kind);
+    for (const char* name : {"text_encoder", "text_encoder_2", "unet"}) {
+      const ComponentFolder* component = plain.folder.find(name);
+      if (!component) continue;
+      EXPECT_EQ(other.folder.find(name)->config, component->config) << name;
+    }
+  }
+}
 
 // The reference's own pipelines of tiny shapes, whose heads no shape tells.
 TEST(SingleFile, TakesConfigsFromAFolderThatTheRequestNames) {

@@ -13,6 +13,8 @@ const std::string unet_prefix = "model.diffusion_model.";
 const std::string vae_prefix = "first_stage_model.";
 const std::string clip_prefix = "cond_stage_model.transformer.";
 const std::string open_clip_prefix = "cond_stage_model.model.";
+// 2.x's text encoder is this wide, 1.x's 768.
+constexpr int64_t second_width = 1024;
 
 // What tells the variants apart.
 struct Variant {
@@ -20,6 +22,12 @@ struct Variant {
   bool inpaint = false;
   bool velocity = false;
   bool zero_snr = false;
+  // How the text encoder is laid out: "clip", "open_clip", or "stacked_clip", in which
+  // stable-diffusion.cpp writes 2.x's.
+  std::string text_layout = "clip";
+  const std::string& text_prefix() const {
+    return text_layout == "open_clip" ? open_clip_prefix : clip_prefix;
+  }
   // The images' sides that it was trained on.
   int64_t side() const { return second && velocity ? 768 : 512; }
 };
@@ -86,12 +94,15 @@ Json index_of(const Variant& variant, const Json& scheduler) {
 // The second-last layer's states are what 2.x was trained on; files of 24 layers hold the last one,
 // too.
 bool holds_last_layer(const TensorShapes& shapes) {
-  return shapes.count(open_clip_prefix + "transformer.resblocks.") == 24;
+  return shapes.count(open_clip_prefix + "transformer.resblocks.") == 24 ||
+         shapes.count(clip_prefix + "text_model.encoder.layers.") == 24;
 }
 
-Json text_config(const SingleFileFacts& facts, bool second) {
-  if (!second) return clip_text_config(facts.shapes, clip_prefix);
-  return open_clip_text_config(facts.shapes, open_clip_prefix, holds_last_layer(facts.shapes));
+Json text_config(const SingleFileFacts& facts, const Variant& variant) {
+  if (!variant.second) return clip_text_config(facts.shapes, clip_prefix);
+  auto config =
+      variant.text_layout == "open_clip" ? open_clip_text_config : renamed_open_clip_text_config;
+  return config(facts.shapes, variant.text_prefix(), holds_last_layer(facts.shapes));
 }
 
 SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
@@ -112,15 +123,14 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
     return config;
   });
   Json scheduler = facts.config("scheduler", [&] { return scheduler_config(variant); });
-  Json text = facts.config("text_encoder", [&] { return text_config(facts, variant.second); });
+  Json text = facts.config("text_encoder", [&] { return text_config(facts, variant); });
   Json tokenizer = facts.config("tokenizer", [&] { return tokenizer_config(variant.second); });
   bool second = variant.second;
   return {
       fmt::format("Stable Diffusion {}.x{}", second ? 2 : 1, variant.inpaint ? " inpainting" : ""),
       index_of(variant, scheduler),
       {{"scheduler", scheduler, "", ""},
-       {"text_encoder", text, second ? open_clip_prefix : clip_prefix,
-        second ? "open_clip" : "clip"},
+       {"text_encoder", text, variant.text_prefix(), variant.text_layout},
        {"tokenizer", tokenizer, "", ""},
        {"unet", unet, unet_prefix, "ldm"},
        {"vae", vae, vae_prefix, "ldm"}},
@@ -129,12 +139,18 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
 
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const TensorShapes& shapes = facts.shapes;
-  bool first = shapes.has(clip_prefix + "text_model.embeddings.token_embedding.weight");
-  bool second = shapes.has(open_clip_prefix + "token_embedding.weight");
+  const std::string words = clip_prefix + "text_model.embeddings.token_embedding.weight";
+  bool clip = shapes.has(words),
+       open_clip = shapes.has(open_clip_prefix + "token_embedding.weight");
   bool whole = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
                shapes.has(vae_prefix + "decoder.conv_in.weight");
-  if (!whole || first == second) return std::nullopt;
-  return model_of(facts, {.second = second});
+  // With a second text encoder, of whichever layout, it is XL's.
+  bool two = shapes.has("cond_stage_model.1.transformer.text_model.final_layer_norm.weight");
+  if (!whole || two || clip == open_clip) return std::nullopt;
+  bool stacked = shapes.has(clip_prefix + "text_model.encoder.layers.0.self_attn.in_proj.weight");
+  Variant variant{.second = open_clip || stacked || shapes.size(words, 1) == second_width};
+  if (open_clip || stacked) variant.text_layout = open_clip ? "open_clip" : "stacked_clip";
+  return model_of(facts, variant);
 }
 
 std::vector<SingleFileModel::Part> parts_of(const PipelineFolder& folder) {

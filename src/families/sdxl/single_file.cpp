@@ -14,10 +14,16 @@ const std::string vae_prefix = "first_stage_model.";
 const std::string clip_prefix = "conditioner.embedders.0.transformer.";
 const std::string open_clip_prefix = "conditioner.embedders.1.model.";
 const std::string refiner_prefix = "conditioner.embedders.0.model.";
+// As stable-diffusion.cpp writes them.
+const std::string renamed_clip_prefix = "cond_stage_model.transformer.";
+const std::string renamed_open_clip_prefix = "cond_stage_model.1.transformer.";
 
 struct Variant {
   bool refiner = false;
   bool inpaint = false;
+  // Of the second text encoder, OpenCLIP's.
+  std::string second_prefix = open_clip_prefix, second_layout = "open_clip";
+  std::string first_prefix = clip_prefix;
 };
 
 Json scheduler_config(const SingleFileFacts& facts, const std::string& prediction_type) {
@@ -68,8 +74,10 @@ Json index_of(const Variant& variant) {
   return index;
 }
 
-Json second_text_config(const SingleFileFacts& facts, const std::string& prefix) {
-  Json config = open_clip_text_config(facts.shapes, prefix, /*penultimate=*/false);
+Json second_text_config(const SingleFileFacts& facts, const Variant& variant) {
+  auto config_of =
+      variant.second_layout == "open_clip" ? open_clip_text_config : renamed_open_clip_text_config;
+  Json config = config_of(facts.shapes, variant.second_prefix, /*penultimate=*/false);
   config["architectures"] = {"CLIPTextModelWithProjection"};
   return config;
 }
@@ -92,39 +100,54 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
   });
   Json scheduler =
       facts.config("scheduler", [&] { return scheduler_config(facts, prediction.value); });
-  const std::string& second = variant.refiner ? refiner_prefix : open_clip_prefix;
   Json second_text =
-      facts.config("text_encoder_2", [&] { return second_text_config(facts, second); });
+      facts.config("text_encoder_2", [&] { return second_text_config(facts, variant); });
   Json second_tokenizer = facts.config("tokenizer_2", [] { return tokenizer_config("!"); });
-  SingleFileModel model{fmt::format("Stable Diffusion XL{}{}", variant.refiner ? " refiner" : "",
-                                    variant.inpaint ? " inpainting" : ""),
-                        index_of(variant),
-                        {{"scheduler", scheduler, "", ""},
-                         {"text_encoder_2", second_text, second, "open_clip"},
-                         {"tokenizer_2", second_tokenizer, "", ""},
-                         {"unet", unet, unet_prefix, "ldm"},
-                         {"vae", vae, vae_prefix, "ldm"}},
-                        {prediction}};
+  SingleFileModel model{
+      fmt::format("Stable Diffusion XL{}{}", variant.refiner ? " refiner" : "",
+                  variant.inpaint ? " inpainting" : ""),
+      index_of(variant),
+      {{"scheduler", scheduler, "", ""},
+       {"text_encoder_2", second_text, variant.second_prefix, variant.second_layout},
+       {"tokenizer_2", second_tokenizer, "", ""},
+       {"unet", unet, unet_prefix, "ldm"},
+       {"vae", vae, vae_prefix, "ldm"}},
+      {prediction}};
   if (variant.refiner) return model;
-  Json text =
-      facts.config("text_encoder", [&] { return clip_text_config(facts.shapes, clip_prefix); });
+  const std::string& first = variant.first_prefix;
+  Json text = facts.config("text_encoder", [&] { return clip_text_config(facts.shapes, first); });
   Json tokenizer = facts.config("tokenizer", [] { return tokenizer_config("<|endoftext|>"); });
-  model.parts.push_back({"text_encoder", text, clip_prefix, "clip"});
+  model.parts.push_back({"text_encoder", text, first, "clip"});
   model.parts.push_back({"tokenizer", tokenizer, "", ""});
   return model;
 }
 
+// A base model whose text encoders have the names of stable-diffusion.cpp. Its projection is taken
+// as OpenCLIP lays it out, which is what conversions of the published files hold.
+std::optional<Variant> renamed_variant(const TensorShapes& shapes) {
+  const std::string words = "text_model.embeddings.token_embedding.weight";
+  const std::string stacked = "text_model.encoder.layers.0.self_attn.in_proj.weight";
+  if (!shapes.has(renamed_clip_prefix + words) || !shapes.has(renamed_open_clip_prefix + stacked))
+    return std::nullopt;
+  return Variant{.second_prefix = renamed_open_clip_prefix,
+                 .second_layout = "stacked_clip",
+                 .first_prefix = renamed_clip_prefix};
+}
+
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const TensorShapes& shapes = facts.shapes;
-  bool base = shapes.has(clip_prefix + "text_model.embeddings.token_embedding.weight") &&
-              shapes.has(open_clip_prefix + "token_embedding.weight");
+  auto renamed = renamed_variant(shapes);
+  bool base =
+      renamed || (shapes.has(clip_prefix + "text_model.embeddings.token_embedding.weight") &&
+                  shapes.has(open_clip_prefix + "token_embedding.weight"));
   bool refiner = shapes.has(refiner_prefix + "token_embedding.weight");
   bool whole = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
                shapes.has(unet_prefix + "label_emb.0.0.weight") &&
                shapes.has(vae_prefix + "decoder.conv_in.weight");
   // Playground 2.5 has XL's tensors and another noise schedule.
   if (!whole || base == refiner || shapes.has("edm_mean")) return std::nullopt;
-  return model_of(facts, {.refiner = refiner});
+  if (refiner) return model_of(facts, {.refiner = true, .second_prefix = refiner_prefix});
+  return model_of(facts, renamed.value_or(Variant{}));
 }
 
 std::vector<SingleFileModel::Part> parts_of(const PipelineFolder& folder) {

@@ -33,7 +33,7 @@ nn::Metadata CLIPTextModel::metadata() const {
 
 std::vector<nn::OriginalLayout> CLIPTextModel::original_layouts() const {
   std::string body = tower_ ? tower_->path() : "";
-  return {clip_layout(body), open_clip_layout(body)};
+  return {clip_layout(body), open_clip_layout(body), stacked_clip_layout(body)};
 }
 
 nn::AdapterNames CLIPTextModel::adapter_names() const {

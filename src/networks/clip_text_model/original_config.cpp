@@ -60,4 +60,14 @@ Json open_clip_text_config(const TensorShapes& shapes, const std::string& prefix
   return config;
 }
 
+Json renamed_open_clip_text_config(const TensorShapes& shapes, const std::string& prefix,
+                                   bool penultimate) {
+  Json config = clip_text_config(shapes, prefix);
+  config["hidden_act"] = "gelu";
+  if (penultimate) config["num_hidden_layers"] = config["num_hidden_layers"].get<int64_t>() - 1;
+  const std::string projection = prefix + "text_model.text_projection";
+  if (shapes.has(projection)) config["projection_dim"] = shapes.size(projection, 1);
+  return config;
+}
+
 }  // namespace omnirt

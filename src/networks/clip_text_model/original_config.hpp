@@ -15,4 +15,8 @@ Json clip_text_config(const TensorShapes& shapes, const std::string& prefix);
 // has it (its text embeddings are the states before it, normalised).
 Json open_clip_text_config(const TensorShapes& shapes, const std::string& prefix, bool penultimate);
 
+// OpenCLIP's in transformers' names ("clip", or "stacked_clip" as stable-diffusion.cpp has them).
+Json renamed_open_clip_text_config(const TensorShapes& shapes, const std::string& prefix,
+                                   bool penultimate);
+
 }  // namespace omnirt

@@ -5,18 +5,15 @@ namespace {
 
 using Rules = std::vector<nn::LayoutRule>;
 
-const Rules& projection_parts() {
-  static const Rules rules = [] {
-    Rules made;
-    size_t part = 0;
-    for (const char* name : {"q_proj", "k_proj", "v_proj"}) {
-      std::string from = name;
-      made.push_back({from + ".weight", "in_proj_weight", nn::Form::rows, part, 3});
-      made.push_back({from + ".bias", "in_proj_bias", nn::Form::rows, part++, 3});
-    }
-    return made;
-  }();
-  return rules;
+Rules projection_parts(const std::string& weight, const std::string& bias) {
+  Rules made;
+  size_t part = 0;
+  for (const char* name : {"q_proj", "k_proj", "v_proj"}) {
+    std::string from = name;
+    made.push_back({from + ".weight", weight, nn::Form::rows, part, 3});
+    made.push_back({from + ".bias", bias, nn::Form::rows, part++, 3});
+  }
+  return made;
 }
 
 // What stands after a layer's number: ResidualAttentionBlock of open_clip.
@@ -25,7 +22,8 @@ Rules layer_rules() {
           {"layer_norm2", "ln_2"},
           {"mlp.fc1", "mlp.c_fc"},
           {"mlp.fc2", "mlp.c_proj"},
-          {"self_attn", "attn", nn::Form::same, 0, 1, projection_parts()}};
+          {"self_attn", "attn", nn::Form::same, 0, 1,
+           projection_parts("in_proj_weight", "in_proj_bias")}};
 }
 
 std::string below(const std::string& body, const std::string& name) {
@@ -52,6 +50,20 @@ nn::OriginalLayout open_clip_layout(const std::string& body) {
            {below(body, "encoder.layers"), "transformer.resblocks", nn::Form::same, 0, 1, layers},
            {below(body, "final_layer_norm"), "ln_final"}},
           {"attn_mask", "logit_scale", "text_projection", "transformer.resblocks"}};
+}
+
+nn::OriginalLayout stacked_clip_layout(const std::string& body) {
+  Rules attention{{"self_attn", "self_attn", nn::Form::same, 0, 1,
+                   projection_parts("in_proj.weight", "in_proj.bias")}};
+  Rules layers{{"*", "*", nn::Form::same, 0, 1, attention}};
+  return {
+      "stacked_clip",
+      {{"text_projection.weight", "text_model.text_projection", nn::Form::transposed},
+       {below(body, "embeddings"), "text_model.embeddings"},
+       {below(body, "encoder.layers"), "text_model.encoder.layers", nn::Form::same, 0, 1, layers},
+       {below(body, "final_layer_norm"), "text_model.final_layer_norm"}},
+      {"text_model.embeddings.position_ids", "logit_scale", "text_model.text_projection",
+       "text_model.encoder.layers"}};
 }
 
 }  // namespace omnirt
