@@ -75,10 +75,8 @@ int check(const GenerateFlags& flags) {
   else
     print_settled(checked.settled);
   const FlagNames& fields = flags.options->fields();
-  if (!flags.json || flags.dry_run) {
-    print_warnings(fields.in_flags(checked.warnings));
-    print_errors(fields.in_flags(checked.errors));
-  }
+  print_warnings(fields.in_flags(checked.warnings));
+  print_errors(fields.in_flags(checked.errors));
   return checked.ok ? 0 : 2;
 }
 
@@ -139,11 +137,14 @@ std::shared_ptr<GenerateFlags> add_run(CLI::App& app, Run& run, Session& session
   flags->session = &session;
   RequestCommand* command = &RequestCommand::add(app, name, summary);
   flags->options = std::make_unique<RequestOptions>(*command, session.keys());
-  command->add_flag("--dry-run", flags->dry_run,
-                    "check everything and print what would run, as `omnirt validate` does");
-  command->add_flag("--json", flags->json, "print the whole report as JSON");
+  CLI::Option* dry_run =
+      command->add_flag("--dry-run", flags->dry_run,
+                        "check the request and print what would run, as `omnirt validate` does");
+  command->add_flag("--json", flags->json,
+                    "print the whole report as JSON; with --dry-run, what would run");
   command->add_option("--report", flags->report_path, "write the report to this file, as JSON")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes(dry_run);
   command->add_flag("-q,--quiet", flags->quiet, "print no progress and no seed");
   command->callback([flags, &run] {
     run = [flags] {
@@ -173,9 +174,12 @@ void add_validate(CLI::App& app, Run& run, Session& session) {
   auto flags = std::make_shared<GenerateFlags>();
   flags->session = &session;
   RequestCommand* command =
-      &RequestCommand::add(app, "validate", "check a request without running it");
+      &RequestCommand::add(app, "validate",
+                           "check a request and print what would run, each value with its origin "
+                           "(the same as generate --dry-run)");
   flags->options = std::make_unique<RequestOptions>(*command, session.keys());
-  command->add_flag("--json", flags->json, "print the result as JSON");
+  command->add_flag("--json", flags->json,
+                    "print what would run as JSON, with errors and warnings");
   command->callback([flags, &run] {
     run = [flags] {
       return with_flag_names(flags->options->fields(), [&] { return check(*flags); });

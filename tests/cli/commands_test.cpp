@@ -85,6 +85,22 @@ TEST(Generate, ADryRunChecksAndWritesNothing) {
   EXPECT_TRUE(scratch.names().empty());
 }
 
+TEST(Generate, ADryRunPrintsWhatValidatePrints) {
+  const std::vector<std::string> request{"--prompt", "x",    "--seed",           "1",
+                                         "--cache",  "none", "--cache-interval", "5"};
+  for (const char* how : {"", "--json"}) {
+    std::vector<std::string> dry{"generate", "--dry-run"}, check{"validate"};
+    for (auto* words : {&dry, &check}) {
+      words->insert(words->end(), request.begin(), request.end());
+      if (*how) words->emplace_back(how);
+    }
+    Ended of_dry = run_program(dry), of_check = run_program(check);
+    EXPECT_EQ(of_dry.out, of_check.out) << how;
+    EXPECT_EQ(of_dry.err, of_check.err) << how;
+    EXPECT_THAT(of_check.err, HasSubstr("warning: --cache-interval"));
+  }
+}
+
 TEST(Generate, WarnsOfTheEndOfAPromptThatIsCut) {
   std::string words;
   for (int i = 0; i < 60; ++i) words += "apple ";
