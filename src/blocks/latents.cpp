@@ -2,6 +2,7 @@
 
 #include <ATen/ops/cat.h>
 
+#include "blocks/given_latents.hpp"
 #include "io/image_resize.hpp"
 #include "pipeline/checks.hpp"
 #include "tensor/image_tensor.hpp"
@@ -65,7 +66,7 @@ std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t count, int6
 
 void PrepareLatents::run(Frame& frame) const {
   auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
-  frame[noise] = frame[noise_source]->randn(shape);
+  frame[noise] = initial_noise(frame[given_noise], *frame[noise_source], shape);
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
 

@@ -46,6 +46,7 @@ class PrepareLatents final : public Block {
   Config<int64_t> height{this, keys::height};
   Input<Schedule> schedule{this, slots::schedule};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  OptionalInput<Tensor> given_noise{this, slots::given_noise};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
   Output<Tensor> noise{this, slots::noise};
   Output<Tensor> latents{this, slots::latents};

@@ -74,6 +74,15 @@ PromptTurns stacked_turns(const TextTurns& texts,
   return made;
 }
 
+std::string turns_fault(const PromptTurns& given, const std::string& input, const Tensor* first,
+                        const std::string& name) {
+  auto turns = given.inputs.find(input);
+  if (turns == given.inputs.end()) return given.by_step.empty() ? "" : "has no " + input;
+  bool fits = first && first->defined() && turns->second[0].sizes() == first->sizes() &&
+              turns->second.scalar_type() == first->scalar_type();
+  return fits ? "" : "has other sizes than " + name;
+}
+
 TakePromptTurns::TakePromptTurns(const std::vector<Turned>& turned)
     : StepBlock(
           "take_prompt_turns", Stage::denoise_loop, Guidance::takes_over,
@@ -111,26 +120,15 @@ void TakePromptTurns::before_predict(Frame& frame, const LoopProgress& at, RowBa
     batch.inputs[first.input] = {Value(rows_of(frame, batch, first, at))};
 }
 
-// What a saved run brings is like the first turn's, which others look at.
-void TakePromptTurns::check_turns(Checks& checks, const PromptTurns& given,
-                                  size_t condition) const {
-  for (const First& first : firsts_) {
-    auto tensor = given.inputs.find(first.input);
-    auto all = checks.restored(first.port);
-    if (tensor == given.inputs.end()) {
-      if (!given.by_step.empty()) checks.refuse_restored(turns, "has no " + first.input);
-    } else if (condition >= all.size() || !all[condition] || !all[condition]->defined() ||
-               tensor->second[0].sizes() != all[condition]->sizes() ||
-               tensor->second.scalar_type() != all[condition]->scalar_type()) {
-      checks.refuse_restored(turns, "has other sizes than " + first.port.name());
-    }
-  }
-}
-
 void TakePromptTurns::check_loaded(Checks& checks) const {
   auto all = checks.restored(turns);
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i]) check_turns(checks, *all[i], i);
+  for (const First& first : firsts_) {
+    auto firsts = checks.restored(first.port);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Tensor* one = i < firsts.size() ? firsts[i] : nullptr;
+      std::string fault = all[i] ? turns_fault(*all[i], first.input, one, first.port.name()) : "";
+      if (!fault.empty()) checks.refuse_restored(turns, fault);
+    }
   }
 }
 

@@ -32,6 +32,12 @@ TextTurns turns_of(const std::vector<std::string>& prompts, const std::string& f
 PromptTurns stacked_turns(const TextTurns& texts,
                           const std::map<std::string, std::vector<Tensor>>& inputs);
 
+// What is wrong with turns that a saved run brings for the network's `input`: each must be like the
+// first one's, the value `name`, which other checks look at (null: there is none). "" where nothing
+// is.
+std::string turns_fault(const PromptTurns& given, const std::string& input, const Tensor* first,
+                        const std::string& name);
+
 }  // namespace omnirt::blocks
 
 template <>
@@ -66,8 +72,6 @@ class TakePromptTurns final : public StepBlock {
   void check_loaded(Checks& checks) const override;
 
  private:
-  void check_turns(Checks& checks, const PromptTurns& given, size_t condition) const;
-
   struct First {
     First(Block* block, const Turned& turned) : port(block, turned.slot), input(turned.input) {}
     Input<Tensor> port;

@@ -16,6 +16,8 @@ namespace omnirt::slots {
 inline constexpr Slot<std::vector<ArtifactReport>> artifacts{"artifacts", "the files written"};
 inline constexpr Slot<Tensor> extra_channels{
     "extra_channels", "joined to the latents", {"B", "C'", "H/8", "W/8"}};
+inline constexpr Slot<Tensor> given_noise{
+    "given_noise", "initial noise that the request brings", {"B", "C", "H/8", "W/8"}};
 inline constexpr Slot<io::Image> image{"image", "the image to start from"};
 inline constexpr Slot<Tensor> image_latents{
     "image_latents", "the given image", {"B", "C", "H/8", "W/8"}};

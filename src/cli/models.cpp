@@ -129,11 +129,59 @@ std::string signature(const Json& port) {
   return port["shape"].empty() ? text : fmt::format("{} {{{}}}", text, joined(port["shape"]));
 }
 
+// The parts of `text` between `word`s outside of brackets.
+std::vector<std::string> split_outside(const std::string& text, std::string_view word) {
+  std::vector<std::string> parts;
+  int depth = 0;
+  size_t from = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth > 0 || text.compare(i, word.size(), word) != 0) continue;
+    parts.push_back(text.substr(from, i - from));
+    from = i + word.size();
+  }
+  parts.push_back(text.substr(from));
+  return parts;
+}
+
+bool is_one_group(const std::string& text) {
+  int depth = 0;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0) return false;
+  }
+  return text.starts_with("(") && text.ends_with(")");
+}
+
+// A trigger's expression in lines: a long one as a list of what must hold, or of what is enough.
+void add_condition_lines(const std::string& text, size_t indent, std::vector<std::string>& lines) {
+  constexpr size_t longest = 88;
+  const bool negated = text.starts_with("not ") && is_one_group(text.substr(4));
+  std::string inner = negated ? text.substr(4) : text;
+  if (is_one_group(inner)) inner = inner.substr(1, inner.size() - 2);
+  auto parts = split_outside(inner, " or ");
+  const bool any = parts.size() > 1;
+  if (!any) parts = split_outside(inner, " and ");
+  if (indent + text.size() <= longest || parts.size() < 2) {
+    lines.push_back(std::string(indent, ' ') + text);
+    return;
+  }
+  lines.push_back(
+      fmt::format("{:{}}{}", "", indent,
+                  any ? (negated ? "none of" : "any of") : (negated ? "not all of" : "all of")));
+  for (const std::string& part : parts) add_condition_lines(part, indent + 2, lines);
+}
+
+void print_condition(const std::string& trigger) {
+  std::vector<std::string> lines;
+  add_condition_lines(trigger, 0, lines);
+  for (size_t i = 0; i < lines.size(); ++i) say("  {:<9} {}\n", i == 0 ? "when" : "", lines[i]);
+}
+
 void print_block(const Json& block) {
   say("{} ({})\n", field(block, "name"), field(block, "stage"));
   if (!block["tasks"].empty()) say("  {:<9} {}\n", "tasks", joined(block["tasks"]));
-  if (std::string trigger = field(block, "trigger"); !trigger.empty())
-    say("  {:<9} {}\n", "when", trigger);
+  if (std::string trigger = field(block, "trigger"); !trigger.empty()) print_condition(trigger);
   if (block["guidance"] == "per_condition")
     say("  {:<9} once for each condition of the guider\n", "runs");
   for (auto [kind, name] : {std::pair{"component", "uses"},

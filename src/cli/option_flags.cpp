@@ -78,7 +78,9 @@ void RequestOptions::add_inputs() {
        "what the prompt means, as diffusers' encode_prompt gives it, in a safetensors file");
   path("-i,--image", "image", "image to start from");
   path("--mask", "mask", "white areas of this image are repainted");
-  path("--latents", "latents", "latents to start from, as --output-type latent writes them");
+  path("--latents", "latents",
+       "initial noise, or with sdxl's image2image the latents of another run, in a "
+       "safetensors file");
   path("--control-image", "control_image", "what the ControlNet follows");
   add("--input", "inputs", "NAME=VALUE", inputs_,
       "any other input, a text or a path; repeatable, the same name makes a list");

@@ -36,8 +36,7 @@ constexpr std::array kept_parts{"embedding.weight",   "token_embd.",       "time
 bool may_be_rounded(const io::TensorSource& tensor, int64_t count) {
   bool kept = std::ranges::any_of(
       kept_parts, [&](const char* part) { return tensor.name.find(part) != std::string::npos; });
-  bool numbers = tensor.dtype == io::Dtype::f32 || tensor.dtype == io::Dtype::f16 ||
-                 tensor.dtype == io::Dtype::bf16 || tensor.dtype == io::Dtype::f8_e4m3 ||
+  bool numbers = io::is_plain_float(tensor.dtype) || tensor.dtype == io::Dtype::f8_e4m3 ||
                  tensor.dtype == io::Dtype::f8_e5m2;
   return numbers && !kept && count >= least_numbers && tensor.shape.size() >= 2 &&
          tensor.name.ends_with("weight");

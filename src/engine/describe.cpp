@@ -42,6 +42,7 @@ Plan plan_of(const Catalogue& catalogue, const ModelSpec& spec) {
   Facts facts = usual_facts(catalogue, spec);
   auto task = std::ranges::find(family.tasks, spec.task, &TaskInputs::task);
   if (task != family.tasks.end()) facts.inputs = task->inputs;
+  facts.task = spec.task;
   return make_plan(family.blocks, facts, usual_conditions());
 }
 

@@ -34,9 +34,9 @@ Facts facts_of(const Catalogue& catalogue, const ModelSpec& entry) {
 }
 
 Facts facts_of_task(Facts facts, const Family& family, const std::string& task) {
-  for (const TaskInputs& each : family.tasks) {
-    if (each.task == task) facts.inputs = each.inputs;
-  }
+  auto usual = std::ranges::find(family.tasks, task, &TaskInputs::task);
+  if (usual != family.tasks.end()) facts.inputs = usual->inputs;
+  facts.task = task;
   return facts;
 }
 
@@ -55,10 +55,14 @@ Json port_json(const PortInfo& port) {
   return json;
 }
 
-Json tasks_of_block(const Family& family, const Facts& facts, const Block& block) {
+// Those that it takes part in, whichever of their inputs a request gives.
+Json tasks_of_block(const Family& family, Facts facts, const Block& block) {
   Json tasks = Json::array();
   for (const TaskInputs& each : family.tasks) {
-    if (block.trigger()(facts_of_task(facts, family, each.task))) tasks.push_back(each.task);
+    facts.inputs = each.inputs;
+    facts.task = each.task;
+    bool listed = std::ranges::find(tasks, Json(each.task)) != tasks.end();
+    if (!listed && block.trigger()(facts)) tasks.push_back(each.task);
   }
   return tasks;
 }

@@ -88,8 +88,10 @@ Json inspect_latents(const fs::path& path) {
   Json request = info.origin.value("request", Json());
   return {{"path", path.string()},
           {"kind", "latents"},
-          {"what", fmt::format("latents {{{}}} of {} images: continue with generate --latents {}",
-                               fmt::join(info.shape, ", "), info.shape.front(), path.string())},
+          {"what", fmt::format("latents {{{}}} of {} {}: {} with generate --latents {}",
+                               fmt::join(info.shape, ", "), info.shape.front(),
+                               info.shape.size() == 5 ? "videos" : "images",
+                               request.is_null() ? "start" : "continue", path.string())},
           {"shape", info.shape},
           {"request", request}};
 }

@@ -56,6 +56,9 @@ size_t dtype_bits(Dtype dtype) {
 size_t dtype_alignment(Dtype dtype) {
   return std::max<size_t>(1, row(dtype).bits / 8);
 }
+bool is_plain_float(Dtype dtype) {
+  return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+}
 std::string_view dtype_name(Dtype dtype) {
   return row(dtype).name;
 }

@@ -40,6 +40,9 @@ enum class Dtype : uint8_t {
 size_t dtype_bits(Dtype dtype);
 // The address of an element must be a multiple of this many bytes; 1 for packed types.
 size_t dtype_alignment(Dtype dtype);
+// A float that is its own value, whatever file it lies in: fp32, fp16, bf16. (Small floats go with
+// scales, and fp64 is not computed with.)
+bool is_plain_float(Dtype dtype);
 
 // The format's name: "F32", "BF16", "F8_E4M3".
 std::string_view dtype_name(Dtype dtype);

@@ -19,10 +19,6 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-bool is_plain_float(Dtype dtype) {
-  return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16;
-}
-
 class FormReader {
  public:
   explicit FormReader(LayerTensors& tensors) : tensors_(tensors) {}

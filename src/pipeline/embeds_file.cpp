@@ -50,7 +50,7 @@ std::string pair_fault(const EmbedsInfo& info, const char* name, const char* neg
 EmbedsInfo info_of(const io::SafetensorsFile& file, const fs::path& path) {
   EmbedsInfo info;
   for (const io::TensorEntry& entry : file.entries()) {
-    if (!is_floating(entry.dtype)) {
+    if (!io::is_plain_float(entry.dtype)) {
       refuse_embeds(path, fmt::format("its {} is of type {}", entry.name,
                                       io::common_dtype_name(entry.dtype)));
     }

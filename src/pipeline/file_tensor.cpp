@@ -4,10 +4,6 @@
 
 namespace omnirt {
 
-bool is_floating(io::Dtype dtype) {
-  return dtype == io::Dtype::f32 || dtype == io::Dtype::f16 || dtype == io::Dtype::bf16;
-}
-
 Tensor read_tensor(const std::shared_ptr<const io::SafetensorsFile>& file,
                    const io::TensorEntry& entry) {
   Weight weight = weight_of({file, std::shared_ptr<const io::TensorEntry>(file, &entry)});

@@ -6,8 +6,6 @@
 
 namespace omnirt {
 
-// fp32, fp16 or bf16.
-bool is_floating(io::Dtype dtype);
 // A tensor of a file as fp32, in memory of its own.
 Tensor read_tensor(const std::shared_ptr<const io::SafetensorsFile>& file,
                    const io::TensorEntry& entry);

@@ -1,5 +1,6 @@
 #include "pipeline/latents_file.hpp"
 
+#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,7 +24,7 @@ constexpr int64_t max_elements = int64_t{1} << 30;
 constexpr size_t max_origin_bytes = io::max_metadata_bytes + 4096;
 
 bool is_shape_of_latents(const std::vector<int64_t>& shape) {
-  if (shape.size() != 4) return false;
+  if (shape.size() != 4 && shape.size() != 5) return false;
   int64_t elements = 1;
   for (int64_t side : shape) {
     if (side < 1 || side > max_side || (elements *= side) > max_elements) return false;
@@ -36,14 +37,15 @@ const io::TensorEntry& entry_of(const io::SafetensorsFile& file, const fs::path&
   if (!entry) {
     throw InvalidRequest({"latents", path.string(),
                           fmt::format("the file has no tensor '{}'", tensor_name),
-                          "give a file that output_type latent wrote"});
+                          "save it under this name; output_type latent writes such a file"});
   }
-  if (!is_shape_of_latents(entry->shape) || !is_floating(entry->dtype)) {
+  if (!is_shape_of_latents(entry->shape) || !io::is_plain_float(entry->dtype)) {
     throw InvalidRequest(
         {"latents", path.string(),
          fmt::format("its tensor has the shape {{{}}} and the type {}",
                      fmt::join(entry->shape, ", "), io::common_dtype_name(entry->dtype)),
-         "fp32, fp16 or bf16 of {images, channels, height, width} is expected"});
+         "fp32, fp16 or bf16 of {images, channels, height, width} is expected, of a video {videos, "
+         "frames, channels, height, width}"});
   }
   return *entry;
 }
@@ -65,7 +67,12 @@ LatentsInfo probe_latents(const fs::path& path) {
 GivenLatents read_latents(const fs::path& path) {
   auto file = io::SafetensorsFile::open(path);
   const io::TensorEntry& entry = entry_of(*file, path);
-  return {read_tensor(file, entry)};
+  Tensor values = read_tensor(file, entry);
+  if (!values.isfinite().all().item<bool>()) {
+    throw InvalidRequest({"inputs.latents", path.string(),
+                          "its latents have numbers that are not finite", "give other latents"});
+  }
+  return {values};
 }
 
 void write_latents(const fs::path& path, const Tensor& latents, const Json& origin) {

@@ -9,10 +9,11 @@
 namespace omnirt {
 
 // Latents in a file of their own, from one run to another: a safetensors file with one tensor
-// "latents" {n, C, h, w}, as a denoiser's scheduler has them between two steps, and in its metadata
-// under "latents" a JSON object that tells where they are from.
+// "latents" {n, C, h, w}, of videos {n, F, C, h, w}, as a denoiser's scheduler has them between two
+// steps, or noise for it to start from; and in its metadata under "latents" a JSON object that says
+// which run they are from.
 struct LatentsInfo {
-  std::vector<int64_t> shape;    // {n, C, h, w}
+  std::vector<int64_t> shape;    // {n, C, h, w} or {n, F, C, h, w}
   Json origin = Json::object();  // {model, denoising_end, ...}; empty where the file does not say
 };
 

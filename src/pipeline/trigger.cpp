@@ -28,6 +28,18 @@ std::string bracketed(const std::string& text) {
   return text;
 }
 
+// "(a or b)" without its brackets, for a longer "or"; any other text as it is.
+std::string alternatives(const std::string& text) {
+  int depth = 0;
+  bool any = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0 && i + 1 < text.size()) return text;
+    any = any || (depth == 1 && text.compare(i, 4, " or ") == 0);
+  }
+  return any && text.front() == '(' ? text.substr(1, text.size() - 2) : text;
+}
+
 }  // namespace
 
 std::string TriggerPart::field() const {
@@ -62,7 +74,7 @@ Trigger operator&&(const Trigger& a, const Trigger& b) {
 
 Trigger operator||(const Trigger& a, const Trigger& b) {
   return {[a, b](const Facts& facts) { return a(facts) || b(facts); },
-          fmt::format("({} or {})", a.text(), b.text()), both(a, b)};
+          fmt::format("({} or {})", alternatives(a.text()), alternatives(b.text())), both(a, b)};
 }
 
 Trigger operator!(const Trigger& a) {
@@ -82,6 +94,12 @@ Trigger has_config(const std::string& key) {
           },
           fmt::format("has_config({})", key),
           {{PartKind::config, key}}};
+}
+
+Trigger is_task(const std::string& task) {
+  return {[task](const Facts& facts) { return facts.task == task; },
+          fmt::format("task is {}", task),
+          {}};
 }
 
 Trigger has_component(const std::string& component) {

@@ -20,6 +20,8 @@ struct Facts {
   Json index = Json::object();  // model_index.json
   // The config keys that are chosen: the model's, the preset's and the request's, not yet checked.
   Json config = Json::object();
+  // Empty where none is known, as in drawings of all workflows.
+  std::string task{};
 
   // The component's network; null where there is none of this type.
   template <class T>
@@ -69,6 +71,8 @@ class Trigger {
 Trigger has(const std::string& input);
 // Someone sets this config key, to more than false.
 Trigger has_config(const std::string& key);
+// The request's task, named or inferred, is this one.
+Trigger is_task(const std::string& task);
 // The pipeline has this component, of its own or given by the request.
 Trigger has_component(const std::string& component);
 // model_index.json holds this value under this key.

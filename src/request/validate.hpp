@@ -88,6 +88,9 @@ void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
 // one of them would.
 void key_without_effect(Proposal& proposal, const std::string& where, const std::string& name,
                         const Json& given);  // validate_words.cpp
+// The finding about an input that no block of this run reads: which tasks or families take it.
+void unknown_input(Proposal& proposal, const std::vector<std::string>& known,
+                   const std::string& name, const Json& given);  // validate_words.cpp
 // The inputs by which the request could be some task of the family, and is none.
 void refuse_inputs(Proposal& proposal, const std::set<std::string>& present);  // validate_words.cpp
 // Adds the finding that the state to continue from cannot be that of this run.

@@ -308,10 +308,7 @@ void settle_inputs(Proposal& proposal) {
       proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
                      "raise guidance_scale above 1, or remove it"});
     } else {
-      std::string meant = field_meant("inputs", name);
-      proposal.error({"inputs." + name, shown(value),
-                      fmt::format("task {} has no such input", proposal.task),
-                      meant.empty() ? suggest(name, names) : "did you mean " + meant + "?"});
+      unknown_input(proposal, names, name, value);
     }
   }
   for (const RequestInput& input : proposal.plan.inputs) {

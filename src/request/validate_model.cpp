@@ -206,6 +206,7 @@ bool settle_task(Proposal& proposal) {
     proposal.task = given;
     if (!proposal.errors.empty() && by_name != by_inputs) return false;
   }
+  proposal.facts.task = proposal.task;
   take_entry(proposal);
   return true;
 }

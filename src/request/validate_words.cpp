@@ -99,6 +99,34 @@ std::vector<std::string> families_with(const Proposal& proposal, const std::stri
   return names;
 }
 
+// Whether the family's blocks read this of a request, and make it nowhere.
+bool reads(const Family& family, const std::string& input, const Facts* facts = nullptr) {
+  bool read = false;
+  for (const auto& block : family.blocks) {
+    for (const PortInfo& port : block->ports()) {
+      if (port.name != input || !is_request_type(port.type)) continue;
+      if (port.kind == PortInfo::Kind::output) return false;
+      bool reader = port.kind != PortInfo::Kind::described;
+      read = read || (reader && (!facts || block->trigger()(*facts)));
+    }
+  }
+  return read;
+}
+
+// The tasks of the request's family that take an input.
+std::vector<std::string> tasks_with(const Proposal& proposal, const std::string& input) {
+  std::vector<std::string> names;
+  for (const TaskInputs& task : proposal.family->tasks) {
+    Facts facts = proposal.facts;
+    facts.inputs = task.inputs;
+    facts.inputs.insert(input);
+    facts.task = task.task;
+    bool known = std::ranges::find(names, task.task) != names.end();
+    if (!known && reads(*proposal.family, input, &facts)) names.push_back(task.task);
+  }
+  return names;
+}
+
 // What to do about a key that is none of `known` and has no other name here.
 std::string instead_of_key(const Proposal& proposal, const std::string& name,
                            const std::vector<std::string>& known) {
@@ -181,6 +209,22 @@ void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
   }
   proposal.warn({where + name, shown(given), "unknown config key, ignored",
                  instead_of_key(proposal, name, names)});
+}
+
+void unknown_input(Proposal& proposal, const std::vector<std::string>& known,
+                   const std::string& name, const Json& given) {
+  std::string meant = field_meant("inputs", name), instead = suggest(name, known);
+  std::vector<std::string> families;
+  for (const Family& family : proposal.catalogue->families)
+    if (reads(family, name)) families.push_back(family.name);
+  if (!meant.empty())
+    instead = "did you mean " + meant + "?";
+  else if (const auto tasks = tasks_with(proposal, name); !tasks.empty())
+    instead = fmt::format("remove it; this model takes it for {}", fmt::join(tasks, ", "));
+  else if (!families.empty())
+    instead = fmt::format("remove it; it is an input of {} models", fmt::join(families, ", "));
+  proposal.error({"inputs." + name, shown(given),
+                  fmt::format("task {} has no such input", proposal.task), instead});
 }
 
 void key_without_effect(Proposal& proposal, const std::string& where, const std::string& name,

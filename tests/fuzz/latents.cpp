@@ -40,7 +40,8 @@ void read_input(std::string_view input) {
   std::filesystem::path file = fresh_folder() / "l.safetensors";
   write_text(file, input);
   LatentsInfo info = probe_latents(file);
-  require(info.shape.size() == 4 && info.origin.is_object(), "latents have four sizes");
+  bool sizes = info.shape.size() == 4 || info.shape.size() == 5;
+  require(sizes && info.origin.is_object(), "latents have four sizes, or five of a video");
   GivenLatents latents = read_latents(file);
   require(latents.values.sizes().vec() == info.shape, "latents have the shape that was told");
 }

@@ -237,7 +237,7 @@ def one_chunk(pipe, images, config, generators, out, first):
         common._record(pipe, "prepare_latents", lambda r: out.update(initial_latents=r))
     names = (
         "width height num_frames num_inference_steps min_guidance_scale max_guidance_scale fps "
-        "motion_bucket_id noise_aug_strength decode_chunk_size"
+        "motion_bucket_id noise_aug_strength decode_chunk_size latents"
     ).split()
     call = {name: config[name] for name in names if name in config}
     guider = config.get("guider", {})

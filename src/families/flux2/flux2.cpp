@@ -2,6 +2,7 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/given_latents.hpp"
 #include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
@@ -32,6 +33,8 @@ BlockList flux2_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux2::CheckParts>());
+  const Trigger given_noise = has("latents") && !inpaint;
+  add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<flux2::ImageSize>());
   const Trigger hires = blocks::asks_for_hires() && !image;
   add(std::make_shared<blocks::RefuseHires>(image));
@@ -41,6 +44,7 @@ BlockList flux2_blocks() {
   add(std::make_shared<flux2::SetTimesteps>(!inpaint));
   add(std::make_shared<flux2::SetPartialTimesteps>(inpaint));
   for (auto& block : blocks::given_image_blocks(inpaint, inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(!inpaint));
   add(std::make_shared<flux2::EncodeReferences>(edit));
   add(std::make_shared<flux2::EncodeRepainted>(inpaint));

@@ -67,6 +67,18 @@ void SizeConditions::run(Frame& frame) const {
   frame[aspect_ratio] = at::tensor({high / wide}, at::kFloat).unsqueeze(0);
 }
 
+TakeNoise::TakeNoise(Trigger trigger)
+    : TakeNoiseOfImages(std::move(trigger)), binning(this, use_resolution_binning) {}
+
+std::vector<int64_t> TakeNoise::wanted(const Checks& checks) const {
+  std::vector<int64_t> shape = TakeNoiseOfImages::wanted(checks);
+  Size size = made_at({checks[height], checks[width]}, checks[binning], checks[transformer]);
+  int64_t grid = checks[vae].scale_factor();
+  shape[2] = size.height / grid;
+  shape[3] = size.width / grid;
+  return shape;
+}
+
 PrepareLatents::PrepareLatents()
     : Block("prepare_latents", Stage::prepare_latents), binning(this, use_resolution_binning) {}
 
@@ -75,8 +87,9 @@ void PrepareLatents::run(Frame& frame) const {
   Size size = made_at({frame[height], frame[width]}, frame[binning], network);
   int64_t grid = frame[vae].scale_factor();
   auto count = static_cast<int64_t>(frame[seeds].size());
-  frame[noise] = frame[noise_source]->randn(
-      {count, network.in_channels(), size.height / grid, size.width / grid});
+  frame[noise] =
+      blocks::initial_noise(frame[given_noise], *frame[noise_source],
+                            {count, network.in_channels(), size.height / grid, size.width / grid});
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
 

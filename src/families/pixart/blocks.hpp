@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "blocks/given_latents.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
 #include "io/image.hpp"
@@ -42,6 +43,18 @@ class SizeConditions final : public Block {
   void run(Frame& frame) const override;
 };
 
+// Initial noise from a file, of the size that the image is made at.
+class TakeNoise final : public blocks::TakeNoiseOfImages {
+ public:
+  Described<nn::DenoiserNetwork> transformer{this, "transformer"};
+  Config<bool> binning;
+
+  explicit TakeNoise(Trigger trigger);
+
+ protected:
+  std::vector<int64_t> wanted(const Checks& checks) const override;
+};
+
 // Noise alone, as strong as the schedule begins, for an image of the size that it is made at.
 class PrepareLatents final : public Block {
  public:
@@ -52,6 +65,7 @@ class PrepareLatents final : public Block {
   Config<bool> binning;
   Input<Schedule> schedule{this, slots::schedule};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  OptionalInput<Tensor> given_noise{this, slots::given_noise};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
   Output<Tensor> noise{this, slots::noise};
   Output<Tensor> latents{this, slots::latents};

@@ -4,6 +4,7 @@
 
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/given_latents.hpp"
 #include "blocks/hires.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
@@ -25,11 +26,14 @@ BlockList pixart_blocks() {
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<pixart::CheckParts>());
   add(std::make_shared<blocks::RefuseHires>());
+  const Trigger given_noise = has("latents");
+  add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<pixart::ImageSize>());
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<pixart::EncodeCaption>());
   add(std::make_shared<pixart::SizeConditions>());
   add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
+  add(std::make_shared<pixart::TakeNoise>(given_noise));
   add(std::make_shared<pixart::PrepareLatents>());
   add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
       .network = "transformer",

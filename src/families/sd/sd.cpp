@@ -9,6 +9,7 @@
 #include "blocks/encoded_prompt.hpp"
 #include "blocks/entities.hpp"
 #include "blocks/export_images.hpp"
+#include "blocks/given_latents.hpp"
 #include "blocks/hires.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/inpaint.hpp"
@@ -35,6 +36,8 @@ BlockList sd_blocks() {
   // The order of these is the order of draws from the noise source.
   add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder"}));
   for (auto& block : control_checks()) list.push_back(block);
+  const Trigger given_noise = has("latents") && from_noise;
+  add(std::make_shared<SizeOfNoise>(given_noise));
   add_image_sizes(list, from_noise, from_image, inpaint);
   const Trigger hires = asks_for_hires() && from_noise;
   add(std::make_shared<RefuseHires>(!from_noise));
@@ -47,6 +50,7 @@ BlockList sd_blocks() {
   add(std::make_shared<SetTimesteps>(from_noise));
   add(std::make_shared<SetPartialTimesteps>(image));
   for (auto& block : given_image_blocks(image, inpaint)) list.push_back(block);
+  add(std::make_shared<TakeNoiseOfImages>(given_noise));
   add(std::make_shared<PrepareLatents>(from_noise));
   add(std::make_shared<EncodeImage>(from_image || (inpaint && !has_mask_channels())));
   add(std::make_shared<EncodeImageBelowFullStrength>(inpaint && has_mask_channels()));

@@ -98,6 +98,11 @@ void SizeOfLatents::check(Checks& checks) const {
   const LatentsInput* given = checks.latents(latents);
   if (!given) return;
   const std::vector<int64_t>& shape = given->info.shape;
+  if (shape.size() != 4) {
+    checks.error({"inputs.latents", fmt::format("{{{}}}", fmt::join(shape, ", ")),
+                  "these are of a video", "give {images, channels, height, width}"});
+    return;
+  }
   int64_t grid = checks[vae].scale_factor(), channels = checks[vae].latent_channels();
   settle_side(checks, width, shape[3] * grid);
   settle_side(checks, height, shape[2] * grid);

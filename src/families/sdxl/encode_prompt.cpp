@@ -237,16 +237,15 @@ void EncodePromptSecond::check_loaded(Checks& checks) const {
                         checks.all_texts(prompt));
 }
 
-// What a saved run brings of the first text encoder: every turn is like the first.
+// What a saved run brings of the first text encoder.
 void EncodePromptSecond::check_turns(Checks& checks) const {
   auto all = checks.restored(first_turns);
   auto embeds = checks.restored(first_embeds);
   for (size_t i = 0; i < all.size(); ++i) {
-    if (!all[i] || all[i]->by_step.empty()) continue;
-    auto turns = all[i]->inputs.find(states_input);
-    bool fits = turns != all[i]->inputs.end() && i < embeds.size() && embeds[i] &&
-                embeds[i]->defined() && turns->second[0].sizes() == embeds[i]->sizes();
-    if (!fits) checks.refuse_restored(first_turns, "has other sizes than " + first_embeds.name());
+    const Tensor* first = i < embeds.size() ? embeds[i] : nullptr;
+    std::string fault =
+        all[i] ? blocks::turns_fault(*all[i], states_input, first, first_embeds.name()) : "";
+    if (!fault.empty()) checks.refuse_restored(first_turns, fault);
   }
 }
 

@@ -3,27 +3,15 @@
 #include "blocks/check_unet.hpp"
 #include "pipeline/checks.hpp"
 
-namespace omnirt {
-
-SavedValue ValueCodec<GivenLatents>::save(const GivenLatents& value) {
-  return ValueCodec<Tensor>::save(value.values);
-}
-
-GivenLatents ValueCodec<GivenLatents>::load(const SavedValue& saved, const Catalogue& catalogue) {
-  Tensor values = ValueCodec<Tensor>::load(saved, catalogue);
-  if (values.dim() != 4 || values.size(0) < 1 || values.scalar_type() != at::kFloat)
-    SavedValue::refuse("latents are {images, channels, height, width} in fp32");
-  return {values};
-}
-
-}  // namespace omnirt
-
 namespace omnirt::families {
 
 void TakeLatents::run(Frame& frame) const {
-  const Tensor& values = frame[given].values;
-  auto count = static_cast<int64_t>(frame[seeds].size());
-  frame[image_latents] = values.repeat({count / values.size(0), 1, 1, 1});
+  size_t count = frame[seeds].size();
+  Tensor all = blocks::latents_per_image(frame[given], static_cast<int64_t>(count));
+  auto shape = blocks::latent_shape(frame[vae], count, frame[width], frame[height]);
+  std::string fault = blocks::latents_fault(all.sizes().vec(), shape);
+  if (!fault.empty()) throw InvalidRequest({"inputs.latents", "", fault, "make the state anew"});
+  frame[image_latents] = all;
 }
 
 void NoiseImageLatentsXL::check(Checks& checks) const {

@@ -1,21 +1,17 @@
 #pragma once
+#include "blocks/given_latents.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/slots.hpp"
 #include "families/sdxl/keys.hpp"
-#include "pipeline/latents_file.hpp"
-
-template <>
-struct omnirt::ValueCodec<omnirt::GivenLatents> {
-  static constexpr const char* type = "given latents";
-  static SavedValue save(const GivenLatents& value);
-  static GivenLatents load(const SavedValue& saved, const Catalogue& catalogue);
-};
 
 namespace omnirt::families {
 
 // Given latents in place of an image: one per image of the run, or fewer, taken in turn.
 class TakeLatents final : public Block {
  public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
   Input<GivenLatents> given{this, "latents", "latents of another run, to continue from"};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
   Output<Tensor> image_latents{this, slots::image_latents};

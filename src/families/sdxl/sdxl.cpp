@@ -6,6 +6,7 @@
 #include "blocks/entities.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/export_latents.hpp"
+#include "blocks/given_latents.hpp"
 #include "blocks/hires.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/inpaint.hpp"
@@ -51,15 +52,19 @@ void add_conditions(BlockList& list, const Trigger& from_noise) {
 }
 
 BlockList sdxl_blocks() {
-  const Trigger image = has("image"), mask = has("mask"), given = has("latents") && !mask;
+  // Given latents are another run's, or the noise that this one starts from: the task tells.
+  const Trigger image = has("image"), mask = has("mask"), noise = is_task("text2image");
+  const Trigger given = has("latents") && !mask && !noise;
   const Trigger encoded = image && !mask, inpaint = image && mask;
-  const Trigger from_noise = !image && !mask && !has("latents"), from_image = encoded || given;
+  const Trigger from_noise = !image && !mask && (!has("latents") || noise);
+  const Trigger given_noise = has("latents") && noise, from_image = encoded || given;
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   // The order of these is the order of draws from the noise source.
   add(std::make_shared<CheckXL>());
   for (auto& block : control_checks()) list.push_back(block);
   add(std::make_shared<CheckUNet>(std::vector<std::string>{"text_encoder", "text_encoder_2"}));
+  add(std::make_shared<SizeOfNoise>(given_noise));
   add_image_sizes(list, from_noise, encoded, inpaint);
   add(std::make_shared<SizeOfLatents>(given));
   const Trigger hires = asks_for_hires() && from_noise;
@@ -73,6 +78,7 @@ BlockList sdxl_blocks() {
   add(std::make_shared<SetPartialTimestepsXL>(!from_noise));
   const Trigger pixels = inpaint && !writes_latents();
   for (auto& block : given_image_blocks(image, pixels)) list.push_back(block);
+  add(std::make_shared<TakeNoiseOfImages>(given_noise));
   add(std::make_shared<PrepareLatents>(from_noise));
   add(std::make_shared<EncodeImage>(encoded || (inpaint && !has_mask_channels())));
   add(std::make_shared<EncodeImageBelowFullStrength>(inpaint && has_mask_channels()));
@@ -139,6 +145,7 @@ Family sdxl() {
           .tasks = {{"text2image", {}},
                     {"image2image", {"image"}},
                     {"image2image", {"latents"}},
+                    {"text2image", {"latents"}},
                     {"inpaint", {"image", "mask"}}},
           .blocks = sdxl_blocks(),
           .entries = sdxl_entries(),

@@ -103,6 +103,18 @@ void PrepareVideoConditions::run(Frame& frame) const {
           .unsqueeze(0);
 }
 
+void TakeVideoNoise::run(Frame& frame) const {
+  frame[given_noise] =
+      blocks::latents_per_image(frame[given], static_cast<int64_t>(frame[seeds].size()));
+}
+
+std::vector<int64_t> TakeVideoNoise::wanted(const Checks& checks) const {
+  auto shape = blocks::latent_shape(checks[vae], static_cast<size_t>(checks[num_videos]),
+                                    checks[width], checks[height]);
+  shape.insert(shape.begin() + 1, checks[num_frames]);
+  return shape;
+}
+
 void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   sizes.set("F", checks[num_frames]);
 }
@@ -110,8 +122,8 @@ void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) c
 void PrepareVideoLatents::run(Frame& frame) const {
   auto shape = blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
   shape.insert(shape.begin() + 1, frame[num_frames]);
-  frame[latents] =
-      frame[noise_source]->randn(shape) * frame[schedule].scheduler->init_noise_sigma();
+  frame[latents] = blocks::initial_noise(frame[given_noise], *frame[noise_source], shape) *
+                   frame[schedule].scheduler->init_noise_sigma();
 }
 
 void DecodeFrames::run(Frame& frame) const {

@@ -3,6 +3,7 @@
 
 #include "blocks/clip_image.hpp"
 #include "blocks/export_video.hpp"
+#include "blocks/given_latents.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "families/svd/keys.hpp"
 #include "families/svd/slots.hpp"
@@ -108,6 +109,24 @@ class PrepareVideoConditions final : public Block {
   void run(Frame& frame) const override;
 };
 
+// Initial noise from a file.
+class TakeVideoNoise final : public blocks::TakeNoise {
+ public:
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<int64_t> num_frames{this, keys::num_frames};
+  Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
+  Described<nn::Autoencoder> vae{this, "vae"};
+  Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
+
+  explicit TakeVideoNoise(Trigger trigger)
+      : TakeNoise(std::move(trigger), video_slots::given_noise) {}
+  void run(Frame& frame) const override;
+
+ protected:
+  std::vector<int64_t> wanted(const Checks& checks) const override;
+};
+
 // Noise alone, as strong as the schedule begins.
 class PrepareVideoLatents final : public Block {
  public:
@@ -117,6 +136,7 @@ class PrepareVideoLatents final : public Block {
   Config<int64_t> num_frames{this, keys::num_frames};
   Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to video"};
   Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
+  OptionalInput<Tensor> given_noise{this, video_slots::given_noise};
   InOut<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
   Output<Tensor> latents{this, video_slots::latents};
 

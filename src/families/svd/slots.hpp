@@ -12,6 +12,8 @@ inline constexpr Slot<std::vector<io::Image>> first_pictures{
     "first_pictures", "what each video begins with", {"n"}};
 inline constexpr Slot<std::vector<io::Image>> frames{"frames",
                                                      "of each video, one video after the other"};
+inline constexpr Slot<Tensor> given_noise{
+    "given_noise", "initial noise that the request brings", {"n", "F", "C", "H/8", "W/8"}};
 inline constexpr Slot<Tensor> latents{
     "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
 inline constexpr Slot<std::shared_ptr<Noise>> noise_source{

@@ -26,12 +26,14 @@ BlockList svd_blocks() {
   auto denoise = denoise_loop(!chunks);
   auto decode = std::make_shared<DecodeFrames>();
   // The order of these is the order of draws from the noise source, in every chunk.
-  BlockList chunk{std::make_shared<EncodeFirstImages>(), std::make_shared<EncodeFirstLatents>(),
+  BlockList chunk{std::make_shared<EncodeFirstImages>(),
+                  std::make_shared<EncodeFirstLatents>(),
                   std::make_shared<PrepareVideoConditions>(),
                   std::make_shared<SetTimesteps>(Trigger{}),
+                  std::make_shared<TakeVideoNoise>(has("latents")),
                   std::make_shared<PrepareVideoLatents>()};
   BlockList list{
-      std::make_shared<CheckVideo>(),
+      std::make_shared<CheckVideo>(), std::make_shared<SizeOfNoise>(has("latents")),
       std::make_shared<SizeOfImage>("size_of_video", SizeOfImage::Unset::model, Trigger{}),
       std::make_shared<StartVideos>()};
   list.insert(list.end(), chunk.begin(), chunk.end());
