@@ -54,6 +54,13 @@ BlockList control_steps() {
   return list;
 }
 
+BlockList hires_controls(const Trigger& hires) {
+  BlockList list;
+  for (size_t i = 0; i < most_controls; ++i)
+    list.push_back(std::make_shared<HiresControl>(i, hires));
+  return list;
+}
+
 void add_image_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
                      const Trigger& inpaint) {
   using Unset = SizeOfImage::Unset;

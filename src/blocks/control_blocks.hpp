@@ -9,6 +9,9 @@ BlockList control_checks();
 // Those parts themselves, to stand right before a loop over a UNet2DConditionModel that is called
 // "unet".
 BlockList control_steps();
+// What those have of their images in a second pass (blocks/hires.hpp), to stand before them; where
+// `hires` holds.
+BlockList hires_controls(const Trigger& hires);
 // The blocks that settle width and height of a family over a UNet: control images have the
 // image's size, as the reference has it.
 void add_image_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,

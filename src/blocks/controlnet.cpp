@@ -16,6 +16,10 @@ namespace {
 constexpr const char* down_residuals = "down_block_additional_residuals";
 constexpr const char* mid_residual = "mid_block_additional_residual";
 
+constexpr const char* hires_control = "hires_control_pixels";
+constexpr const char* hires_control_help = "the control image at the second pass's size";
+const std::vector<std::string> hires_control_shape{"1", "K", "H2", "W2"};
+
 // Guess mode: 0.1 at the finest residual to 1 at the mid block's, evenly in the exponent.
 double guess_scale(size_t place, size_t count) {
   return std::pow(10.0, -1.0 + static_cast<double>(place) / static_cast<double>(count - 1));
@@ -53,6 +57,7 @@ ControlNet::ControlNet(size_t place)
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),
                     "the image that components." + numbered("controlnet", place) + " reads"),
+      hires_pixels(this, numbered(hires_control, place), hires_control_help, hires_control_shape),
       pixels(this, numbered("control_pixels", place), "the control image", {"1", "K", "H", "W"}),
       place_(place) {}
 
@@ -62,6 +67,16 @@ void ControlNet::run(Frame& frame) const {
                            frame[height], frame[width], frame[image_fit],
                            preprocess_of(frame.maybe(preprocess), preprocess, place_)),
             Life::run);
+}
+
+// Where both passes have one size, both control images are the same.
+const Value& ControlNet::pixels_for(Frame& frame, const RowBatch& batch) const {
+  const Tensor& sample = batch.inputs.at("sample").front().tensor();
+  int64_t grid = frame[controlnet].scale_factor();
+  const Value* of_second = frame[hires_pixels];
+  bool first = !of_second || (sample.size(2) == frame[pixels].tensor().size(2) / grid &&
+                              sample.size(3) == frame[pixels].tensor().size(3) / grid);
+  return first ? frame[pixels] : *of_second;
 }
 
 double ControlNet::scale_at(Frame& frame, const LoopProgress& at) const {
@@ -77,7 +92,7 @@ std::vector<Tensor> ControlNet::predicted(Frame& frame, const LoopProgress& at,
                                           const std::vector<int64_t>& rows) const {
   ComponentCall call{.variant = "", .body = {}, .step = {.index = at.step}};
   for (int64_t row : rows) call.rows.push_back(batch.rows[static_cast<size_t>(row)]);
-  Values inputs{{"controlnet_cond", {frame[pixels]}}};
+  Values inputs{{"controlnet_cond", {pixels_for(frame, batch)}}};
   auto take = [&](const char* name) {
     inputs[name] = {input_rows(batch.inputs.at(name).front(), rows, batch.rows.size())};
   };
@@ -163,6 +178,23 @@ void ControlNet::check_loaded(Checks& checks) const {
              network.residual_shapes(rows, columns) != other.residual_shapes(rows, columns)) {
     refuse(checks, "its layers are not those of the model's UNet: it was made for another model");
   }
+}
+
+HiresControl::HiresControl(size_t place, const Trigger& hires)
+    : Block(numbered("hires_control", place), Stage::denoise_loop, Guidance::shared,
+            hires && has_component(numbered("controlnet", place))),
+      controlnet(this, numbered("controlnet", place)),
+      control_image(this, numbered("control_image", place),
+                    "the image that components." + numbered("controlnet", place) + " reads"),
+      hires_pixels(this, numbered(hires_control, place), hires_control_help, hires_control_shape),
+      place_(place) {}
+
+void HiresControl::run(Frame& frame) const {
+  frame[hires_pixels] =
+      Value(control_pixels(frame[control_image], frame[controlnet].conditioning_channels(),
+                           frame[hires_height], frame[hires_width], frame[image_fit],
+                           preprocess_of(frame.maybe(preprocess), preprocess, place_)),
+            Life::run);
 }
 
 }  // namespace omnirt::blocks

@@ -3,6 +3,7 @@
 
 #include "blocks/control_keys.hpp"
 #include "blocks/fit_images.hpp"
+#include "blocks/hires.hpp"
 #include "io/image.hpp"
 #include "networks/controlnet_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
@@ -30,6 +31,7 @@ class ControlNet final : public StepBlock {
   Config<ImageFit> image_fit{this, keys::image_fit};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
+  OptionalInput<Value> hires_pixels;
   Output<Value> pixels;
 
   explicit ControlNet(size_t place);
@@ -39,11 +41,31 @@ class ControlNet final : public StepBlock {
   void check_loaded(Checks& checks) const override;
 
  private:
+  // The control image at the size of the pass that asks for this batch.
+  const Value& pixels_for(Frame& frame, const RowBatch& batch) const;
   // 0 where the step lies outside of the ControlNet's part of the run.
   double scale_at(Frame& frame, const LoopProgress& at) const;
   std::vector<Tensor> predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
                                 const std::vector<int64_t>& rows) const;
   void refuse(Checks& checks, const std::string& why) const;
+  size_t place_;
+};
+
+// The control image of the ControlNet at `place` at the second pass's size, where there is one.
+class HiresControl final : public Block {
+ public:
+  Component<ControlNetModel> controlnet;
+  Input<io::Image> control_image;
+  Config<Json> preprocess{this, keys::control_preprocess};
+  Config<ImageFit> image_fit{this, keys::image_fit};
+  Config<int64_t> hires_width{this, keys::hires_width};
+  Config<int64_t> hires_height{this, keys::hires_height};
+  Output<Value> hires_pixels;
+
+  HiresControl(size_t place, const Trigger& hires);
+  void run(Frame& frame) const override;
+
+ private:
   size_t place_;
 };
 

@@ -49,8 +49,7 @@ struct Refused {
 };
 
 const std::vector<Refused>& refused() {
-  static const std::vector<Refused> all{{has_component("controlnet"), "components.controlnet"},
-                                        {has_component("t2i_adapter"), "components.t2i_adapter"},
+  static const std::vector<Refused> all{{has_component("t2i_adapter"), "components.t2i_adapter"},
                                         {has("ip_adapter_masks"), "inputs.ip_adapter_masks"},
                                         {has("entity_prompts"), "inputs.entity_prompts"},
                                         {has_config("window_size"), "config.window_size"},

@@ -37,10 +37,10 @@ INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names_in(goldens())
 
 // Wherever it is cut: the second pass's size is not the first's, and each has its schedule.
 TEST(Hires, IsTheSameImageInASplitRun) {
-  for (const char* name :
-       {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sdxl_latent", "flux2_latent"}) {
+  for (const char* name : {"sd15_latent", "sd15_two_images", "sd15_own_sides",
+                           "sd15_controlnet_two", "sdxl_latent", "flux2_latent"}) {
     const auto whole = written_images(folder_request(goldens() / name));
-    const bool by_image = std::string(name) == "sd15_two_images";
+    const bool by_image = std::string(name).find("_two") != std::string::npos;
     for (const char* block : {"start_noise", "denoise", by_image ? "hires_images" : "hires_latents",
                               "denoise_hires", "decode_hires"}) {
       SCOPED_TRACE(std::string(name) + " cut after " + block);
@@ -140,11 +140,10 @@ TEST(Hires, IsRefusedBesideWhatHasNoSecondPass) {
     EXPECT_THAT(refused_fields(request), ::testing::Contains(std::string("config.") + each.key));
   }
   GenerateRequest control = folder_request(goldens() / "sd15_latent");
-  control.components["controlnet"] =
-      source_path("tests/goldens/control/parts/controlnet_a").string();
-  control.inputs["control_image"] =
+  control.components["t2i_adapter"] = source_path("tests/goldens/control/parts/t2i_full").string();
+  control.inputs["adapter_image"] =
       source_path("tests/goldens/pipelines/inputs/image.png").string();
-  EXPECT_EQ(refused_fields(control), std::vector<std::string>{"components.controlnet"});
+  EXPECT_EQ(refused_fields(control), std::vector<std::string>{"components.t2i_adapter"});
 }
 
 TEST(Hires, IsRefusedWhereThereIsOnePass) {

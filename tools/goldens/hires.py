@@ -32,7 +32,9 @@ LATENT_MODES = {
 }
 IMAGE_MODES = {"lanczos": Image.LANCZOS, "nearest": Image.NEAREST}
 
-# name: model, config
+CONTROL = common.GOLDENS / "control"
+
+# name: model, config, and ControlNets of tests/goldens/control with their images
 RUNS = {
     "sd15_latent": ("sd15", dict(hires_scale=1.5)),
     "sd15_antialiased": ("sd15", dict(hires_scale=1.25, hires_upscaler="latent-antialiased")),
@@ -58,10 +60,35 @@ RUNS = {
     "sdxl_lanczos": ("sdxl", dict(hires_scale=1.5, hires_upscaler="lanczos", hires_steps=6)),
     "flux2_latent": ("flux2_klein", dict(hires_scale=1.5, hires_upscaler="latent-nearest-exact")),
     "flux2_lanczos": ("flux2_klein", dict(hires_scale=1.5, hires_upscaler="lanczos", hires_steps=6)),
+    "sd15_controlnet": ("sd15", dict(hires_scale=1.5), ["parts/controlnet_a"], ["edges.png"]),
+    "sd15_controlnet_two": (
+        "sd15",
+        dict(
+            hires_width=104,
+            hires_height=80,
+            hires_upscaler="lanczos",
+            hires_steps=6,
+            controlnet_conditioning_scale=[0.8, 0.5],
+            control_guidance_end=[0.6, 1.0],
+            scheduler="EulerAncestralDiscreteScheduler",
+        ),
+        ["parts/controlnet_a", "parts/controlnet_b"],
+        ["edges.png", "depth_48x40.png"],
+    ),
+    "sdxl_controlnet": (
+        "sdxl",
+        dict(hires_scale=1.5, hires_upscaler="latent-bicubic", guess_mode=True),
+        ["parts_xl/controlnet_a"],
+        ["edges.png"],
+    ),
 }
 
 
-def request_of(index, model, config):
+def single(values):
+    return values[0] if len(values) == 1 else values
+
+
+def request_of(index, model, config, controlnets=(), controls=()):
     flux2 = model == "flux2_klein"
     settings = dict(num_inference_steps=4, width=64, height=64, seed=60 + index, **config)
     settings.update(dict(max_sequence_length=48) if flux2 else dict(guidance_scale=5.0))
@@ -69,7 +96,26 @@ def request_of(index, model, config):
     request = {"task": "text2image", "model": f"../../pipelines/{model}/model", "inputs": texts, "config": settings}
     if config.get("hires_upscaler") in upscalers.CASES:
         request["components"] = {"hires_upscaler": f"../../upscalers/{settings.pop('hires_upscaler')}/model.safetensors"}
+    if controlnets:
+        request["inputs"]["control_image"] = single([f"../../control/inputs/{name}" for name in controls])
+        request["components"] = {"controlnet": single([f"../../control/{name}" for name in controlnets])}
     return request
+
+
+def controlled(pipe, xl, controlnets):
+    """The pipelines of both passes, with ControlNets."""
+    parts = [
+        diffusers.ControlNetModel.from_pretrained(
+            (CONTROL / name).resolve(), torch_dtype=torch.float32, low_cpu_mem_usage=False
+        ).eval()
+        for name in controlnets
+    ]
+    name = "StableDiffusionXLControlNet" if xl else "StableDiffusionControlNet"
+    extra = {} if xl else {"requires_safety_checker": False}
+    kinds = [getattr(diffusers, name + end) for end in ("Pipeline", "Img2ImgPipeline")]
+    left_out = [] if not xl else ["image_encoder", "feature_extractor"]
+    shared = {name: part for name, part in pipe.components.items() if name not in left_out}
+    return [kind(**shared, controlnet=single(parts), **extra) for kind in kinds]
 
 
 def network_image(name, image, size):
@@ -130,7 +176,7 @@ def generate_flux2(config):
     ).images
 
 
-def generate(model, config):
+def generate(model, config, controlnets=(), controls=()):
     if model == "flux2_klein":
         return generate_flux2(config)
     first = common.load_any(PIPELINES / model / "model")
@@ -139,6 +185,16 @@ def generate(model, config):
     xl = model == "sdxl"
     kind = diffusers.StableDiffusionXLImg2ImgPipeline if xl else diffusers.StableDiffusionImg2ImgPipeline
     second = kind(**first.components, **({} if xl else {"requires_safety_checker": False}))
+    of_first = of_second = {}
+    if controlnets:
+        first, second = controlled(first, xl, controlnets)
+        images = single([Image.open(CONTROL / "inputs" / name) for name in controls])
+        names = ("controlnet_conditioning_scale", "control_guidance_end", "guess_mode")
+        # One scale for both passes; the reference's image2image has another default.
+        how = {"controlnet_conditioning_scale": 1.0}
+        how.update({name: config[name] for name in names if name in config})
+        of_first, of_second = {"image": images, **how}, {"control_image": images, **how}
+        first.set_progress_bar_config(disable=True)
     second.set_progress_bar_config(disable=True)
     wanted = config.get("hires_upscaler", "latent")
     scale = config.get("hires_scale", 1)
@@ -151,6 +207,7 @@ def generate(model, config):
     )
     made = first(
         **shared,
+        **of_first,
         num_inference_steps=config["num_inference_steps"],
         width=config["width"],
         height=config["height"],
@@ -163,8 +220,11 @@ def generate(model, config):
         start = [image.resize(size, IMAGE_MODES[wanted]) for image in made]
     else:
         start = [network_image(wanted, image, size) for image in made]
+    if controlnets:
+        of_second.update(width=size[0], height=size[1])
     return second(
         **shared,
+        **of_second,
         image=start,
         strength=config.get("hires_strength", 0.7),
         num_inference_steps=config.get("hires_steps", config["num_inference_steps"]),
@@ -176,10 +236,14 @@ def generate(model, config):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true", help="compare with what is stored, write nothing")
-    check = parser.parse_args().check
-    for index, (name, (model, config)) in enumerate(RUNS.items()):
-        request = request_of(index, model, config)
-        images = generate(model, {**request["config"], **config})
+    parser.add_argument("--only", type=lambda text: set(text.split(",")), help="runs, with commas")
+    options = parser.parse_args()
+    check = options.check
+    for index, (name, (model, config, *control)) in enumerate(RUNS.items()):
+        if options.only and name not in options.only:
+            continue
+        request = request_of(index, model, config, *control)
+        images = generate(model, {**request["config"], **config}, *control)
         for number, image in enumerate(images):
             path = FOLDER / name / ("image.png" if len(images) == 1 else f"image_{number}.png")
             if check:

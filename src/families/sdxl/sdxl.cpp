@@ -92,6 +92,7 @@ BlockList sdxl_blocks() {
   add(std::make_shared<TakePromptTurns>(
       std::vector<TakePromptTurns::Turned>{{"encoder_hidden_states", slots::prompt_embeds},
                                            {"text_embeds", xl_slots::pooled_prompt_embeds}}));
+  for (auto& block : hires_controls(hires)) list.push_back(block);
   for (auto& block : control_steps()) list.push_back(block);
   const Trigger windows = has_config(keys::window_size.name) && !mask;
   const Trigger circular = windows && has_config(keys::circular_padding.name);
