@@ -10,7 +10,9 @@
 namespace omnirt::testing {
 namespace {
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Generate, PrintsOneAbsolutePathAPictureAndNothingElse) {
   Scratch scratch;
@@ -146,6 +148,19 @@ class Variable {
 struct StubScriptGuard : Variable {
   explicit StubScriptGuard(const char* script) : Variable("OMNIRT_STUB", script) {}
 };
+
+// Beside other programs, threads that wait awake take the time of the one that they wait for.
+TEST(Program, LetsThreadsSleepSoonUnlessTheUserSaysOtherwise) {
+  Variable display("OMP_DISPLAY_ENV", "VERBOSE");
+  EXPECT_THAT(run_program({"--version"}).err, HasSubstr("GOMP_SPINCOUNT = '1000'"));
+  {
+    Variable own("GOMP_SPINCOUNT", "7");
+    EXPECT_THAT(run_program({"--version"}).err, HasSubstr("GOMP_SPINCOUNT = '7'"));
+  }
+  Variable policy("OMP_WAIT_POLICY", "active");
+  EXPECT_THAT(run_program({"--version"}).err,
+              AllOf(HasSubstr("OMP_WAIT_POLICY = 'ACTIVE'"), Not(HasSubstr("'1000'"))));
+}
 
 TEST(Generate, ALevelThatIsRequiredAndRefusedEndsTheRunWithThree) {
   StubScriptGuard guard(R"({"refuse": {"compile": "no compiler here"}})");
