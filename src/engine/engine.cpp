@@ -14,6 +14,7 @@
 #include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "runtime/held_bytes.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -100,7 +101,8 @@ std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal
   if (auto known = components_.find(key)) return known;
   Backend& device = backend(proposal.backend);
   auto made = omnirt::load_component(catalogue_, device, key);
-  components_.make_room(made->store ? made->store->bytes() : 0, [&] {
+  const ComputeForm form = device.compute_form(Level::compile, key.facts);
+  components_.make_room(made->store ? held_bytes(*made->store, form) : 0, [&] {
     return static_cast<uint64_t>(device.available_memory_gb() * (1 << 30));
   });
   return components_.keep(key, std::move(made));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "runtime/held_bytes.hpp"
 
 namespace omnirt {
 namespace {
@@ -20,12 +21,30 @@ bool readable_as_encoded(const Weight& weight) {
   return weight.shape.size() >= 2 && (weight.encoding || fp8);
 }
 
+size_t held_bytes_of(const Weight& weight, const ComputeForm& form) {
+  size_t count = 1;
+  for (int64_t size : weight.shape) count *= static_cast<size_t>(size);
+  const bool matrix = weight.shape.size() >= 2;
+  if (matrix && form.quantization == ops::Quantization::int8) return count;
+  const bool floating = weight.encoding || at::isFloatingType(scalar_type(weight.dtype));
+  const bool as_stored =
+      form.as_stored && matrix &&
+      (readable_as_encoded(weight) || readable_as_stored(scalar_type(weight.dtype)));
+  return as_stored || !floating ? weight.bytes : count * c10::elementSize(form.dtype);
+}
+
 // What packed forms may take where no one says: small models all that helps, large ones a sixteenth
 // of their weights.
 constexpr size_t least_pack_limit = size_t{56} << 20;
 constexpr size_t most_packed_share = 16;
 
 }  // namespace
+
+size_t held_bytes(const WeightStore& store, const ComputeForm& form) {
+  size_t bytes = 0;
+  for (const auto& [name, weight] : store.all()) bytes += held_bytes_of(*weight, form);
+  return bytes;
+}
 
 Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const ComputeForm& form,
                  Place place)

@@ -5,7 +5,7 @@
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/encoded_case.hpp"
 #include "ops/support.hpp"
-#include "runtime/binding.hpp"
+#include "runtime/held_bytes.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -34,7 +34,7 @@ struct EncodedParam {
   EncodedParam(const cpu::EncodedCase& c, std::vector<int64_t> shape,
                ComputeForm form = as_stored())
       : all(c, count_of(shape)), param{"weight", shape, 0} {
-    auto weight = std::make_shared<Weight>();
+    weight = std::make_shared<Weight>();
     weight->name = param.name;
     weight->dtype = c.dtype;
     weight->shape = shape;
@@ -59,6 +59,7 @@ struct EncodedParam {
 
   cpu::EncodedNumbers all;
   Param param;
+  std::shared_ptr<Weight> weight;
   std::shared_ptr<const Binding> binding;
   Tensor numbers;
 };
@@ -192,6 +193,23 @@ TEST(EncodedWeights, AreWidenedForWhoReadsThemAsATensorAndForOtherForms) {
     EXPECT_TRUE((*bound.binding)[bound.param].equal(bound.numbers));
     EXPECT_TRUE(bound.tensor().is_meta());
     EXPECT_TRUE(eager.tensor().equal(eager.numbers));
+  }
+}
+
+TEST(EncodedWeights, TakeTheMemoryOfTheirFileWhereKernelsReadThem) {
+  for (const auto& c : some_cases()) {
+    SCOPED_TRACE(c.name);
+    EncodedParam bound(c, {64, 320});
+    WeightStore store;
+    Weight vector{"bias", io::Dtype::f16, {64}, nullptr, 128, nullptr, {}};
+    store.add("weight", *bound.weight);
+    store.add("bias", vector);
+    ComputeForm form = EncodedParam::as_stored();
+    EXPECT_EQ(held_bytes(store, form), bound.weight->bytes + 64 * sizeof(float));
+    EXPECT_EQ(held_bytes(store, {.dtype = at::kFloat}), (64 * 320 + 64) * sizeof(float));
+    EXPECT_EQ(held_bytes(store, {.dtype = at::kBFloat16}), (64 * 320 + 64) * 2);
+    form.quantization = ops::Quantization::int8;
+    EXPECT_EQ(held_bytes(store, form), 64 * 320 + 64 * sizeof(float));
   }
 }
 
