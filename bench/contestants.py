@@ -14,7 +14,7 @@ class Peer:
     title: str
     script: str
     mode: str
-    stored: str = "fp32"
+    stored: str = "fp32"  # or fp16; or a type of GGUF, whose file stable-diffusion.cpp has made
     models: tuple = ("sd15", "emoji-sd")
     once: bool = False
     extra: tuple = ()
@@ -36,6 +36,10 @@ def openvino(name, title, mode):
     return Peer(name, title, "openvino_pipeline.py", mode)
 
 
+def gguf(kind):
+    return omnirt(f"omnirt-{kind}", f"omnirt, GGUF {kind}", stored=kind, models=("sd15",))
+
+
 def step_cache(interval, branch=0):
     """What a step cache does to a picture can only be seen on a network that has learnt to draw."""
     deeper = f", branch {branch}" if branch else ""
@@ -46,6 +50,10 @@ def step_cache(interval, branch=0):
         models=("sd15", "emoji-sd") if interval == 3 else ("emoji-sd",),
         uneven=True,
     )
+
+
+def sdcpp(name, title, mode):
+    return Peer(name, title, "sdcpp_pipeline.py", mode, models=("sd15",), once=True)
 
 
 # In the order of the table.
@@ -68,14 +76,11 @@ PEERS = [
     diffusers("torch-compile", "diffusers, torch.compile, frozen", "compile", once=True),
     openvino("openvino", "OpenVINO, fp32", "fp32"),
     openvino("openvino-int8", "OpenVINO, int8 (NNCF)", "int8"),
-    Peer(
-        "stable-diffusion.cpp",
-        "stable-diffusion.cpp",
-        "sdcpp_pipeline.py",
-        "fp32",
-        models=("sd15",),
-        once=True,
-    ),
+    sdcpp("stable-diffusion.cpp", "stable-diffusion.cpp", "fp32"),
+    sdcpp("stable-diffusion.cpp-q8_0", "stable-diffusion.cpp, GGUF q8_0", "q8_0"),
+    sdcpp("stable-diffusion.cpp-q4_k", "stable-diffusion.cpp, GGUF q4_k", "q4_k"),
+    gguf("q8_0"),
+    gguf("q4_k"),
 ]
 REFERENCE = "diffusers"  # whose pictures the others' are compared with
 BY_NAME = {peer.name: peer for peer in PEERS}
@@ -89,4 +94,5 @@ MODELS = {"sd15": {"sizes": (512, 768)}, "emoji-sd": {"sizes": (128,)}}
 def folder(peer, model, root, work):
     if model == "emoji-sd":
         return root / "models" / "emoji-sd"
-    return work / ("sd15" if peer.stored == "fp32" else "sd15-fp16")
+    names = {"fp32": "sd15", "fp16": "sd15-fp16"}
+    return work / names.get(peer.stored, f"converted/sd15-{peer.stored}.gguf")

@@ -59,7 +59,7 @@ def last_line(text):
 
 def read_files(folder):
     """Into the page cache; what the system does not keep is read by the peer itself."""
-    for path in sorted(folder.rglob("*")):
+    for path in [folder] if folder.is_file() else sorted(folder.rglob("*")):
         if path.is_file() and path.stat().st_size > 1 << 16:
             with open(path, "rb", buffering=0) as file:
                 block = bytearray(1 << 22)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""stable-diffusion.cpp through its Python binding, on all cores, from the diffusers folder.
+"""stable-diffusion.cpp through its Python binding, on all cores, from the diffusers folder or, in
+the modes q8_0 and q4_k, from the GGUF file that it makes of it.
 
 It reads the networks' files where diffusers puts them, but knows the text encoder's parameters only
 by the names that they had before transformers 5, and the model's tokens are its own.
@@ -16,6 +17,24 @@ FIELDS = {"get_learned_condition": "text_ms", "decode_first_stage": "decode_ms"}
 
 def folder(options):
     return options.work / f"stable-diffusion.cpp-{options.model.name}"
+
+
+def gguf(options):
+    """The file that omnirt's rows of the same type read, too (contestants.folder)."""
+    return options.work / f"{options.model.name}-{options.mode}.gguf"
+
+
+def convert(options):
+    import stable_diffusion_cpp as library
+
+    if gguf(options).is_file():
+        return
+    kind = {"q8_0": "q8_0", "q4_k": "q4_K"}[options.mode]
+    part = gguf(options).with_suffix(".part.gguf")
+    library.StableDiffusion(verbose=False).convert(
+        input_path=str(folder(options)), output_path=str(part), output_type=kind
+    )
+    part.rename(gguf(options))
 
 
 def linked(source, target):
@@ -39,6 +58,8 @@ def prepare(options):
     }
     (target / "text_encoder").mkdir(parents=True, exist_ok=True)
     save_file(renamed, target / "text_encoder" / "model.safetensors")
+    if options.mode != "fp32":
+        convert(options)
     protocol.finish({})
 
 
@@ -69,7 +90,7 @@ def run(options, recorder):
 
     kept = listen(library, recorder)
     model = library.StableDiffusion(
-        model_path=str(folder(options)),
+        model_path=str(folder(options) if options.mode == "fp32" else gguf(options)),
         n_threads=len(os.sched_getaffinity(0)),
         rng_type="cpu",
         sampler_rng_type="cpu",
@@ -100,7 +121,7 @@ def run(options, recorder):
 
 
 def main():
-    options = protocol.arguments(__doc__, ("fp32",)).parse_args()
+    options = protocol.arguments(__doc__, ("fp32", "q8_0", "q4_k")).parse_args()
     recorder = protocol.Recorder()
     if options.prepare:
         return prepare(options)
