@@ -27,7 +27,10 @@ Json render(const MemoryReport& m) {
           {"weights_packed_bytes", m.weights_packed_bytes},
           {"predicted_tensor_peak_bytes", m.predicted_tensor_peak_bytes},
           {"kernel_scratch_bytes", m.kernel_scratch_bytes},
-          {"kept_between_steps_bytes", m.kept_between_steps_bytes}};
+          {"kept_between_steps_bytes", m.kept_between_steps_bytes},
+          {"weights_moved_bytes", m.weights_moved_bytes},
+          {"weights_waited_ms", m.weights_waited_ms},
+          {"plan", m.plan}};
 }
 
 Json render(const ArtifactReport& a) {
@@ -131,6 +134,7 @@ Json RunReport::to_json() const {
                {"memory", render(memory)},
                {"backend_timeline", list(backend_timeline)},
                {"fallbacks", list(fallbacks)},
+               {"remembered_calls", remembered_calls},
                {"inputs_resolved", inputs_resolved},
                {"config_resolved", config_resolved.to_json()},
                {"artifacts", list(artifacts)},

@@ -34,6 +34,11 @@ struct MemoryReport {
   uint64_t predicted_tensor_peak_bytes = 0;
   uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves: the process's
   uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
+  Json plan{};  // of a run that was planned: what lies in memory when; else null
+  // Of weights that came and went while their network computed: bytes brought in, and how long
+  // computing waited for them.
+  uint64_t weights_moved_bytes = 0;
+  double weights_waited_ms = 0;
 };
 
 // Of a run whose steps share features.
@@ -152,6 +157,7 @@ struct RunReport {
   std::vector<TimelineReport> backend_timeline;
   std::vector<ProfileRow> profile;  // where the config's `profile` asks for it, the dearest first
   std::vector<FallbackReport> fallbacks;
+  uint64_t remembered_calls = 0;  // whose results an earlier run of the engine had made: of prompts
   ConfigValues config_resolved;
   Json inputs_resolved = Json::object();
   std::vector<ArtifactReport> artifacts;

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/byte_size.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings.hpp"
 #include "cli/interrupt.hpp"
@@ -48,6 +49,33 @@ void print_values(const Json& values) {
   }
 }
 
+std::string size_of(const Json& bytes) {
+  return shown_byte_size(bytes.get<uint64_t>());
+}
+
+// What lies in memory when; nothing where all simply stays.
+void print_memory_plan(const Json& plan) {
+  if (!plan.is_object()) return;
+  say("{:<24} {} predicted, {} budget; most in block {}\n", "memory",
+      size_of(plan["predicted_peak_bytes"]),
+      plan["budget_bytes"].is_null() ? "no" : size_of(plan["budget_bytes"]),
+      plan["at"]["block"].get<std::string>());
+  for (const Json& each : plan["components"]) {
+    say("  {:<22} {} of weights, offload {}", each["name"].get<std::string>(),
+        size_of(each["bytes"]), each["offload"].get<std::string>());
+    if (each["groups"].get<size_t>() > 0)
+      say(" ({} groups), {} at a time, {} read per call", each["groups"].get<size_t>(),
+          size_of(each["resident_bytes"]), size_of(each["moved_bytes_per_call"]));
+    say("\n");
+  }
+  for (const Json& each : plan["stages"]) {
+    const std::string component = each["component"].get<std::string>();
+    say("  {:<22} {} of weights, {} of tensors{}\n", each["block"].get<std::string>(),
+        size_of(each["weight_bytes"]), size_of(each["tensor_bytes"]),
+        component.empty() ? "" : " (" + component + ")");
+  }
+}
+
 void print_settled(const Json& settled) {
   say("{}\n", settled["ok"].get<bool>() ? "ok" : "not ok");
   for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
@@ -62,6 +90,7 @@ void print_settled(const Json& settled) {
   }
   print_values(settled["inputs"]);
   print_values(settled["config"]);
+  print_memory_plan(settled["memory_plan"]);
 }
 
 // What would run, and everything that is wrong with it; `generate --dry-run` and `validate` are the

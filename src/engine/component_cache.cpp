@@ -44,6 +44,12 @@ void ComponentCache::make_room(uint64_t bytes, const std::function<uint64_t()>& 
   }
 }
 
+size_t ComponentCache::drop_idle() {
+  size_t dropped = 0;
+  while (take_idle(0)) ++dropped;
+  return dropped;
+}
+
 size_t ComponentCache::size() const {
   std::scoped_lock lock(mutex_);
   return entries_.size();

@@ -1,7 +1,6 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <fstream>
 #include <new>
@@ -10,7 +9,9 @@
 #include "base/clock.hpp"
 #include "engine/attach_adapters.hpp"
 #include "engine/load_component.hpp"
+#include "engine/planned_memory.hpp"
 #include "io/lost_pages.hpp"
+#include "io/system_memory.hpp"
 #include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
@@ -23,12 +24,6 @@ namespace {
 std::string new_run_id() {
   std::random_device device;
   return fmt::format("{:08x}{:04x}", device(), device() & 0xffff);
-}
-
-uint64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 PlanFacts plan_facts(const Proposal& proposal) {
@@ -147,16 +142,30 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
 Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& options) {
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
+  if (proposal.ok()) plan_memory(proposal, *pipeline);
   LevelPolicy policy = proposal.ok() ? proposal.levels() : LevelPolicy{};
   if (!policy.only && !policy.required) return proposal;
   try {
-    LevelRuns(*pipeline, policy, nullptr).check();
+    LevelRuns(*pipeline, {.policy = policy}).check();
   } catch (const RunFailed& refused) {
     auto key = policy.only ? keys::level.name : keys::require_level.name;
     Level level = policy.only ? *policy.only : *policy.required;
     proposal.error({std::string("config.") + key, to_string(level), refused.what(), ""});
   }
   return proposal;
+}
+
+// Nothing is planned where all simply stays. What cannot be kept is the proposal's error.
+RunMemoryPlan Engine::plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
+                                  const CancelToken* cancel) {
+  Backend& device = backend(proposal.backend);
+  auto made = omnirt::plan_memory(proposal, pipeline, device, cancel);
+  if (made && !made->plan.fits && components_.drop_idle() > 0)
+    made = omnirt::plan_memory(proposal, pipeline, device, cancel);
+  if (!made) return {};
+  refuse_unfit(proposal, *made);
+  proposal.memory_plan = std::move(made->report);
+  return std::move(made->plan);
 }
 
 void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
@@ -206,6 +215,9 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   io::LostPages files;
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
+  RunMemoryPlan plan;
+  if (proposal.ok()) plan = plan_memory(proposal, *pipeline, hooks.cancel);
+  report.memory.plan = proposal.memory_plan;
   report.task = proposal.task;
   report.model = proposal.spec ? proposal.spec->id : request.model;
   report.model_path = proposal.folder.path.string();
@@ -226,7 +238,11 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   }
   Backend& device = backend(proposal.backend);
   report.memory.weights_stored_bytes = stored_bytes(*pipeline);
-  LevelRuns levels(*pipeline, proposal.levels(), &fallbacks_, proposal.config.get(keys::profile));
+  LevelRuns levels(*pipeline, {.policy = proposal.levels(),
+                               .total = &fallbacks_,
+                               .trace = proposal.config.get(keys::profile),
+                               .residency = std::move(plan.components),
+                               .remembers = !options.single_run});
   LevelsTold told(levels, report);
   levels.check();
   RunsInFlight::Turn turn(in_flight_);
@@ -236,6 +252,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
     levels.apply_overlays();
     report.adapters_ms = now_ms() - merging;
   }
+  levels.make_room();
   files.check();
   execute(proposal, *pipeline, levels, device, hooks, report);
   report_memory(device, turn.alone(), report);
@@ -250,7 +267,7 @@ void Engine::report_memory(Backend& device, bool alone, RunReport& report) const
     report.memory.process_tensor_peak_bytes = memory.peak_bytes;
   }
   report.memory.kernel_scratch_bytes = memory.scratch_bytes;
-  report.memory.peak_rss_bytes = peak_rss_bytes();
+  report.memory.peak_rss_bytes = io::peak_resident_bytes();
 }
 
 }  // namespace omnirt

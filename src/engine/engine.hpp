@@ -6,6 +6,7 @@
 
 #include "engine/component_cache.hpp"
 #include "engine/executor.hpp"
+#include "engine/memory_plan.hpp"
 #include "engine/runs_in_flight.hpp"
 #include "request/validate.hpp"
 
@@ -37,6 +38,8 @@ class Engine {
  private:
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
                   std::shared_ptr<LoadedPipeline>& into);
+  RunMemoryPlan plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
+                            const CancelToken* cancel = nullptr);
   void run_whole(const GenerateRequest& request, const ValidateOptions& options,
                  const RunHooks& hooks, RunReport& report);
   void run_checked(const GenerateRequest& request, const ValidateOptions& options,

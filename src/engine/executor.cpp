@@ -86,6 +86,18 @@ class Execution {
       report_.artifacts = *made;
   }
 
+  void go_through(const std::function<void(size_t, const std::function<void()>&)>& around) {
+    c10::InferenceMode no_autograd;
+    CancelScope works_for(hooks_.cancel);
+    put_inputs();
+    restore();
+    for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) {
+      if (proposal_.plan.blocks[i]->stage() == Stage::export_artifacts) continue;
+      if (hooks_.cancel) hooks_.cancel->check();
+      around(i, [&] { turn(i, [&](const LoopBlock& loop) { drive_loop(loop, frame_, {}); }); });
+    }
+  }
+
  private:
   void put_inputs() {
     for (const auto& [name, values] : proposal_.texts) frame_.put(name, values);
@@ -147,23 +159,28 @@ class Execution {
     });
     backend_.synchronize();
     double start = now_ms();
-    if (block.guidance() == Guidance::per_condition) {
-      frame_.each_condition(block, [&] { block.run(frame_); });
-      run_under_extra_conditions(block, index);
-    } else {
-      frame_.enter(&block, nullptr);
-      if (const LoopBlock* loop = as_loop(block))
-        run_loop(*loop);
-      else
-        block.run(frame_);
-      if (const StepBlock* step = as_step(block)) frame_.add_step_block(step);
-    }
+    turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
     backend_.synchronize();
     stage_ms(report_.timings, block.stage()) += now_ms() - start;
     tell([&] {
       if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
     });
     release_unused(index);
+  }
+
+  template <class Loop>
+  void turn(size_t index, Loop&& run_loop) {
+    const Block& block = *proposal_.plan.blocks[index];
+    if (block.guidance() == Guidance::per_condition) {
+      frame_.each_condition(block, [&] { block.run(frame_); });
+      return run_under_extra_conditions(block, index);
+    }
+    frame_.enter(&block, nullptr);
+    if (const LoopBlock* loop = as_loop(block))
+      run_loop(*loop);
+    else
+      block.run(frame_);
+    if (const StepBlock* step = as_step(block)) frame_.add_step_block(step);
   }
 
   void run_under_extra_conditions(const Block& block, size_t index) {
@@ -203,9 +220,10 @@ class Execution {
       // Counted before they are given back.
       report_.memory.weights_converted_bytes += component->converted_bytes();
       report_.memory.weights_packed_bytes += component->packed_bytes();
-      if (!release_) continue;
+      if (!release_ && !levels_.leaves_memory(name)) continue;
+      levels_.release(name);
       component->release();
-      return_freed_memory();
+      return_freed_memory(levels_.plans_memory() ? 0 : kept_of_freed_memory);
     }
   }
 
@@ -225,6 +243,16 @@ class Execution {
 void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
              Backend& backend, const RunHooks& hooks, RunReport& report) {
   Execution(proposal, pipeline, levels, backend, hooks, report).run();
+}
+
+void go_through(
+    const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels, Backend& backend,
+    const CancelToken* cancel,
+    const std::function<void(size_t block, const std::function<void()>& turn)>& around) {
+  RunReport unused;
+  RunHooks hooks;
+  hooks.cancel = cancel;
+  Execution(proposal, pipeline, levels, backend, hooks, unused).go_through(around);
 }
 
 }  // namespace omnirt

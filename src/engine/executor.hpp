@@ -57,4 +57,10 @@ void tell(Call&& call) {
 void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
              Backend& backend, const RunHooks& hooks, RunReport& report);
 
+// Goes through the blocks that stand before a run's files, with `levels` that only forecast;
+// `around` is given each block's place in the plan and its turn.
+void go_through(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
+                Backend& backend, const CancelToken* cancel,
+                const std::function<void(size_t block, const std::function<void()>& turn)>& around);
+
 }  // namespace omnirt

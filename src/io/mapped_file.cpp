@@ -13,6 +13,12 @@
 #include "io/lost_pages.hpp"
 
 namespace omnirt::io {
+namespace {
+
+// MADV_POPULATE_READ, since Linux 5.14; headers may be older.
+constexpr int populate_read = 22;
+
+}  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path,
                                                    Source source) {
@@ -76,13 +82,25 @@ MappedFile::~MappedFile() {
 
 void MappedFile::release(size_t offset, size_t size) const {
   // On memory of our own, the same advice would replace the bytes by zeros.
-  if (source_ == Source::read || offset >= size_) return;
+  if (source_ == Source::read || offset >= size_ || size == 0) return;
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  size_t first = offset / mapped_at_once * mapped_at_once;
   size_t end = offset + std::min(size, size_ - offset);
-  size_t first = (offset + page - 1) / page * page;
-  // The last page counts as whole: nothing lies behind the file's end.
-  size_t last = end == size_ ? (end + page - 1) / page * page : end / page * page;
-  if (first < last) ::madvise(data_ + first, last - first, MADV_DONTNEED);
+  end = (end + mapped_at_once - 1) / mapped_at_once * mapped_at_once;
+  size_t last = std::min(end, (size_ + page - 1) / page * page);
+  ::madvise(data_ + first, last - first, MADV_DONTNEED);
+}
+
+void read_ahead(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t first = address / page * page;
+  const size_t size = address + bytes.size() - first;
+  auto* at = reinterpret_cast<void*>(first);
+  if (::madvise(at, size, populate_read) == 0) return;
+  // An older kernel only begins to read.
+  ::madvise(at, size, MADV_WILLNEED);
 }
 
 }  // namespace omnirt::io

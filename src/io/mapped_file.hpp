@@ -31,8 +31,9 @@ class MappedFile {
   Source source() const { return source_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Gives back to the system the pages that lie wholly inside the range; touched again, they are
-  // read from the file again. Does nothing when the source is `read`, whose bytes exist only here.
+  // Gives back to the system the pages of the range, and those around it that the system mapped
+  // when these were touched; touched again, they are read from the file again. Does nothing when
+  // the source is `read`, whose bytes exist only here.
   void release(size_t offset, size_t size) const;
 
  private:
@@ -44,5 +45,13 @@ class MappedFile {
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };
+
+// Bytes that a touched page brings with it, for the system maps pages in runs of so many (Linux:
+// fault_around_bytes).
+inline constexpr size_t mapped_at_once = size_t{64} << 10;
+
+// Brings the pages of mapped bytes into memory, and returns when they are there. Pages that are
+// lost are passed over: who touches them learns of it (io/lost_pages.hpp).
+void read_ahead(std::span<const std::byte> bytes);
 
 }  // namespace omnirt::io

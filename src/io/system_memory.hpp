@@ -1,9 +1,19 @@
 #pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace omnirt::io {
 
 // Memory that the machine could give to this process without swapping, in GiB, as the kernel
 // estimates it (MemAvailable); a huge number where the kernel does not say.
 double available_memory_gb();
+
+// This process's memory as the kernel counts it, in bytes: its own pages and the pages of files
+// that it has mapped (VmRSS); 0 where the kernel does not say. Mappings in which one of `except`
+// lies (addresses, in order) are left out.
+uint64_t resident_bytes(std::span<const std::byte* const> except = {});
+// The most that it had since it began (VmHWM).
+uint64_t peak_resident_bytes();
 
 }  // namespace omnirt::io

@@ -52,9 +52,10 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
       {"_supports_gradient_checkpointing", false,
        "Recomputing activations in training. This runtime runs inference only: there is nothing to "
        "set."},
-      {"_supports_group_offloading", false,
-       "Moving groups of modules to the device as they are needed. Off until a plan can do so; "
-       "components are released whole (config.release_components)."},
+      {"_supports_group_offloading", true,
+       "Weights that come and go in groups while the network computes (config.offload group or "
+       "leaf, or a memory budget), on backends that plan memory. Groups follow the order of use: "
+       "there is nothing to set."},
       {"_no_split_modules", features.no_split_modules,
        "Modules that stay on one device as a whole. Set NetworkFeatures::no_split_modules."},
       {"_skip_layerwise_casting_patterns", features.skip_layerwise_casting_patterns,

@@ -66,7 +66,7 @@ GroupNorm::GroupNorm(Module* parent, const std::string& name, int64_t groups, in
 }
 
 Tensor GroupNorm::forward(Context& cx, const Tensor& x, ops::Activation activation) const {
-  return cx.ops().group_norm(cx, {x, &cx[weight], &cx[bias], groups_, eps_, activation});
+  return cx.ops().group_norm(cx, {x, cx.maybe(weight), cx.maybe(bias), groups_, eps_, activation});
 }
 
 LayerNorm::LayerNorm(Module* parent, const std::string& name, int64_t dim, double eps, bool affine)

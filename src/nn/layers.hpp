@@ -33,7 +33,7 @@ class GroupNorm final : public Module {
                  ops::Activation activation = ops::Activation::none) const;
   // The same as a part of a convolution that takes its result.
   ops::InputNorm spec(Context& cx, ops::Activation activation) const {
-    return {&cx[weight], &cx[bias], groups_, eps_, activation};
+    return {cx.maybe(weight), cx.maybe(bias), groups_, eps_, activation};
   }
 
   Param weight, bias;

@@ -64,8 +64,8 @@ class PackSlot {
   const T* find_or_make(size_t bytes, Make&& make) {
     std::scoped_lock lock(mutex_);
     auto it = forms_.find(typeid(T));
-    if (it == forms_.end() && !budget_.take(bytes)) it = forms_.emplace(typeid(T), nullptr).first;
-    return it != forms_.end() ? static_cast<const T*>(it->second.get()) : keep<T>(bytes, make);
+    if (it == forms_.end() && !budget_.take(bytes)) it = forms_.emplace(typeid(T), Form{}).first;
+    return it != forms_.end() ? static_cast<const T*>(it->second.made.get()) : keep<T>(bytes, make);
   }
 
   // The form of type T that takes the stored weight's place: the budget is not asked.
@@ -73,19 +73,32 @@ class PackSlot {
   const T& replace(size_t bytes, Make&& make) {
     std::scoped_lock lock(mutex_);
     auto it = forms_.find(typeid(T));
-    if (it != forms_.end()) return *static_cast<const T*>(it->second.get());
+    if (it != forms_.end()) return *static_cast<const T*>(it->second.made.get());
     budget_.used_bytes += bytes;
     const T& made = *keep<T>(bytes, make);
     if (release_) release_();
     return made;
   }
 
+  // Forgets the forms, which are made again when they are next asked for. Not while a kernel reads
+  // them.
+  void drop() {
+    std::scoped_lock lock(mutex_);
+    for (const auto& [type, form] : forms_) budget_.used_bytes -= form.bytes;
+    forms_.clear();
+  }
+
  private:
+  struct Form {
+    std::shared_ptr<void> made;  // null: the budget had no room
+    size_t bytes = 0;
+  };
   template <class T, class Make>
   const T* keep(size_t bytes, Make& make) {
     try {
+      Form form{std::make_shared<T>(make()), bytes};
       return static_cast<const T*>(
-          forms_.emplace(typeid(T), std::make_shared<T>(make())).first->second.get());
+          forms_.emplace(typeid(T), std::move(form)).first->second.made.get());
     } catch (...) {
       budget_.used_bytes -= bytes;
       throw;
@@ -96,7 +109,7 @@ class PackSlot {
   std::function<void()> release_;
   EncodedWeight encoded_;
   std::mutex mutex_;
-  std::map<std::type_index, std::shared_ptr<void>> forms_;
+  std::map<std::type_index, Form> forms_;
 };
 
 // What `weight` is stored as where it has no storage of its own for that reason; else null. (In a

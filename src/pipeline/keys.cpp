@@ -1,5 +1,6 @@
 #include "pipeline/keys.hpp"
 
+#include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
 
 namespace omnirt::keys {
@@ -13,7 +14,9 @@ std::vector<const KeyInfo*> of_every_run() {
                                    &require_level,    &pack,
                                    &quantize,         &matmul_precision,
                                    &profile,          &single_file_config,
-                                   &timesteps,        &sigmas};
+                                   &timesteps,        &sigmas,
+                                   &memory_budget,    &offload,
+                                   &blocks_per_group};
   for (const KeyInfo* key : of_runs()) keys.push_back(key);
   return keys;
 }

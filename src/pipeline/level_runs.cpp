@@ -1,5 +1,7 @@
 #include "pipeline/level_runs.hpp"
 
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
 #include <functional>
 #include <tuple>
@@ -30,17 +32,20 @@ void add_profile(const std::string& component, const std::vector<OpRecord>& trac
 
 }  // namespace
 
-LevelRuns::LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy,
-                     FallbackCounter* total, bool trace)
-    : pipeline_(pipeline), total_(total), counter_(total) {
+LevelRuns::LevelRuns(const LoadedPipeline& pipeline, Options options)
+    : pipeline_(pipeline),
+      total_(options.total),
+      remembers_(options.remembers),
+      counter_(options.total) {
   for (const auto& [name, component] : pipeline.components()) {
     if (!component->network) continue;
-    runs_.try_emplace(
-        name, component->wrapped,
-        [component = component, overlay = pipeline.overlay(name)](const ComputeForm& form) {
-          return component->lease(form, overlay);
-        },
-        ComponentRun::Options{name, policy, &counter_, trace});
+    auto lease = [component = component, overlay = pipeline.overlay(name)](const ComputeForm& form,
+                                                                           bool own) {
+      return own ? component->own(form, overlay) : component->lease(form, overlay);
+    };
+    runs_.try_emplace(name, component->wrapped, std::move(lease),
+                      ComponentRun::Options{name, options.policy, &counter_, options.trace,
+                                            std::move(options.residency[name])});
   }
 }
 
@@ -51,7 +56,7 @@ void LevelRuns::check() const {
 void LevelRuns::apply_overlays() {
   for (const auto& [name, run] : runs_) {
     auto overlay = pipeline_.overlay(name);
-    if (overlay && run.plan())
+    if (overlay && run.plan() && !run.streams())
       pipeline_.find(name)->lease(run.plan()->form, overlay)->apply_overlay();
   }
 }
@@ -60,7 +65,58 @@ Values LevelRuns::call(const std::string& name, const ComponentCall& call, const
                        const CancelToken* cancel) {
   auto run = runs_.find(name);
   ensure(run != runs_.end(), "component '{}' is not a loaded network", name);
-  return run->second.call(call, inputs, cancel);
+  if (!forecast_) return computed(name, run->second, call, inputs, cancel);
+  const DryForward& taken = run->second.forecast(call, inputs);
+  forecast_(name, taken);
+  Values results;
+  for (const auto& [result, list] : taken.results) {
+    for (const Value& value : list) {
+      const Tensor& of = value.tensor();
+      results[result].push_back(value.placed(at::zeros(of.sizes(), of.options().device(at::kCPU))));
+    }
+  }
+  return results;
+}
+
+Values LevelRuns::computed(const std::string& name, ComponentRun& run, const ComponentCall& call,
+                           const Values& inputs, const CancelToken* cancel) {
+  if (!remembers_ || !CallMemo::takes(inputs)) return run.call(call, inputs, cancel);
+  auto overlay = pipeline_.overlay(name);
+  CallMemo& known_calls = pipeline_.find(name)->known_calls;
+  auto how = [&] {
+    return std::string(to_string(run.level())) + (overlay ? " " + overlay->key : "");
+  };
+  if (auto known = known_calls.find(how(), call, inputs)) {
+    ++remembered_;
+    return std::move(*known);
+  }
+  Values results = run.call(call, inputs, cancel);
+  known_calls.keep(how(), call, inputs, results);
+  return results;
+}
+
+bool LevelRuns::leaves_memory(const std::string& name) const {
+  auto run = runs_.find(name);
+  if (run == runs_.end()) return false;
+  const Offload offload = run->second.residency().offload;
+  return offload != Offload::automatic && offload != Offload::none;
+}
+
+void LevelRuns::make_room() {
+  for (const auto& [name, run] : runs_) {
+    if (leaves_memory(name)) pipeline_.find(name)->release();
+  }
+}
+
+bool LevelRuns::plans_memory() const {
+  return std::ranges::any_of(runs_, [](const auto& entry) {
+    return entry.second.residency().offload != Offload::automatic;
+  });
+}
+
+void LevelRuns::release(const std::string& name) {
+  auto run = runs_.find(name);
+  if (run != runs_.end()) run->second.release();
 }
 
 void LevelRuns::end_loop(RunReport& report) {
@@ -89,6 +145,9 @@ void LevelRuns::describe(RunReport& report) const {
   report.device_placement.clear();
   report.fallbacks.clear();
   report.profile.clear();
+  report.remembered_calls = remembered_;
+  report.memory.weights_moved_bytes = 0;
+  report.memory.weights_waited_ms = 0;
   for (const auto& [name, run] : runs_) {
     const LoadedComponent& component = *pipeline_.find(name);
     TimelineReport entry{name, {}};
@@ -98,6 +157,8 @@ void LevelRuns::describe(RunReport& report) const {
     add_profile(name, run.trace(), report.profile);
     report.memory.predicted_tensor_peak_bytes =
         std::max<uint64_t>(report.memory.predicted_tensor_peak_bytes, run.predicted_peak_bytes());
+    report.memory.weights_moved_bytes += run.streamed().bytes;
+    report.memory.weights_waited_ms += run.streamed().waited_ms;
     if (!run.plan()) continue;
     report.device_placement.push_back({name, component.wrapped->backend().device().str(),
                                        dtype_name(run.plan()->form.dtype), component.stored_dtype});

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 
@@ -12,10 +13,15 @@ namespace omnirt {
 // one run and one thread.
 class LevelRuns {
  public:
-  // Chooses each network's level. `total` counts for all runs of an engine; may be null.
-  // `trace`: describe() tells what each op took.
-  LevelRuns(const LoadedPipeline& pipeline, const LevelPolicy& policy, FallbackCounter* total,
-            bool trace = false);
+  struct Options {
+    LevelPolicy policy{};
+    FallbackCounter* total = nullptr;              // counts for all runs of an engine
+    bool trace = false;                            // describe() tells what each op took
+    std::map<std::string, Residency> residency{};  // of the components that are listed
+    bool remembers = false;  // results of prompts' calls are kept for later runs, and taken of them
+  };
+  // Chooses each network's level.
+  LevelRuns(const LoadedPipeline& pipeline, Options options);
   LevelRuns(const LevelRuns&) = delete;
   LevelRuns& operator=(const LevelRuns&) = delete;
 
@@ -26,6 +32,21 @@ class LevelRuns {
   // ComponentRun::call of the component `name`.
   Values call(const std::string& name, const ComponentCall& call, const Values& inputs,
               const CancelToken* cancel);
+  // In which a component's level wants its weights; after check().
+  const ComputeForm& form(const std::string& name) const { return runs_.at(name).plan()->form; }
+  Level level(const std::string& name) const { return runs_.at(name).level(); }
+  // From now on calls compute nothing: their results are zeros, and `told` hears what each would
+  // take.
+  using Forecast = std::function<void(const std::string& component, const DryForward& call)>;
+  void only_forecast(Forecast told) { forecast_ = std::move(told); }
+  // Gives back what earlier runs left in memory of components that the plan has leave it.
+  void make_room();
+  // A component was used for the last time: what streams hold of it goes.
+  void release(const std::string& name);
+  // Whether the plan has a component leave memory after its last use.
+  bool leaves_memory(const std::string& name) const;
+  // Whether there is a plan for its components' memory.
+  bool plans_memory() const;
 
   // A loop has ended: tells the report what the networks kept between its steps, and drops it.
   void end_loop(RunReport& report);
@@ -34,8 +55,14 @@ class LevelRuns {
   void describe(RunReport& report) const;
 
  private:
+  Values computed(const std::string& name, ComponentRun& run, const ComponentCall& call,
+                  const Values& inputs, const CancelToken* cancel);
+
   const LoadedPipeline& pipeline_;
   FallbackCounter* total_;
+  bool remembers_;
+  uint64_t remembered_ = 0;
+  Forecast forecast_;
   FallbackCounter counter_;
   std::map<std::string, ComponentRun> runs_;
 };

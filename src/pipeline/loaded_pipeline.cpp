@@ -13,10 +13,20 @@ std::shared_ptr<const Binding> LoadedComponent::base(const ComputeForm& form) {
   for (const auto& binding : bindings_) {
     if (binding->form() == form) return binding;
   }
+  return bindings_.emplace_back(bound(form));
+}
+
+std::shared_ptr<const Binding> LoadedComponent::bound(const ComputeForm& form) const {
   auto place = [&backend = wrapped->backend()](const Tensor& stored, at::ScalarType dtype) {
     return backend.to_device(stored, dtype);
   };
-  return bindings_.emplace_back(bind_weights(*store, *network, form, place));
+  return bind_weights(*store, *network, form, place);
+}
+
+std::shared_ptr<const Binding> LoadedComponent::own(
+    const ComputeForm& form, const std::shared_ptr<const Overlay>& overlay) const {
+  auto binding = bound(form);
+  return overlay ? std::make_shared<const Binding>(std::move(binding), overlay) : binding;
 }
 
 std::shared_ptr<const Binding> LoadedComponent::lease(

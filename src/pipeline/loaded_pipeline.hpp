@@ -12,6 +12,7 @@
 #include "pipeline/image_processor.hpp"
 #include "pipeline/scheduler_choice.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/call_memo.hpp"
 #include "text/tokenizer.hpp"
 
 namespace omnirt {
@@ -27,12 +28,16 @@ struct LoadedComponent {
   std::shared_ptr<const WeightStore> store;
   std::string stored_dtype;
   std::shared_ptr<WrappedComponent> wrapped;  // of a network
+  CallMemo known_calls;                       // stay when the weights are released
 
   // The weights in a compute form, with `overlay` over them where one is given; a run holds the
   // lease while it computes with them. Levels that want the same form share it, and so do overlays:
   // what they do not change is there once. The overlays used last are kept.
   std::shared_ptr<const Binding> lease(const ComputeForm& form,
                                        const std::shared_ptr<const Overlay>& overlay = nullptr);
+  // The same for one run alone, which may drop weights as it goes (Binding::drop).
+  std::shared_ptr<const Binding> own(const ComputeForm& form,
+                                     const std::shared_ptr<const Overlay>& overlay = nullptr) const;
   // Forgets the compute forms; those in use live on with their lease. The next lease makes them
   // anew.
   void release();
@@ -42,6 +47,7 @@ struct LoadedComponent {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<const Binding> base(const ComputeForm& form);
+  std::shared_ptr<const Binding> bound(const ComputeForm& form) const;
   std::vector<std::shared_ptr<const Binding>> bindings_;  // one a form
   std::list<std::shared_ptr<const Binding>> overlaid_;    // the one used last first
 };

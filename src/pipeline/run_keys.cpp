@@ -1,6 +1,7 @@
 #include "pipeline/run_keys.hpp"
 
 #include "pipeline/keys.hpp"
+#include "pipeline/memory_keys.hpp"
 
 namespace omnirt::keys {
 namespace {
@@ -30,9 +31,9 @@ List about_files() {
 
 List about_the_run() {
   // A preset's values stand in the config themselves.
-  return joined(
-      {&preset, &output_format, &level, &require_level, &pack, &profile, &release_components},
-      about_files());
+  return joined({&preset, &output_format, &level, &require_level, &pack, &profile,
+                 &release_components, &memory_budget, &offload, &blocks_per_group},
+                about_files());
 }
 
 }  // namespace omnirt::keys

@@ -106,6 +106,7 @@ Json Proposal::to_json() const {
           {"inputs", inputs_json()},
           {"config", config.to_json()},
           {"adapters", told},
+          {"memory_plan", memory_plan},
           {"errors", findings},
           {"warnings", doubts}};
 }

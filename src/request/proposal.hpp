@@ -34,6 +34,7 @@ struct Proposal : Settled {
   std::map<std::string, const PortInfo*> across;
   std::string confine;          // the folder that the request's paths must lie in; "": anywhere
   Files files = Files::always;  // settles writes_files
+  Json memory_plan;             // once it is made (engine/planned_memory.hpp); else null
   std::string model;  // as a request names it wherever it runs: an id, or an absolute path
 
   // The view that a block of the plan has of it; `loaded` once its components are there.

@@ -42,6 +42,7 @@ void settle_guider(Proposal& proposal);              // validate_config.cpp
 void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
 void check_things(Proposal& proposal);               // validate_things.cpp
 void settle_config(Proposal& proposal);              // validate_config.cpp
+void check_memory(Proposal& proposal);               // validate_memory.cpp
 void settle_scheduler(Proposal& proposal);           // validate_scheduler.cpp
 void check_size(Proposal& proposal);                 // validate_size.cpp
 void settle_output(Proposal& proposal);              // validate_inputs.cpp

@@ -242,6 +242,7 @@ void settle_config(Proposal& proposal) {
   draw_seed(proposal);
   hide_unused_guidance(proposal);
   if (check_levels(proposal) && !proposal.backend.empty()) check_backend_modes(proposal);
+  check_memory(proposal);
   warn_of_memory(proposal);
 }
 

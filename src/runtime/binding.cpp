@@ -21,16 +21,9 @@ bool readable_as_encoded(const Weight& weight) {
   return weight.shape.size() >= 2 && (weight.encoding || fp8);
 }
 
-size_t held_bytes_of(const Weight& weight, const ComputeForm& form) {
-  size_t count = 1;
-  for (int64_t size : weight.shape) count *= static_cast<size_t>(size);
-  const bool matrix = weight.shape.size() >= 2;
-  if (matrix && form.quantization == ops::Quantization::int8) return count;
-  const bool floating = weight.encoding || at::isFloatingType(scalar_type(weight.dtype));
-  const bool as_stored =
-      form.as_stored && matrix &&
-      (readable_as_encoded(weight) || readable_as_stored(scalar_type(weight.dtype)));
-  return as_stored || !floating ? weight.bytes : count * c10::elementSize(form.dtype);
+// Whether kernels take it as the file holds it. Vectors are small, and read whole by every kernel.
+bool kept_as_stored(const ComputeForm& form, at::ScalarType stored, size_t sizes, bool encoded) {
+  return form.as_stored && !encoded && sizes >= 2 && readable_as_stored(stored);
 }
 
 // What packed forms may take where no one says: small models all that helps, large ones a sixteenth
@@ -42,7 +35,7 @@ constexpr size_t most_packed_share = 16;
 
 size_t held_bytes(const WeightStore& store, const ComputeForm& form) {
   size_t bytes = 0;
-  for (const auto& [name, weight] : store.all()) bytes += held_bytes_of(*weight, form);
+  for (const auto& [name, weight] : store.all()) bytes += Binding::bytes_in_memory(*weight, form);
   return bytes;
 }
 
@@ -132,8 +125,34 @@ void Binding::apply_overlay() const {
 }
 
 const Tensor& Binding::made(const Slot& slot, size_t index) const {
-  std::call_once(slot.made, [&] { make(slot, index); });
+  if (!slot.made.load(std::memory_order_acquire)) {
+    std::scoped_lock lock(slot.making);
+    if (!slot.made.load(std::memory_order_relaxed)) make(slot, index);
+    slot.made.store(true, std::memory_order_release);
+  }
   return slot.tensor;
+}
+
+const Binding::Slot& Binding::slot(size_t index) const {
+  if (!base_) return slots_.at(index);
+  auto own = changed_.find(index);
+  return own == changed_.end() ? base_->slot(index) : own->second;
+}
+
+const Weight& Binding::stored(size_t index) const {
+  return *slot(index).weight;
+}
+
+void Binding::drop(size_t index) const {
+  auto own = changed_.find(index);
+  if (base_ && own == changed_.end()) return base_->drop(index);
+  const Slot& of = base_ ? own->second : slots_.at(index);
+  of.pack.drop();
+  if (of.made.exchange(false)) {
+    if (of.tensor.data_ptr() != of.weight->data) converted_bytes_ -= of.tensor.nbytes();
+    of.tensor = Tensor();
+  }
+  if (of.weight->release) of.weight->release();
 }
 
 void Binding::make(const Slot& slot, size_t index) const {
@@ -153,13 +172,25 @@ Tensor Binding::formed(const Tensor& stored, bool widened) const {
     return place_ ? place_(stored, dtype) : stored.to(dtype);
   };
   if (!at::isFloatingType(stored.scalar_type())) return placed(stored.scalar_type());
-  // Vectors are small, and read whole by every kernel.
-  bool matrix = stored.dim() >= 2;
-  bool as_stored = form_.as_stored && !widened;
-  if (as_stored && matrix && readable_as_stored(stored.scalar_type())) return stored;
+  if (kept_as_stored(form_, stored.scalar_type(), static_cast<size_t>(stored.dim()), widened))
+    return stored;
   Tensor tensor = placed(form_.dtype);
   bool reorder = form_.channels_last && !form_.as_stored && tensor.dim() == 4;
   return reorder ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
+}
+
+uint64_t Binding::bytes_in_memory(const Weight& weight, const ComputeForm& form) {
+  uint64_t numbers = 1;
+  for (int64_t size : weight.shape) numbers *= static_cast<uint64_t>(size);
+  const at::ScalarType stored = scalar_type(weight.dtype);
+  const bool encoded = weight.encoding != nullptr, matrix = weight.shape.size() >= 2;
+  // And a scale for each row.
+  if (matrix && form.quantization == ops::Quantization::int8)
+    return numbers + 8 * static_cast<uint64_t>(weight.shape.front());
+  const bool as_stored = kept_as_stored(form, stored, weight.shape.size(), encoded) ||
+                         (form.as_stored && readable_as_encoded(weight));
+  const bool floating = encoded || at::isFloatingType(stored);
+  return as_stored || !floating ? weight.bytes : numbers * c10::elementSize(form.dtype);
 }
 
 void Binding::release_pages() const {

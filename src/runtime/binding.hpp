@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -61,13 +62,24 @@ class Binding {
   // Gives the memory behind the stored weights back (pages of mapped files), which stay readable.
   void release_pages() const;
 
+  // For bindings that one run has for itself: forgets a parameter's forms and gives the memory
+  // behind its stored weight back; it is made again when it is next used. Tensors that were handed
+  // out stay valid.
+  void drop(size_t index) const;
+  // The stored weight of a parameter.
+  const Weight& stored(size_t index) const;
+  // The bytes that a weight's forms take in memory: those of the file where it is computed with as
+  // it lies there, else those of what is made of it.
+  static uint64_t bytes_in_memory(const Weight& weight, const ComputeForm& form);
+
  private:
   struct Slot {
     Slot(std::shared_ptr<const Weight> stored, ops::PackBudget& budget)
         : weight(std::move(stored)), pack(budget, weight->release) {}
     std::shared_ptr<const Weight> weight;
     mutable ops::PackSlot pack;
-    mutable std::once_flag made;
+    mutable std::mutex making;
+    mutable std::atomic<bool> made{false};
     mutable Tensor tensor;
     Tensor shape_only;  // defined where the weight is read as it is encoded
   };
@@ -75,6 +87,7 @@ class Binding {
     mutable std::once_flag made;
     mutable std::vector<SideTerm> terms;
   };
+  const Slot& slot(size_t index) const;
   void make(const Slot& slot, size_t index) const;
   const Tensor& made(const Slot& slot, size_t index) const;
   Tensor formed(const Tensor& stored, bool widened = false) const;

@@ -36,6 +36,8 @@ struct Capabilities {
   std::vector<ComputeMode> modes;
   bool compile_available = false;
   bool supports_graph_mode = false;  // compile captures whole calls and plays them back
+  // Whether a run's memory can be planned, budgeted, and weights come and go while it computes.
+  bool plans_memory = false;
 
   // All values that some mode has, in the order of the modes.
   std::vector<std::string> options(std::vector<std::string> ComputeMode::*values) const;

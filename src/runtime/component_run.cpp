@@ -74,13 +74,44 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
   };
   // Where slower levels are refused, a kernel may not be passed over in silence either.
   bool firm = above_eager(options_.policy.only) || above_eager(options_.policy.required);
+  WeightStream* stream = this->stream();
   return {*plan_->ops,
-          lease_(plan_->form),
+          stream ? stream->binding() : lease_(plan_->form, false),
           {.cancel = cancel,
            .state = &state_,
            .trace = options_.trace ? &trace_ : nullptr,
            .failures = &failures,
-           .require_kernels = firm}};
+           .require_kernels = firm,
+           .stream = stream}};
+}
+
+// Null where all weights stay.
+WeightStream* ComponentRun::stream() {
+  if (!stream_ && !options_.residency.groups.empty()) {
+    ComputeForm form = plan_->form;
+    // What a kernel packs would go with the weight, and be packed anew at each use.
+    if (form.pack == ops::PackPolicy::automatic) form.pack = ops::PackPolicy::never;
+    stream_ = std::make_unique<WeightStream>(lease_(form, true), options_.residency);
+  }
+  return stream_.get();
+}
+
+void ComponentRun::release() {
+  if (!stream_) return;
+  const StreamFigures& figures = stream_->figures();
+  streamed_.bytes += figures.bytes;
+  streamed_.groups += figures.groups;
+  streamed_.waited_ms += figures.waited_ms;
+  stream_.reset();
+}
+
+const DryForward& ComponentRun::forecast(const ComponentCall& call, const Values& inputs) {
+  check();
+  CallKey key = call_key(call.variant, inputs);
+  auto known = std::ranges::find(forecasts_, key, &std::pair<CallKey, DryForward>::first);
+  if (known != forecasts_.end()) return known->second;
+  auto made = dry_forward(*plan_->ops, plan_->form, call, inputs, /*constants_kept=*/false);
+  return forecasts_.emplace_back(std::move(key), std::move(made)).second;
 }
 
 // A value that lives as long as the run travels once.
@@ -141,6 +172,7 @@ void ComponentRun::fall(const std::string& reason, double ms) {
   for (Attempt& attempt : attempts_) attempt.selected = false;
   attempts_.push_back({to_string(level_), false, reason, false, ms});
   state_.clear();
+  release();
   Level failed = level_;
   if (options_.policy.strict(failed)) {
     plan_ = nullptr;

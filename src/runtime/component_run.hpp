@@ -1,11 +1,15 @@
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "runtime/call_key.hpp"
+#include "runtime/dry_forward.hpp"
 #include "runtime/fallbacks.hpp"
+#include "runtime/weight_stream.hpp"
 #include "runtime/wrapped_component.hpp"
 
 namespace omnirt {
@@ -15,12 +19,14 @@ namespace omnirt {
 // Belongs to one run and one thread.
 class ComponentRun {
  public:
-  using Lease = std::function<std::shared_ptr<const Binding>(const ComputeForm& form)>;
+  // `own`: for this run alone, whose weights then come and go.
+  using Lease = std::function<std::shared_ptr<const Binding>(const ComputeForm& form, bool own)>;
   struct Options {
     std::string component;  // its name in the pipeline
     LevelPolicy policy;
     FallbackCounter* counter = nullptr;
-    bool trace = false;  // keep what each op took
+    bool trace = false;     // keep what each op took
+    Residency residency{};  // with groups: these come and go while the component computes
   };
   // Chooses the fastest level that works among those allowed.
   ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options);
@@ -37,6 +43,15 @@ class ComponentRun {
   // Null where no level works.
   const LevelPlan* plan() const { return plan_; }
   Level level() const { return level_; }
+  // What the call would take, and give, with nothing computed; told once per variant and shapes.
+  const DryForward& forecast(const ComponentCall& call, const Values& inputs);
+  // Whether its weights come and go while it computes.
+  bool streams() const { return !options_.residency.groups.empty(); }
+  const Residency& residency() const { return options_.residency; }
+  // Gives back what a stream of weights holds; the next call begins another.
+  void release();
+  // What streams of weights did; nothing was streamed where all is zero.
+  const StreamFigures& streamed() const { return streamed_; }
   // The most tensor bytes that the calls so far were planned to take together with what lay in
   // memory before them; 0 where no level plans.
   size_t predicted_peak_bytes() const { return predicted_peak_; }
@@ -51,6 +66,7 @@ class ComponentRun {
   Values on_device(const Values& inputs);
   Tensor on_device(const Value& value);
   Context context(const CancelToken* cancel, std::vector<KernelFailure>& failures);
+  WeightStream* stream();
   void note(const std::vector<KernelFailure>& failures);
   void fall(const std::string& reason, double ms);
   void count(FallbackKind kind, uint64_t count = 1);
@@ -68,6 +84,9 @@ class ComponentRun {
   uint64_t calls_ = 0;
   size_t predicted_peak_ = 0;
   std::vector<OpRecord> trace_;
+  std::unique_ptr<WeightStream> stream_;
+  StreamFigures streamed_;
+  std::deque<std::pair<CallKey, DryForward>> forecasts_;
 };
 
 }  // namespace omnirt

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "runtime/level.hpp"
+#include "runtime/weight_stream.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -13,12 +14,24 @@ namespace omnirt {
 Context::Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options)
     : ops_(ops), binding_(std::move(binding)), options_(options) {}
 
-const Tensor& Context::operator[](const Param& param) {
-  if (!options_.dry) return (*binding_)[param];
+const Tensor& Context::weight(const Param& param) {
+  if (options_.dry) return dry_weight(param);
+  if (options_.stream) options_.stream->use(param.index);
+  return (*binding_)[param];
+}
+
+Tensor Context::as_encoded(const Param& param) {
+  if (options_.dry) return dry_weight(param);
+  if (options_.stream) options_.stream->use(param.index);
+  return binding_->as_encoded(param);
+}
+
+const Tensor& Context::dry_weight(const Param& param) {
   auto [it, fresh] = dry_weights_.try_emplace(param.index);
   if (fresh) {
     MemoryPlan::Pause weights_lie_elsewhere;
     it->second = at::empty(param.shape, at::TensorOptions().dtype(dtype()).device(at::kMeta));
+    if (options_.uses) options_.uses->push_back({param, segment_});
   }
   return it->second;
 }
@@ -44,6 +57,10 @@ void Context::kernel_failed(const char* op, const std::string& kernel, const cha
 
 void Context::on_op(const char* op, const ops::Shape& output) {
   op_ = op;
+  if (options_.uses) {
+    for (auto use = options_.uses->rbegin(); use != options_.uses->rend() && use->op.empty(); ++use)
+      use->op = op;
+  }
   if (!options_.trace) return;
   options_.trace->push_back({segment_, op, output, "", 0});
   op_start_ms_ = now_ms();

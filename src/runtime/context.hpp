@@ -14,6 +14,8 @@
 
 namespace omnirt {
 
+class WeightStream;  // runtime/weight_stream.hpp
+
 // Where an op was called, for a dry forward or a trace.
 struct OpRecord {
   std::string segment;
@@ -21,6 +23,13 @@ struct OpRecord {
   ops::Shape output;
   std::string by;  // the kernel, or "reference"; "" when dry
   double ms = 0;
+};
+
+// The first use of a parameter in a dry forward.
+struct DryUse {
+  Param param;
+  std::string segment;  // the block that was entered last
+  std::string op{};     // the first that took it
 };
 
 // A kernel that threw, and was passed over.
@@ -42,19 +51,20 @@ class Context final : public ops::Caller {
     bool constants_kept = false;             // dry: what is made once per run is there already
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
     std::vector<KernelFailure>* failures = nullptr;
-    bool require_kernels = false;  // a kernel's failure is the level's: LevelFailed
+    bool require_kernels = false;         // a kernel's failure is the level's: LevelFailed
+    WeightStream* stream = nullptr;       // where weights come and go as they are used
+    std::vector<DryUse>* uses = nullptr;  // dry: filled with the parameters, in order of use
   };
   Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options);
 
   const ops::OpTable& ops() const { return ops_; }
-  // The weight of a parameter, in its compute form.
-  const Tensor& operator[](const Param& param);
-  // Null for a parameter that the layer was built without.
-  const Tensor* maybe(const Param& param) { return param ? &(*this)[param] : nullptr; }
+  // The weight of a parameter, in its compute form. Hold on to it no longer than the op takes: its
+  // memory may be given back then.
+  Tensor operator[](const Param& param) { return weight(param); }
+  // Of a vector, whose memory stays. Null for a parameter that the layer was built without.
+  const Tensor* maybe(const Param& param) { return param ? &weight(param) : nullptr; }
   // The same for an op that is given the weight's packing() too (Binding::as_encoded).
-  const Tensor& as_encoded(const Param& param) {
-    return options_.dry ? (*this)[param] : binding_->as_encoded(param);
-  }
+  Tensor as_encoded(const Param& param);
   // Where kernels keep further forms of a weight; null when dry.
   ops::PackSlot* packing(const Param& param) const {
     return options_.dry ? nullptr : binding_->packing(param);
@@ -140,6 +150,8 @@ class Context final : public ops::Caller {
 
  private:
   void enter(const std::string& path);
+  const Tensor& weight(const Param& param);
+  const Tensor& dry_weight(const Param& param);
   // A tensor of this call that lives as long as the run, and the value that it is or was made of.
   struct Known {
     Tensor tensor;

@@ -61,9 +61,6 @@ Counters& counters() {
   return charged ? *charged : of_process();
 }
 
-// What the next stage of a run will take again at once.
-constexpr size_t kept_for_later = size_t{256} << 20;
-
 // Smaller blocks are well served by the C library.
 constexpr size_t smallest_in_arena = size_t{64} << 10;
 
@@ -191,8 +188,8 @@ TensorMemory tensor_memory() {
   return {counters().current.load(), counters().peak.load()};
 }
 
-void return_freed_memory() {
-  if (Arena* own = arena()) own->trim(kept_for_later);
+void return_freed_memory(size_t keep) {
+  if (Arena* own = arena()) own->trim(keep);
   malloc_trim(0);
 }
 

@@ -19,8 +19,10 @@ void watch_tensor_memory();
 TensorMemory tensor_memory();
 // Sets that peak to what is allocated now; other accounts keep theirs.
 void reset_tensor_peak();
-// Returns memory that tensors have freed to the system, except for some hundred megabytes.
-void return_freed_memory();
+// Returns memory that tensors have freed to the system, except for `keep` bytes, which are
+// expensive to get again.
+inline constexpr size_t kept_of_freed_memory = size_t{256} << 20;
+void return_freed_memory(size_t keep = kept_of_freed_memory);
 
 struct Ledger;
 

@@ -195,7 +195,8 @@ TEST_P(BackendContract, GoesOnAfterItsWeightsWereGivenBack) {
   auto wrapped = backend_->wrap_module("probe", "ProbeNetwork");
   ProbeNetwork network;
   Tensor x = ProbeNetwork::input(1, 8), expected = expected_of_probe(x);
-  ComponentRun run(wrapped, [&](const ComputeForm& form) { return network.bind(*backend_, form); },
+  ComponentRun run(wrapped,
+                   [&](const ComputeForm& form, bool) { return network.bind(*backend_, form); },
                    {"probe", {}, nullptr});
   for (int i = 0; i < 2; ++i) {
     ComponentCall call{"", [&](Context& cx, const Values& in) {

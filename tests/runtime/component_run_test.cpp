@@ -57,7 +57,7 @@ struct Fixture {
   std::shared_ptr<WrappedComponent> wrapped = backend.wrap_module("net", "Net");
 
   ComponentRun run(LevelPolicy policy = {}) {
-    auto lease = [this](const ComputeForm& form) {
+    auto lease = [this](const ComputeForm& form, bool) {
       leased.push_back(form.dtype);
       return std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form);
     };

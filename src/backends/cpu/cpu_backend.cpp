@@ -64,7 +64,8 @@ Capabilities CpuBackend::capabilities() const {
                     {.levels = {Level::kernel_override}, .quantize = {"none", "int8"}},
                     {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = true,
-          .supports_graph_mode = false};
+          .supports_graph_mode = false,
+          .plans_memory = true};
 }
 
 void CpuBackend::prepare(const PlanFacts&) {

@@ -1,14 +1,13 @@
 #include "backends/cpu/planned_calls.hpp"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty_strided.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "io/system_memory.hpp"
-#include "tensor/memory.hpp"
+#include "runtime/dry_forward.hpp"
 
 namespace omnirt::cpu {
 namespace {
@@ -38,27 +37,7 @@ void check_room(size_t bytes) {
                   needed, available));
 }
 
-// The same sizes, strides and type, no storage.
-Tensor without_storage(const Tensor& x) {
-  return at::empty_strided(x.sizes(), x.strides(), x.options().device(at::kMeta));
-}
-
 }  // namespace
-
-size_t PlannedCalls::dry_forward(const ComponentCall& call, const Values& inputs,
-                                 bool constants_kept) const {
-  Values dry;
-  for (const auto& [name, list] : inputs) {
-    for (const Value& value : list)
-      dry[name].push_back(value.placed(without_storage(value.tensor())));
-  }
-  MemoryPlan plan;
-  auto nothing =
-      std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form_);
-  Context cx(*ops_, nothing, {.dry = true, .constants_kept = constants_kept});
-  call.run(cx, dry);
-  return plan.blocks().peak();
-}
 
 size_t PlannedCalls::planned_peak(const ComponentCall& call, const Values& inputs,
                                   bool constants_kept) {
@@ -69,7 +48,7 @@ size_t PlannedCalls::planned_peak(const ComponentCall& call, const Values& input
     std::rotate(peaks_.begin(), known, known + 1);
     return peaks_.front().second;
   }
-  size_t peak = dry_forward(call, inputs, constants_kept);
+  size_t peak = dry_forward(*ops_, form_, call, inputs, constants_kept).peak_bytes;
   check_room(peak);
   peaks_.emplace_front(std::move(key), peak);
   if (peaks_.size() > most_peaks) peaks_.pop_back();

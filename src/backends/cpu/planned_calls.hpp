@@ -24,8 +24,6 @@ class PlannedCalls final : public CallRunner {
   // Peaks kept at a time; the one that was not used for the longest time goes first.
   static constexpr size_t most_peaks = 256;
 
-  size_t dry_forward(const ComponentCall& call, const Values& inputs, bool constants_kept) const;
-
   std::shared_ptr<const ops::OpTable> ops_;
   ComputeForm form_;
   std::mutex mutex_;

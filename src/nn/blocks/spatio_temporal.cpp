@@ -59,7 +59,7 @@ Tensor TemporalConv::forward(Context& cx, const Tensor& x, const ConvEpilogue& e
   Tensor kernel = cx.as_encoded(weight).view({weight.shape[0], weight.shape[1], 3, 1});
   return cx.ops().conv2d(cx, {.x = x,
                               .weight = kernel,
-                              .bias = &cx[bias],
+                              .bias = cx.maybe(bias),
                               .padding = one_frame_before_and_after,
                               .residual = epilogue.residual,
                               .sample_bias = epilogue.sample_bias,

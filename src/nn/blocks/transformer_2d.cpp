@@ -26,7 +26,7 @@ PixelLinear::PixelLinear(Module* parent, const std::string& name, int64_t in, in
 Tensor PixelLinear::forward(Context& cx, const Tensor& x, const Tensor* residual) const {
   Tensor matrix = cx.as_encoded(weight).view({weight.shape[0], weight.shape[1]});
   Tensor beside = beside_linear(cx, weight, x, residual);
-  return cx.ops().linear(cx, {x, matrix, &cx[bias], ops::Activation::none,
+  return cx.ops().linear(cx, {x, matrix, cx.maybe(bias), ops::Activation::none,
                               beside.defined() ? &beside : residual, cx.packing(weight)});
 }
 

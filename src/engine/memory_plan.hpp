@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "runtime/residency.hpp"
+
+// What lies in memory when: settled before a run begins, from what its calls will take. Plain
+// arithmetic over figures that others measured (engine/rehearsal.hpp).
+namespace omnirt {
+
+// A network of the run.
+struct PlannedComponent {
+  std::string name;
+  bool foreseen = true;        // whether its level's tensors are known beforehand: not of eager
+  uint64_t bytes = 0;          // all of its weights in memory
+  std::vector<ParamUse> uses;  // of one call, in order
+  size_t first_block = 0, last_block = 0;  // of the workflow, that call it
+};
+
+// A moment of the run at which memory is at its most: a call of a network, or a block without one.
+struct PlannedMoment {
+  size_t block = 0;
+  std::string block_name;
+  std::string component;  // that computes; "": none
+  uint64_t tensors = 0;   // bytes of the tensors that are there, weights apart
+};
+
+struct PlanningFacts {
+  uint64_t base_bytes = 0;  // that the process has without weights and tensors
+  std::vector<PlannedComponent> components;
+  std::vector<PlannedMoment> moments;
+  // Whether components stay after their last use, for the next run.
+  bool keeps_components = false;
+};
+
+struct PlanningWishes {
+  std::optional<uint64_t> budget_bytes;
+  Offload offload = Offload::automatic;
+  std::optional<int64_t> blocks_per_group;  // of Offload::group; nothing: as many as fit
+};
+
+struct RunMemoryPlan {
+  std::map<std::string, Residency> components;
+  uint64_t peak_bytes = 0;  // predicted, of the process
+  PlannedMoment at;         // when
+  bool fits = true;         // in the budget
+  bool releases_components = false;
+
+  // {budget_bytes, predicted_peak_bytes, at, components: [{name, offload, ...}], moments: [...]}
+  Json to_json(const PlanningFacts& facts, const PlanningWishes& wishes) const;
+};
+
+// The plan that moves least among those that fit; where none does, the one that takes least
+// (`fits` is false then). An offload other than automatic holds for every network.
+RunMemoryPlan plan_memory(const PlanningFacts& facts, const PlanningWishes& wishes);
+
+}  // namespace omnirt

@@ -1,0 +1,22 @@
+#pragma once
+#include "engine/memory_plan.hpp"
+#include "request/proposal.hpp"
+
+namespace omnirt {
+
+// The memory plan of a run that asks for one, or that the machine has too little free memory for
+// (both as they are at the moment); nothing where all simply stays.
+struct PlannedMemory {
+  PlanningFacts facts;
+  PlanningWishes wishes;
+  bool given = false;  // the budget: by the request
+  RunMemoryPlan plan;
+  Json report;  // RunMemoryPlan::to_json
+};
+std::optional<PlannedMemory> plan_memory(const Proposal& proposal, LoadedPipeline& pipeline,
+                                         Backend& backend, const CancelToken* cancel);
+// What a plan cannot keep of what the request asks for is an error of the proposal, which names the
+// least budget that can be.
+void refuse_unfit(Proposal& proposal, const PlannedMemory& planned);
+
+}  // namespace omnirt

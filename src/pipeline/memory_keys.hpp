@@ -1,0 +1,27 @@
+#pragma once
+#include "base/keys.hpp"
+#include "base/offload.hpp"
+
+// Keys of what a run may take of the machine's memory.
+namespace omnirt::keys {
+
+inline constexpr Key<std::string> memory_budget{
+    "memory_budget",
+    std::monostate{},
+    {},
+    "memory-budget",
+    "memory that the process may take, as the kernel counts it (VmRSS): 6GB, 1.5GiB, 800MB; a run "
+    "that cannot keep it is refused before it begins"};
+inline constexpr Key<Offload> offload{
+    "offload", Offload::automatic, "offload",
+    "what leaves memory together while it is not needed: what the budget asks for (auto), nothing "
+    "(none), a network after its last use (component), blocks of a network while it computes "
+    "(group), or its layers (leaf)"};
+inline constexpr Key<int64_t> blocks_per_group{
+    "blocks_per_group",
+    std::monostate{},
+    {1, 1000},
+    "blocks-per-group",
+    "with offload group: neighbouring blocks that come and go together; default: as many as fit"};
+
+}  // namespace omnirt::keys

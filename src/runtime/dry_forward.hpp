@@ -1,0 +1,25 @@
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "ops/op_table.hpp"
+#include "runtime/component_call.hpp"
+#include "runtime/context.hpp"
+
+namespace omnirt {
+
+// What a call will take, told by running it over tensors without storage.
+struct DryForward {
+  size_t peak_bytes = 0;   // the most that its tensors take at a time, weights apart
+  size_t reach_bytes = 0;  // what the arena takes of the system for them (BlockMap::reach)
+  size_t kept_bytes = 0;   // of what stays for the run's further calls
+  Values results{};        // without storage
+  std::vector<DryUse> uses{};
+};
+
+// `inputs` give sizes, strides and types alone. `constants_kept`: what is made once per run is
+// there already.
+DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const ComponentCall& call,
+                       const Values& inputs, bool constants_kept);
+
+}  // namespace omnirt

@@ -1,0 +1,146 @@
+// Runs whose weights come and go: the same images to the bit, and reports that say what took hold.
+#include <gtest/gtest.h>
+
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+// A run of each family, with what else holds weights.
+struct Case {
+  const char* name;
+  const char* golden;
+  Json config = Json::object();
+  Json adapters = Json::array();
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& each) {
+  return out << each.name;
+}
+
+GenerateRequest request_of(const Case& each, const Json& memory) {
+  GenerateRequest request = golden_request(each.golden);
+  request.config["num_inference_steps"] = 2;
+  request.config.update(each.config);
+  request.config.update(memory);
+  if (!each.adapters.empty()) request.adapters = each.adapters;
+  return request;
+}
+
+void expect_equal(const Outcome& got, const Outcome& expected) {
+  ASSERT_EQ(got.latents_after.size(), expected.latents_after.size());
+  for (size_t i = 0; i < got.latents_after.size(); ++i)
+    EXPECT_TRUE(got.latents_after[i].equal(expected.latents_after[i])) << "step " << i;
+  EXPECT_TRUE(got.image.equal(expected.image));
+}
+
+class Offloaded : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Offloaded, GivesTheSameBitsHoweverWeightsComeAndGo) {
+  const Outcome resident = run(request_of(GetParam(), Json::object()));
+  EXPECT_TRUE(resident.report.memory.plan.is_null());
+  for (const Json& memory :
+       {Json{{"offload", "component"}}, Json{{"offload", "group"}, {"blocks_per_group", 1}},
+        Json{{"offload", "group"}}, Json{{"offload", "leaf"}}}) {
+    SCOPED_TRACE(memory.dump());
+    const Outcome moved = run(request_of(GetParam(), memory));
+    expect_equal(moved, resident);
+    const Json& plan = moved.report.memory.plan;
+    ASSERT_TRUE(plan.is_object());
+    EXPECT_EQ(plan["offload"], memory["offload"]);
+    const bool streams = memory["offload"] == "leaf" || memory.contains("blocks_per_group");
+    if (streams) EXPECT_GT(moved.report.memory.weights_moved_bytes, 0U);
+    if (memory["offload"] == "component") EXPECT_EQ(moved.report.memory.weights_moved_bytes, 0U);
+  }
+}
+
+std::string adapter(const char* file) {
+  return source_path(std::string("tests/goldens/adapters/files/") + file).string();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, Offloaded,
+    ::testing::Values(
+        Case{"sd15", "sd15/text2image"}, Case{"sd2", "sd2/text2image"},
+        Case{"sdxl", "sdxl/text2image"}, Case{"pixart_alpha", "pixart_alpha/text2image"},
+        Case{"flux2_klein", "flux2_klein/text2image"},
+        Case{"int8", "sd15/text2image", {{"quantize", "int8"}}},
+        Case{"merged", "sd15/text2image", Json::object(),
+             Json::array({{{"path", adapter("kohya.safetensors")}, {"mode", "merged"}}})},
+        Case{"beside", "sd15/text2image", Json::object(),
+             Json::array({{{"path", adapter("kohya.safetensors")}, {"mode", "beside"}}})}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(MemoryBudget, IsRefusedBeforeAnyWorkWithTheLeastThatCanBe) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.config["memory_budget"] = "1MB";
+  Proposal proposal = engine().check(request);
+  ASSERT_EQ(proposal.errors.size(), 1U);
+  EXPECT_EQ(proposal.errors[0].field, "config.memory_budget");
+  EXPECT_NE(proposal.errors[0].message.find("at the least"), std::string::npos);
+  RunReport report;
+  EXPECT_THROW(engine().run(request, {}, {}, report), InvalidRequest);
+  EXPECT_TRUE(report.denoise_steps_ms.empty());
+  // What it names is enough.
+  request.config["memory_budget"] =
+      std::to_string(proposal.memory_plan["predicted_peak_bytes"].get<uint64_t>() + (32U << 20));
+  EXPECT_TRUE(engine().check(request).ok());
+}
+
+TEST(MemoryBudget, RefusesWhatItCannotForesee) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.config["memory_budget"] = "4GB";
+  request.config["level"] = "eager";
+  Proposal proposal = engine().check(request);
+  ASSERT_FALSE(proposal.ok());
+  EXPECT_NE(proposal.errors[0].message.find("eager"), std::string::npos);
+}
+
+TEST(MemoryBudget, RefusesWordsThatAreNoSize) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  for (const char* text : {"lots", "6 apples", "-1GB"}) {
+    request.config["memory_budget"] = text;
+    Proposal proposal = engine().check(request);
+    ASSERT_EQ(proposal.errors.size(), 1U) << text;
+    EXPECT_EQ(proposal.errors[0].message, "not a size of memory");
+  }
+}
+
+TEST(MemoryBudget, BlocksPerGroupNeedOffloadByGroup) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.config["blocks_per_group"] = 2;
+  EXPECT_FALSE(engine().check(request).ok());
+}
+
+TEST(MemoryBudget, ASecondRequestReadsNothingWhereAllFits) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.config["memory_budget"] = "8GB";
+  run(request);
+  Outcome again = run(request);
+  EXPECT_EQ(again.report.memory.weights_moved_bytes, 0U);
+  for (const Json& component : again.report.memory.plan["components"])
+    EXPECT_EQ(component["offload"], "none");
+}
+
+TEST(MemoryBudget, AKnownPromptIsNotEncodedAgain) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.inputs["prompt"] = "a prompt that no other test has";
+  const Outcome first = run(request), second = run(request);
+  EXPECT_LE(first.report.remembered_calls, 1U);  // the negative prompt's, of another test
+  EXPECT_EQ(second.report.remembered_calls, 2U);
+  expect_equal(second, first);
+  request.config["clip_skip"] = 1;
+  EXPECT_LE(run(request).report.remembered_calls, 1U);
+}
+
+TEST(MemoryBudget, IsRefusedByBackendsThatPlanNothing) {
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.backend = "cpu-stub";
+  request.config["memory_budget"] = "8GB";
+  Proposal proposal = engine().check(request);
+  ASSERT_FALSE(proposal.ok());
+  EXPECT_NE(proposal.errors[0].message.find("does not plan memory"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace omnirt::testing
