@@ -1,5 +1,6 @@
 // Rates of the attention kernel, in GFLOP/s (4 * head_dim operations for each pair of query and
-// key), for the shapes of Stable Diffusion's UNets and VAE. Usage: attention [threads...]
+// key), in fp32 and with products of bf16, for the shapes of Stable Diffusion's UNets and VAE.
+// Usage: attention [threads...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -34,13 +35,14 @@ std::vector<float> random_floats(int64_t count) {
   return values;
 }
 
-double seconds_of(const omnirt::cpu::AttentionArgs& args) {
+double seconds_of(const omnirt::cpu::AttentionArgs& args,
+                  void (*attention)(const omnirt::cpu::AttentionArgs&)) {
   using Clock = std::chrono::steady_clock;
   double best = 1e9;
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < 3 || Clock::now() - start < std::chrono::milliseconds(600); ++i) {
     const Clock::time_point from = Clock::now();
-    omnirt::cpu::attention(args);
+    attention(args);
     best = std::min(best, std::chrono::duration<double>(Clock::now() - from).count());
   }
   return best;
@@ -61,13 +63,14 @@ void measure(const Shape& shape) {
   args.q_tokens = shape.q_tokens;
   args.k_tokens = shape.k_tokens;
   args.scale = 0.125f;
-  const double seconds = seconds_of(args);
+  const double seconds = seconds_of(args, &omnirt::cpu::attention);
+  const double rounded = seconds_of(args, &omnirt::cpu::attention_bf16);
   const double work = 4.0 * static_cast<double>(shape.batch * width * shape.q_tokens) *
                       static_cast<double>(shape.k_tokens);
-  std::printf("%-18s heads %2d x %3d  %4d x %4d  %9.3f ms  %6.1f GFLOP/s\n", shape.where,
-              static_cast<int>(shape.heads), static_cast<int>(shape.head_dim),
+  std::printf("%-18s heads %2d x %3d  %4d x %4d  %9.3f ms  %6.1f GFLOP/s  bf16 %9.3f ms  %6.1f\n",
+              shape.where, static_cast<int>(shape.heads), static_cast<int>(shape.head_dim),
               static_cast<int>(shape.q_tokens), static_cast<int>(shape.k_tokens), seconds * 1e3,
-              work / seconds * 1e-9);
+              work / seconds * 1e-9, rounded * 1e3, work / rounded * 1e-9);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Speed of the Winograd convolutions at the shapes of SD1.5's UNet and VAE, in GFLOP/s of the
-// direct sum's arithmetic: winograd [threads] [repeats] [f32|f16]. The best of the repeats counts.
+// direct sum's arithmetic, in fp32 and, where the processor has products of these, with products of
+// bf16, by Winograd and directly: winograd [threads] [repeats] [f32|f16|bf16]. The best of the
+// repeats counts.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "backends/cpu/simd/winograd.hpp"
 
@@ -35,7 +38,9 @@ std::vector<float> numbers(int64_t count) {
   return values;
 }
 
-double best_seconds(const Case& c, WeightType type, int repeats) {
+enum class Way { four, four_bf16, two_bf16, direct_bf16 };
+
+double best_seconds(const Case& c, WeightType type, Way way, int repeats) {
   WinogradShape shape{.batch = c.batch,
                       .in_channels = c.in,
                       .out_channels = c.out,
@@ -49,8 +54,14 @@ double best_seconds(const Case& c, WeightType type, int repeats) {
   double best = 1e30;
   for (int i = 0; i < repeats; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    winograd_conv(ConvChoice::winograd4, shape, {x.data(), in}, {weights.data(), type}, {},
-                  y.data(), out);
+    if (way == Way::direct_bf16) {
+      conv_rounded({shape, 3, {x.data(), in}, {weights.data(), type}, nullptr, {}, y.data(), out});
+    } else {
+      const ConvChoice form = way == Way::four        ? ConvChoice::winograd4
+                              : way == Way::four_bf16 ? ConvChoice::winograd4_bf16
+                                                      : ConvChoice::winograd2_bf16;
+      winograd_conv(form, shape, {x.data(), in}, {weights.data(), type}, {}, y.data(), out);
+    }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::min(best, taken.count());
   }
@@ -62,14 +73,20 @@ double best_seconds(const Case& c, WeightType type, int repeats) {
 int main(int argc, char** argv) {
   if (argc > 1) set_team_size(std::atoi(argv[1]));
   const int repeats = argc > 2 ? std::atoi(argv[2]) : 10;
-  const bool half = argc > 3 && std::strcmp(argv[3], "f16") == 0;
+  WeightType type = WeightType::f32;
+  if (argc > 3 && std::strcmp(argv[3], "f16") == 0) type = WeightType::f16;
+  if (argc > 3 && std::strcmp(argv[3], "bf16") == 0) type = WeightType::bf16;
   for (const Case& c : cases) {
-    const double seconds = best_seconds(c, half ? WeightType::f16 : WeightType::f32, repeats);
     const double operations =
         2.0 * 9 * static_cast<double>(c.in * c.out * c.size * c.size * c.batch);
-    std::printf("%5lld -> %5lld @ %3lld, batch %lld  %8.2f ms  %7.1f GFLOP/s\n",
-                static_cast<long long>(c.in), static_cast<long long>(c.out),
-                static_cast<long long>(c.size), static_cast<long long>(c.batch), seconds * 1e3,
-                operations / seconds * 1e-9);
+    std::printf("%5lld -> %5lld @ %3lld, batch %lld", static_cast<long long>(c.in),
+                static_cast<long long>(c.out), static_cast<long long>(c.size),
+                static_cast<long long>(c.batch));
+    for (const Way way : {Way::four, Way::four_bf16, Way::two_bf16, Way::direct_bf16}) {
+      if (way != Way::four && !winograd_bf16_available()) continue;
+      const double seconds = best_seconds(c, type, way, repeats);
+      std::printf("  %8.2f ms %7.1f GFLOP/s", seconds * 1e3, operations / seconds * 1e-9);
+    }
+    std::printf("\n");
   }
 }

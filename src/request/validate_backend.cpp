@@ -49,7 +49,10 @@ std::string options_of(const Modes& modes, std::vector<std::string> ComputeMode:
 std::string levels_of(const Modes& modes) {
   std::vector<std::string> names;
   for (const ComputeMode& mode : modes) {
-    for (Level level : mode.levels) names.emplace_back(to_string(level));
+    for (Level level : mode.levels) {
+      std::string name = to_string(level);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -37,14 +37,13 @@ TEST(BackendModes, WhatABackendDoesNotDoIsRefusedByName) {
 
 TEST(BackendModes, WhatABackendDoesNotDoTogetherIsRefusedByName) {
   for (const Refused& each : std::vector<Refused>{
-           {{"--quantize", "int8", "--dtype", "bf16"},
-            {"config.quantize", "with dtype bf16", "give dtype one of: fp32"}},
-           {{"--pack", "always", "--dtype", "bf16"}, {"config.pack", "with dtype bf16"}},
-           {{"--pack", "always", "--level", "eager"}, {"config.pack", "levels: compile"}},
+           {{"--matmul-precision", "highest", "--dtype", "bf16", "--level", "compile"},
+            {"config.dtype", "at one level"}},
+           {{"--pack", "always", "--level", "eager"}, {"config.pack", "levels: compile\n"}},
            {{"--quantize", "int8", "--level", "eager"},
             {"config.quantize", "levels: compile, kernel_override"}},
-           {{"--dtype", "bf16", "--require", "kernel_override"},
-            {"config.dtype", "bf16", "levels: eager"}}}) {
+           {{"--dtype", "bf16", "--level", "kernel_override"},
+            {"config.dtype", "bf16", "levels: compile, eager"}}}) {
     Ended ended = validate(each.words);
     EXPECT_EQ(ended.exit_code, 2) << each.words[0] << " " << each.words[2];
     for (const std::string& text : each.told) EXPECT_THAT(ended.err, HasSubstr(text));
@@ -61,6 +60,7 @@ TEST(BackendModes, DefaultsAndWhatABackendDoesAreTaken) {
       validate({"--quantize", "int8", "--pack", "always", "--matmul-precision", "high"}).exit_code,
       0);
   EXPECT_EQ(validate({"--dtype", "bf16", "--level", "eager"}).exit_code, 0);
+  EXPECT_EQ(validate({"--dtype", "bf16", "--quantize", "int8", "--pack", "always"}).exit_code, 0);
 }
 
 TEST(BackendModes, AreListed) {

@@ -4,6 +4,7 @@
 #include "backends/cpu/simd/attention.hpp"
 #include "backends/cpu/simd/rotary.hpp"
 #include "backends/cpu/simd/split_attention.hpp"
+#include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/tensors.hpp"
 
 namespace omnirt::cpu {
@@ -37,6 +38,18 @@ constexpr int64_t least_tokens_to_split = 128, least_keys_to_split = 128;
 bool accepts_split(const ops::Attention& args) {
   return accepts(args) && !args.bias && !args.causal && args.x.size(1) >= least_tokens_to_split &&
          args.key.size(1) >= least_keys_to_split;
+}
+
+// Where there is a matrix unit it takes what is worth its while; else all but tiny products.
+constexpr int64_t least_tokens_to_round = 32;
+
+bool accepts_rounded(const ops::Attention& args) {
+  return split_available() ? accepts_split(args)
+                           : accepts(args) && args.x.size(1) >= least_tokens_to_round;
+}
+
+void attention_in_bf16(const AttentionArgs& args) {
+  split_available() ? attention_rounded(args) : attention_bf16(args);
 }
 
 template <void (*attention)(const AttentionArgs&)>
@@ -91,7 +104,7 @@ void add_split_attention_kernels(ops::OpTable& table) {
 }
 
 void add_rounded_attention_kernels(ops::OpTable& table) {
-  table.attention.add(kernel("cpu bf16 attention", accepts_split, run<attention_rounded>));
+  table.attention.add(kernel("cpu bf16 attention", accepts_rounded, run<attention_in_bf16>));
 }
 
 void add_attention_kernels(ops::OpTable& table) {

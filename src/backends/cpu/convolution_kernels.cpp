@@ -129,17 +129,26 @@ bool accepts_int8(const ops::Conv2d& args) {
   return is_quantised(args) && takes(args);
 }
 
+// The rule for 3x3 convolutions of stride 1: choose_conv3x3 or choose_conv3x3_bf16.
+using ChooseForm = ConvChoice (*)(const WinogradShape&);
+
+template <ChooseForm choose>
 bool accepts_winograd(const ops::Conv2d& args) {
   return takes(args) && args.stride == 1 && args.weight.size(2) == 3 && args.weight.size(3) == 3 &&
-         choose_conv3x3(shape_of(args)) != ConvChoice::direct &&
+         choose(shape_of(args)) != ConvChoice::direct &&
          (!args.norm || args.norm->activation == ops::Activation::none ||
           args.norm->activation == ops::Activation::silu);
 }
 
+bool accepts_winograd_bf16(const ops::Conv2d& args) {
+  return !is_quantised(args) && accepts_winograd<choose_conv3x3_bf16>(args);
+}
+
+template <ChooseForm choose>
 Tensor run_winograd(const ops::Conv2d& args) {
   Call call(args);
   WinogradShape shape = shape_of(args);
-  ConvChoice form = choose_conv3x3(shape);
+  ConvChoice form = choose(shape);
   const StoredWeight stored(args.weight, args.pack);
   const ConvWeights weights = stored.filters();
   int64_t in = shape.in_channels, out = shape.out_channels;
@@ -176,25 +185,40 @@ bool accepts_split_conv(const ops::Conv2d& args) {
           args.norm->activation == ops::Activation::silu);
 }
 
+// With numbers rounded to bf16, of any stride and padding.
+bool accepts_rounded_conv(const ops::Conv2d& args) {
+  if (accepts_split_conv(args)) return true;
+  const ops::Shape y = ops::Conv2d::shape(args);
+  return takes(args) && !is_quantised(args) && args.weight.size(2) <= 3 &&
+         args.weight.size(3) == args.weight.size(2) &&
+         args.weight.size(0) >= least_channels_to_split &&
+         args.weight.size(1) >= least_channels_to_split && y[2] * y[3] >= least_pixels_to_split &&
+         (!args.norm || args.norm->activation == ops::Activation::none ||
+          args.norm->activation == ops::Activation::silu);
+}
+
+template <size_t parts>
 Tensor run_split_conv(const ops::Conv2d& args) {
   Call call(args);
   const int64_t kernel = args.weight.size(2), taps = kernel * kernel;
   const StoredWeight stored(args.weight, args.pack);
   const WeightView rows = stored.matrix();
-  const size_t bytes = packed_split_bytes(rows.rows, rows.columns, taps, false);
+  const size_t bytes = packed_split_bytes(rows.rows, rows.columns, taps, false, parts);
   const bool wanted = args.pack && (args.pack->policy() == ops::PackPolicy::always ||
                                     (call.y.size(2) * call.y.size(3) <= most_pixels_to_pack_split &&
                                      bytes <= most_bytes_to_pack_split));
-  conv_split({.shape = shape_of(args),
-              .kernel = kernel,
-              .x = args.norm ? call.normalised_input(*args.norm) : call.input(),
-              .weights = stored.filters(),
-              .packed = wanted ? args.pack->find_or_make<PackedSplit>(
-                                     bytes, [&] { return PackedSplit(rows, taps, false); })
-                               : nullptr,
-              .epilogue = call.epilogue,
-              .y = call.y.mutable_data_ptr<float>(),
-              .y_strides = strides_of(call.y)});
+  const auto pack = [&] { return PackedSplit(rows, taps, false, parts); };
+  const SplitConv conv{
+      .shape = shape_of(args),
+      .kernel = kernel,
+      .x = args.norm ? call.normalised_input(*args.norm) : call.input(),
+      .weights = stored.filters(),
+      .packed = wanted ? args.pack->find_or_make<PackedSplit>(bytes, pack) : nullptr,
+      .epilogue = call.epilogue,
+      .y = call.y.mutable_data_ptr<float>(),
+      .y_strides = strides_of(call.y),
+      .stride = args.stride};
+  parts == 1 ? conv_rounded(conv) : conv_split(conv);
   return call.y;
 }
 
@@ -239,6 +263,24 @@ Tensor run_direct(const ops::Conv2d& args) {
   return call.y;
 }
 
+// Whether an int8 convolution rotates its channels; the image is then rotated once, ahead of it.
+bool is_rotated(const ops::Conv2d& args) {
+  return int8_group(args.weight.size(1)) > 1;
+}
+
+// x with its channels rotated: in place, where it is a tensor of this call's own.
+Tensor rotated(const Tensor& x, bool own) {
+  Tensor y = own ? x : new_channels_last(x.sizes().vec(), x);
+  int8_rotate(x.const_data_ptr<float>(), x.numel() / x.size(1), x.size(1), int8_group(x.size(1)),
+              y.mutable_data_ptr<float>());
+  return y;
+}
+
+// What normalised() and rotated() take.
+size_t bytes_of_prepared(const ops::Conv2d& args) {
+  return args.norm || is_rotated(args) ? args.x.nbytes() : 0;
+}
+
 // What normalised() takes.
 size_t bytes_of_normalised(const ops::Conv2d& args) {
   return args.norm ? args.x.nbytes() : 0;
@@ -247,6 +289,7 @@ size_t bytes_of_normalised(const ops::Conv2d& args) {
 Tensor run_int8(const ops::Conv2d& args) {
   Call call(args);
   if (args.norm) call.x = normalised(call.x, *args.norm);
+  if (is_rotated(args)) call.x = rotated(call.x, args.norm != nullptr);
   auto [left, right, top, bottom] = args.padding;
   Int8ConvShape shape{.batch = args.x.size(0),
                       .in_channels = args.x.size(1),
@@ -266,7 +309,8 @@ Tensor run_int8(const ops::Conv2d& args) {
       packed_int8_bytes(shape.out_channels, args.weight.numel() / shape.out_channels), [&] {
         const StoredWeight stored(args.weight, args.pack);
         return pack_int8_conv(stored.filters(), shape.out_channels, shape.in_channels,
-                              shape.kernel_height, shape.kernel_width);
+                              shape.kernel_height, shape.kernel_width, {},
+                              int8_group(shape.in_channels));
       });
   int8_conv(shape, call.input(), packed, call.epilogue, call.y.mutable_data_ptr<float>(),
             strides_of(call.y));
@@ -276,13 +320,22 @@ Tensor run_int8(const ops::Conv2d& args) {
 }  // namespace
 
 void add_split_convolution_kernels(ops::OpTable& table) {
-  table.conv2d.add(kernel("cpu split convolution", accepts_split_conv, run_split_conv));
+  table.conv2d.add(kernel("cpu split convolution", accepts_split_conv, run_split_conv<2>));
+}
+
+void add_rounded_convolution_kernels(ops::OpTable& table) {
+  // Where there is a matrix unit, its direct convolutions leave Winograd's behind.
+  if (!split_available())
+    table.conv2d.add(
+        kernel("cpu bf16 winograd", accepts_winograd_bf16, run_winograd<choose_conv3x3_bf16>));
+  table.conv2d.add(kernel("cpu bf16 convolution", accepts_rounded_conv, run_split_conv<1>));
 }
 
 void add_convolution_kernels(ops::OpTable& table) {
   table.conv2d.add(
-      kernel<ops::Conv2d>("cpu int8 convolution", accepts_int8, run_int8, bytes_of_normalised));
-  table.conv2d.add(kernel("cpu winograd", accepts_winograd, run_winograd));
+      kernel<ops::Conv2d>("cpu int8 convolution", accepts_int8, run_int8, bytes_of_prepared));
+  table.conv2d.add(
+      kernel("cpu winograd", accepts_winograd<choose_conv3x3>, run_winograd<choose_conv3x3>));
   table.conv2d.add(
       kernel<ops::Conv2d>("cpu direct convolution", takes, run_direct, bytes_of_normalised));
 }

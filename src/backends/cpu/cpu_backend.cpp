@@ -16,17 +16,33 @@ namespace omnirt {
 namespace {
 
 const char* rounding(const ComputeForm& form) {
-  return form.quantization == ops::Quantization::int8 ? " and rounded to int8" : "";
+  return form.quantization == ops::Quantization::int8 ? " and rotated and rounded to int8" : "";
 }
 
-// Adds the kernels that a precision below fp32's allows and the machine has; says which.
-std::string add_faster_products(MatmulPrecision precision, ops::OpTable& table) {
-  if (precision == MatmulPrecision::highest) return "";
+bool rounds_products(const PlanFacts& facts) {
+  return facts.dtype == at::kBFloat16 || facts.precision == MatmulPrecision::medium;
+}
+
+// Adds the kernels that a type or precision below fp32's allows and the machine has; says which.
+std::string add_faster_products(const PlanFacts& facts, ops::OpTable& table) {
+  const bool rounds = rounds_products(facts);
+  if (!rounds && facts.precision == MatmulPrecision::highest) return "";
   std::string told;
-  if (precision == MatmulPrecision::medium && cpu::rounded_available()) {
+  if (!rounds && facts.quantization == ops::Quantization::int8 && cpu::rounded_available()) {
+    // Nearer than the eight bits of all other products.
+    cpu::add_rounded_attention_kernels(table);
+    told = ", attention by products of numbers rounded to bf16";
+  } else if (rounds && cpu::rounded_available()) {
     cpu::add_rounded_dense_kernels(table);
     cpu::add_rounded_attention_kernels(table);
-    told = ", linear layers and attention by products of numbers rounded to bf16";
+    // matmul_precision is about products of matrices, as torch has it.
+    const bool all = facts.dtype == at::kBFloat16;
+    if (all) cpu::add_rounded_convolution_kernels(table);
+    told = all ? ", tensors in fp32, linear layers, attention and convolutions"
+               : ", linear layers and attention";
+    told += " by products of numbers rounded to bf16";
+  } else if (facts.dtype == at::kBFloat16) {
+    told = ", in fp32, for the processor has no products of bf16";
   }
   if (!cpu::split_available()) return told;
   cpu::add_split_kernels(table);
@@ -55,12 +71,17 @@ Availability CpuBackend::is_available() const noexcept {
 }
 
 Capabilities CpuBackend::capabilities() const {
-  // Kernels compute in fp32, and keep packed forms or split products at compile alone; the
-  // references have neither, nor rounded weights.
+  // Kernels compute in fp32, and keep packed forms or multiply split or rounded numbers at compile
+  // alone; the references have neither, nor rounded weights.
   return {.modes = {{.levels = {Level::compile},
                      .quantize = {"none", "int8"},
                      .pack = {"auto", "never", "always"},
                      .matmul_precision = {"medium", "high", "highest"}},
+                    {.levels = {Level::compile},
+                     .dtype = {"bf16"},
+                     .quantize = {"none", "int8"},
+                     .pack = {"auto", "never", "always"},
+                     .matmul_precision = {"medium", "high"}},
                     {.levels = {Level::kernel_override}, .quantize = {"none", "int8"}},
                     {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = true,
@@ -74,7 +95,7 @@ void CpuBackend::prepare(const PlanFacts&) {
 
 LevelPlan CpuBackend::compile(const std::string&, const std::string&, const PlanFacts& facts) {
   auto table = std::make_shared<ops::OpTable>();
-  std::string products = add_faster_products(facts.precision, *table);
+  std::string products = add_faster_products(facts, *table);
   cpu::add_kernels(*table);
   ComputeForm form = compute_form(Level::compile, facts);
   return {table, form, std::make_shared<cpu::PlannedCalls>(table, form),
@@ -89,9 +110,11 @@ LevelPlan CpuBackend::plan(Level level, const std::string& component, const std:
     throw Unsupported({"config.quantize", "int8", "the references do not round weights",
                        "omit level, or quantize"});
   }
-  if (level != Level::eager && facts.dtype != at::kFloat) {
+  const bool compiled = level == Level::compile && facts.dtype == at::kBFloat16;
+  if (level != Level::eager && facts.dtype != at::kFloat && !compiled) {
     throw Unsupported({"config.dtype", c10::toString(facts.dtype), "the kernels compute in fp32",
-                       "the references compute in it, through oneDNN"});
+                       "compile multiplies numbers rounded to bf16; the references compute in it, "
+                       "through oneDNN"});
   }
   return Backend::plan(level, component, tag, facts);
 }
@@ -100,6 +123,7 @@ ComputeForm CpuBackend::compute_form(Level level, const PlanFacts& facts) const 
   // Channels last: convolutions and the reshapes between images and tokens need no copies then.
   ComputeForm form{.dtype = facts.dtype, .channels_last = true};
   if (level == Level::eager) return form;
+  form.dtype = at::kFloat;  // of tensors; what is rounded to bf16 are the numbers of a product
   form.as_stored = true;
   form.quantization = facts.quantization;
   if (level == Level::compile) form.pack = facts.pack;

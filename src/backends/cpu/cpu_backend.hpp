@@ -5,7 +5,8 @@ namespace omnirt {
 
 // The processor: always there. compile: kernels over the weights as the file stores them, packed
 // forms, and a dry forward before each new shape. kernel_override: the same kernels, chosen at
-// call. eager: the ops' references. The kernels compute in fp32; other types go by the references.
+// call. eager: the ops' references. Tensors are fp32; bf16 is a
+// matter of products, at compile, or of the references.
 class CpuBackend final : public Backend {
  public:
   CpuBackend();

@@ -52,7 +52,9 @@ void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::P
   bool gated = args.epilogue.geglu;
   if (is_quantised(slot, weight)) {
     size_t bytes = packed_int8_bytes(view.rows, view.columns, gated);
-    int8_linear(args, slot->replace<PackedInt8>(bytes, [&] { return pack_int8(view, gated); }));
+    int8_linear(args, slot->replace<PackedInt8>(bytes, [&] {
+      return pack_int8(view, gated, {}, int8_group(view.columns));
+    }));
     return;
   }
   size_t bytes = packed_bytes(view.rows, view.columns, gated);

@@ -18,9 +18,10 @@ void add_elementwise_kernels(ops::OpTable& table);
 void add_split_dense_kernels(ops::OpTable& table);
 void add_split_convolution_kernels(ops::OpTable& table);
 void add_split_attention_kernels(ops::OpTable& table);
-// Linear layers and attention by products of numbers rounded to bf16, for machines that have a unit
-// for these (rounded_available): to be added before all others.
+// The same by products of numbers rounded to bf16, for machines that have a unit for these
+// (rounded_available): to be added before all others.
 void add_rounded_dense_kernels(ops::OpTable& table);
+void add_rounded_convolution_kernels(ops::OpTable& table);
 void add_rounded_attention_kernels(ops::OpTable& table);
 
 inline void add_split_kernels(ops::OpTable& table) {

@@ -55,4 +55,9 @@ struct AttentionArgs {
 // copied).
 void attention(const AttentionArgs& args);
 
+// The same with queries, keys, values and weights rounded to bf16 and sums in fp32, for machines
+// with AVX512-BF16 (bf16_available); elsewhere as above. Right to about 1e-2 of the values' size.
+// Scratch that all threads share: up to 16 MB of keys and values, or one head's where it has more.
+void attention_bf16(const AttentionArgs& args);
+
 }  // namespace omnirt::cpu

@@ -41,10 +41,22 @@ HWY_INLINE void store_pair(const FloatPair& pair, float* to) {
   hn::Store(pair.b, tag, to + float_lanes);
 }
 
-HWY_INLINE void multiply_add(float broadcast, const FloatPair& x, FloatPair& sum) {
-  const FloatVec factor = hn::Set(FloatTag(), broadcast);
-  sum.a = hn::MulAdd(factor, x.a, sum.a);
-  sum.b = hn::MulAdd(factor, x.b, sum.b);
+// Two vectors of what Product (PlainProduct, or PairsProduct of bf16-vector-inl.h) multiplies.
+template <class Product>
+struct LanesPair {
+  typename Product::Lanes a, b;
+};
+
+template <class Product>
+HWY_INLINE LanesPair<Product> load_lanes(const float* from) {
+  return {Product::load(from), Product::load(from + float_lanes)};
+}
+
+template <class Product>
+HWY_INLINE void multiply_add(float broadcast, const LanesPair<Product>& x, FloatPair& sum) {
+  const typename Product::Lanes factor = Product::broadcast(broadcast);
+  sum.a = Product::add(sum.a, factor, x.a);
+  sum.b = Product::add(sum.b, factor, x.b);
 }
 
 // 1 + r (c1 + r (c2 + ...)).
@@ -88,19 +100,18 @@ HWY_INLINE FloatVec exp2_weight(FloatVec x) {
 
 // scores[r][.] = sum over dim of keys[r][dim] * queries[dim][.] for R keys; the running maximum of
 // each query in `highest` (block_queries floats).
-template <size_t... R>
-HWY_INLINE void score_rows(std::index_sequence<R...>, const float* HWY_RESTRICT keys,
-                           size_t key_stride, const float* HWY_RESTRICT queries, size_t dims,
+template <class Product, size_t... R, size_t... G>
+HWY_INLINE void score_rows(std::index_sequence<R...>, std::index_sequence<G...>,
+                           const float* HWY_RESTRICT keys, size_t key_stride,
+                           const float* HWY_RESTRICT queries, size_t dims,
                            float* HWY_RESTRICT scores, float* HWY_RESTRICT highest) {
   const FloatVec zero = hn::Zero(FloatTag());
   FloatPair sum[] = {((void)R, FloatPair{zero, zero})...};
-  constexpr size_t groups = (sizeof...(R) + 2) / 3;  // as in micro_kernel-inl.h
-  const float* base[groups];
-  for (size_t g = 0; g < groups; ++g) base[g] = keys + 3 * g * key_stride;
+  const float* base[] = {keys + 3 * G * key_stride...};  // as in micro_kernel-inl.h
   for (size_t dim = 0; dim < dims; ++dim) {
-    const FloatPair x = load_pair(queries + dim * block_queries);
-    (multiply_add(base[R / 3][R % 3 * key_stride], x, sum[R]), ...);
-    for (size_t g = 0; g < groups; ++g) ++base[g];
+    const LanesPair<Product> x = load_lanes<Product>(queries + dim * block_queries);
+    (multiply_add<Product>(base[R / 3][R % 3 * key_stride], x, sum[R]), ...);
+    (++base[G], ...);
   }
   FloatPair top = load_pair(highest);
   ((top.a = hn::Max(top.a, sum[R].a), top.b = hn::Max(top.b, sum[R].b)), ...);
@@ -110,7 +121,7 @@ HWY_INLINE void score_rows(std::index_sequence<R...>, const float* HWY_RESTRICT 
 
 // result[r][.] = result[r][.] * decay[.] + sum over key of values[key][r] * weights[key][.] for R
 // dims; with decay null, result is begun at zero.
-template <size_t... R>
+template <class Product, size_t... R>
 HWY_INLINE void value_rows(std::index_sequence<R...>, const float* HWY_RESTRICT values,
                            size_t value_stride, const float* HWY_RESTRICT weights, size_t keys,
                            float* HWY_RESTRICT result, const float* HWY_RESTRICT decay) {
@@ -124,8 +135,8 @@ HWY_INLINE void value_rows(std::index_sequence<R...>, const float* HWY_RESTRICT 
     ((sum[R] = FloatPair{zero, zero}), ...);
   }
   for (size_t key = 0; key < keys; ++key) {
-    const FloatPair w = load_pair(weights + key * block_queries);
-    (multiply_add(values[R], w, sum[R]), ...);
+    const LanesPair<Product> w = load_lanes<Product>(weights + key * block_queries);
+    (multiply_add<Product>(values[R], w, sum[R]), ...);
     values += value_stride;
   }
   (store_pair(sum[R], result + R * block_queries), ...);
@@ -134,45 +145,50 @@ HWY_INLINE void value_rows(std::index_sequence<R...>, const float* HWY_RESTRICT 
 using ScoreFunction = void (*)(const float*, size_t, const float*, size_t, float*, float*);
 using ValueFunction = void (*)(const float*, size_t, const float*, size_t, float*, const float*);
 
-template <size_t rows>
+template <class Product, size_t rows>
 HWY_NOINLINE void score_instance(const float* keys, size_t key_stride, const float* queries,
                                  size_t dims, float* scores, float* highest) {
-  score_rows(std::make_index_sequence<rows>(), keys, key_stride, queries, dims, scores, highest);
+  score_rows<Product>(std::make_index_sequence<rows>(), std::make_index_sequence<(rows + 2) / 3>(),
+                      keys, key_stride, queries, dims, scores, highest);
 }
 
-template <size_t rows>
+template <class Product, size_t rows>
 HWY_NOINLINE void value_instance(const float* values, size_t value_stride, const float* weights,
                                  size_t keys, float* result, const float* decay) {
-  value_rows(std::make_index_sequence<rows>(), values, value_stride, weights, keys, result, decay);
+  value_rows<Product>(std::make_index_sequence<rows>(), values, value_stride, weights, keys, result,
+                      decay);
 }
 
-template <size_t... R>
+template <class Product, size_t... R>
 HWY_INLINE ScoreFunction score_choice(size_t rows, std::index_sequence<R...>) {
-  static constexpr ScoreFunction instances[] = {&score_instance<R + 1>...};
+  static constexpr ScoreFunction instances[] = {&score_instance<Product, R + 1>...};
   return instances[rows - 1];
 }
 
-template <size_t... R>
+template <class Product, size_t... R>
 HWY_INLINE ValueFunction value_choice(size_t rows, std::index_sequence<R...>) {
-  static constexpr ValueFunction instances[] = {&value_instance<R + 1>...};
+  static constexpr ValueFunction instances[] = {&value_instance<Product, R + 1>...};
   return instances[rows - 1];
 }
 
-// scores[keys][block_queries]; `highest` is raised to the maximum over these keys.
+// scores[keys][block_queries]; `highest` is raised to the maximum over these keys. Strides and dims
+// count floats' room.
+template <class Product>
 HWY_INLINE void score_block(const float* keys, size_t key_stride, size_t count,
                             const float* queries, size_t dims, float* scores, float* highest) {
   for_row_blocks(count, attention_rows, [&](size_t first, size_t rows) HWY_ATTR {
-    score_choice(rows, std::make_index_sequence<attention_rows>())(
+    score_choice<Product>(rows, std::make_index_sequence<attention_rows>())(
         keys + first * key_stride, key_stride, queries, dims, scores + first * block_queries,
         highest);
   });
 }
 
-// result[dims][block_queries] takes in the weighted values of a block of keys.
+// result[dims][block_queries] takes in the weighted values of a block of keys (of pairs of these).
+template <class Product>
 HWY_INLINE void value_block(const float* values, size_t value_stride, size_t count,
                             const float* weights, size_t dims, float* result, const float* decay) {
   for_row_blocks(dims, attention_rows, [&](size_t first, size_t rows) HWY_ATTR {
-    value_choice(rows, std::make_index_sequence<attention_rows>())(
+    value_choice<Product>(rows, std::make_index_sequence<attention_rows>())(
         values + first, value_stride, weights, count, result + first * block_queries, decay);
   });
 }

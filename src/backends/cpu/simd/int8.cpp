@@ -78,9 +78,10 @@ class Int8Run {
     parallel_for(blocks, [&](int64_t block, int thread) {
       const int64_t first = product_.m * block / blocks;
       const int64_t count = product_.m * (block + 1) / blocks - first;
-      float* memory = scratch(thread, rows_floats(rows) + sums_floats(rows, panels));
+      const size_t own = rows_floats(rows) + sums_floats(rows, panels);
+      float* memory = scratch(thread, own + product_.source->room_floats());
       const Rows held = place_rows(memory, rows);
-      for (int64_t r = 0; r < count; ++r) quantize(first + r, held.from(r, stride_));
+      for (int64_t r = 0; r < count; ++r) quantize(first + r, held.from(r, stride_), memory + own);
       const int64_t pieces = ceil_div(units_, panels);
       for (int64_t piece = 0; piece < pieces; ++piece)
         multiply(held, count, units_ * piece / pieces, units_ * (piece + 1) / pieces,
@@ -95,9 +96,10 @@ class Int8Run {
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       const int64_t first = product_.m * chunk / chunks;
       const int64_t count = product_.m * (chunk + 1) / chunks - first;
-      parallel_for(ceil_div(count, 8), [&](int64_t item, int) {
+      parallel_for(ceil_div(count, 8), [&](int64_t item, int thread) {
+        float* room = scratch(thread, product_.source->room_floats());
         for (int64_t r = item * 8; r < std::min(count, item * 8 + 8); ++r)
-          quantize(first + r, held.from(r, stride_));
+          quantize(first + r, held.from(r, stride_), room);
       });
       multiply_shared(held, count);
     }
@@ -116,9 +118,9 @@ class Int8Run {
     });
   }
 
-  void quantize(int64_t row, const Rows& to) const {
+  void quantize(int64_t row, const Rows& to, float* room) const {
     const size_t inner = static_cast<size_t>(weight_.inner);
-    *to.info = product_.source->quantize(row, to.bytes);
+    *to.info = product_.source->quantize(row, to.bytes, room);
     std::memset(to.bytes + inner, 0, stride_ - inner);
   }
 
@@ -216,11 +218,20 @@ class Int8Run {
 // The rows of a linear layer.
 class LinearRows final : public Int8Source {
  public:
-  LinearRows(const Int8Kernels& kernels, const GemmArgs& args) : kernels_(kernels), args_(args) {}
+  LinearRows(const Int8Kernels& kernels, const GemmArgs& args, int64_t group)
+      : kernels_(kernels), args_(args), group_(static_cast<size_t>(group)) {}
 
-  Int8Row quantize(int64_t row, uint8_t* bytes) const override {
+  size_t room_floats() const override {
+    return group_ > 1 ? (static_cast<size_t>(args_.k) + 15) / 16 * 16 : 0;
+  }
+
+  Int8Row quantize(int64_t row, uint8_t* bytes, float* room) const override {
     const float* x = args_.x + row * args_.x_stride;
     const size_t count = static_cast<size_t>(args_.k);
+    if (group_ > 1) {
+      kernels_.rotate(x, count, group_, room);
+      x = room;
+    }
     const Int8Scale scale = int8_scale(kernels_.range(x, count));
     if (scale.inverse == 0.0f)
       std::memset(bytes, 0, count);
@@ -235,6 +246,7 @@ class LinearRows final : public Int8Source {
  private:
   const Int8Kernels& kernels_;
   const GemmArgs& args_;
+  const size_t group_;
 };
 
 }  // namespace
@@ -255,11 +267,28 @@ void int8_linear(const Int8Kernels& kernels, const GemmArgs& args, const PackedI
   ensure(args.epilogue.geglu == view.gated, "int8 weight packed gated: {}, product: {}", view.gated,
          args.epilogue.geglu);
   if (args.m == 0) return;
-  const LinearRows rows(kernels, args);
+  const LinearRows rows(kernels, args, view.group);
   const Int8Product product{
       kernels, args.m, &rows, view, args.epilogue.bias, args.epilogue.activation};
   TeamHold hold;
   run_int8(product, hold.scratch(int8_shared_floats(product)));
+}
+
+int64_t int8_group(int64_t inputs) {
+  for (const int64_t group : {256, 64, 16})
+    if (inputs % group == 0) return group;
+  return 1;
+}
+
+void int8_rotate(const float* x, int64_t pixels, int64_t channels, int64_t group, float* y) {
+  const Int8Kernels kernels = int8_kernels();
+  // Rows that are worth some tens of microseconds.
+  const int64_t run = std::max<int64_t>(1, 32768 / channels);
+  parallel_for(ceil_div(pixels, run), [&](int64_t item, int) {
+    const int64_t first = item * run, count = std::min(run, pixels - first);
+    kernels.rotate(x + first * channels, static_cast<size_t>(count * channels),
+                   static_cast<size_t>(group), y + first * channels);
+  });
 }
 
 void int8_linear(const GemmArgs& args, const PackedInt8& weight) {

@@ -19,6 +19,13 @@
 //   patch under one output pixel: an outlier then coarsens only the outputs that see it, where
 //   one range a sample would cost about ten decibels behind a normalisation. Unsigned with a zero
 //   point, because what follows SiLU or GELU is nearly all positive: a sign would waste a bit.
+// * Before both are rounded, rows may be rotated: groups of 256 (64, 16) neighbouring inputs are
+//   multiplied by an orthonormal Hadamard matrix H, w' = w H and x' = x H, so that x' w' = x w. A
+//   channel a hundred times as large as the others, which would take all the bits of its row, is
+//   then spread over its group: QuaRot (Ashkboos et al., arXiv 2404.00456). H is the Kronecker
+//   power of the 4x4 matrix whose rows have the same sum, for in Sylvester's the first row would
+//   gather the mean of what is positive, as activations are behind SiLU or GELU, into one large
+//   number: ConvRot (arXiv 2512.03673). H is its own inverse.
 // * Sums are exact 32-bit integers on every target. So the bits depend neither on the number of
 //   threads nor on the rest of the batch.
 // * A NaN or an infinity of x makes NaN of all outputs whose row (patch) holds it: those that
@@ -27,6 +34,9 @@ namespace omnirt::cpu {
 
 // The longest row: beyond, a sum could leave 32 bits.
 constexpr int64_t int8_most_inner = 65536;
+
+// The largest group that `inputs` are rotated in: 256, 64 or 16; 1: none divides them.
+int64_t int8_group(int64_t inputs);
 
 // Rounded weights in panels [K / 4][32][4], K padded with zeros to a multiple of 64; the form does
 // not depend on the SIMD target. About 1 byte a weight.
@@ -37,6 +47,7 @@ class PackedInt8 {
   int64_t rows() const { return rows_; }    // as the file has them: 2 N when gated
   int64_t inner() const { return inner_; }  // columns of a matrix; I * kernel height * width
   bool gated() const { return gated_; }
+  int64_t group() const { return group_; }  // of inputs that were rotated together; 1: none were
 
  private:
   friend class Int8Packer;
@@ -49,6 +60,7 @@ class PackedInt8 {
   std::vector<float> scales_;
   std::vector<int32_t> sums_;
   int64_t rows_ = 0, inner_ = 0, padded_inner_ = 0, panels_ = 0;
+  int64_t group_ = 1;
   bool gated_ = false;
 };
 
@@ -57,15 +69,21 @@ size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated = false);
 
 // [rows][columns]. gated: for an epilogue with geglu. Throws InvalidFile where a
 // weight is NaN or infinite, naming `name` and the output channel; Unsupported for rows longer than
-// int8_most_inner.
-PackedInt8 pack_int8(const WeightView& weight, bool gated = false, const std::string& name = {});
+// int8_most_inner. group: what int8_group says of the columns, or 1.
+PackedInt8 pack_int8(const WeightView& weight, bool gated = false, const std::string& name = {},
+                     int64_t group = 1);
 
-// [O][I][kernel_height][kernel_width] contiguous.
+// [O][I][kernel_height][kernel_width] contiguous. group: what int8_group says of I, or 1; channels
+// are rotated, and those of x must be (int8_rotate).
 PackedInt8 pack_int8_conv(const ConvWeights& weight, int64_t out_channels, int64_t in_channels,
-                          int64_t kernel_height, int64_t kernel_width,
-                          const std::string& name = {});
+                          int64_t kernel_height, int64_t kernel_width, const std::string& name = {},
+                          int64_t group = 1);
 
-// The arguments of gemm; with geglu the weight must have been packed gated.
+// y[pixel] = x[pixel] rotated in groups of channels, contiguous; y may be x.
+void int8_rotate(const float* x, int64_t pixels, int64_t channels, int64_t group, float* y);
+
+// The arguments of gemm; with geglu the weight must have been packed gated. Rows are rotated here
+// where the weight's are.
 // Throws InternalError when sizes do not agree.
 void int8_linear(const GemmArgs& args, const PackedInt8& weight);
 

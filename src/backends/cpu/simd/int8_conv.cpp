@@ -27,7 +27,7 @@ class ConvPatches final : public Int8Source {
   ConvPatches(const ConvTask& task, const Int8Range* ranges)
       : task_(task), shape_(task.shape), ranges_(ranges) {}
 
-  Int8Row quantize(int64_t row, uint8_t* bytes) const override {
+  Int8Row quantize(int64_t row, uint8_t* bytes, float*) const override {
     const int64_t columns = shape_.out_width(), rows = shape_.out_height();
     const Place place{row / (rows * columns), row / columns % rows, row % columns};
     const Int8Scale scale = int8_scale(range_of(place));

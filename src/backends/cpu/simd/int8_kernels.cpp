@@ -12,14 +12,16 @@
 #include "backends/cpu/simd/int8_finish-inl.h"
 #include "backends/cpu/simd/int8_product-inl.h"
 #include "backends/cpu/simd/int8_quantize-inl.h"
+#include "backends/cpu/simd/int8_rotate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
 
 Int8Kernels int8_table() {
-  return {int8_rows,   &int8_product,          &int8_range, &int8_quantize, &int8_finish,
-          &int8_widen, &int8_quantize_weights, nullptr,     nullptr};
+  return {int8_rows,        &int8_product, &int8_range, &int8_quantize,
+          &int8_rotate_row, &int8_finish,  &int8_widen, &int8_quantize_weights,
+          nullptr,          nullptr};
 }
 
 }  // namespace HWY_NAMESPACE

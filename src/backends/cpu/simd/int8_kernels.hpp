@@ -48,6 +48,8 @@ struct Int8Kernels {
   Int8Range (*range)(const float* x, size_t count);
   // out = x * inverse + zero, rounded to nearest, clamped to a byte.
   void (*quantize)(const float* x, size_t count, float inverse, int32_t zero, uint8_t* out);
+  // to = x rotated in groups of 16, 64 or 256; may be x. The same bits on every target.
+  void (*rotate)(const float* x, size_t count, size_t group, float* to);
   void (*finish)(const Int8Finish& task);
   // Rows of a file (any alignment) to float.
   void (*widen)(const void* from, WeightType type, size_t count, float* to);

@@ -45,7 +45,8 @@ size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated) {
 class Int8Packer {
  public:
   // A row of the file is [channels][taps]; of the packed form, [taps][channels].
-  Int8Packer(const WeightView& weight, int64_t taps, bool gated, const std::string& name)
+  Int8Packer(const WeightView& weight, int64_t taps, bool gated, const std::string& name,
+             int64_t group)
       : weight_(weight),
         name_(name),
         channels_(static_cast<size_t>(weight.columns / taps)),
@@ -54,6 +55,8 @@ class Int8Packer {
     ensure(weight.rows > 0 && weight.columns > 0, "int8 weight of {} x {}", weight.rows,
            weight.columns);
     ensure(!gated || weight.rows % 2 == 0, "gated int8 weight of {} rows", weight.rows);
+    ensure(group == 1 || (weight.columns / taps % group == 0 && int8_group(group) == group),
+           "int8 weight of {} inputs rotated in groups of {}", weight.columns / taps, group);
     if (weight.columns > int8_most_inner)
       throw Unsupported(Finding{name, fmt::format("{} inputs for one output", weight.columns),
                                 fmt::format("int8 sums are exact up to {}", int8_most_inner),
@@ -61,6 +64,7 @@ class Int8Packer {
     packed_.rows_ = weight.rows;
     packed_.inner_ = weight.columns;
     packed_.gated_ = gated;
+    packed_.group_ = group;
     packed_.padded_inner_ =
         static_cast<int64_t>(round_up(static_cast<size_t>(weight.columns), int8_inner_step));
     packed_.panels_ = static_cast<int64_t>(panel_count(weight.rows, gated));
@@ -73,13 +77,19 @@ class Int8Packer {
     packed_.sums_.assign(columns, 0);
     parallel_for(packed_.panels_, [&](int64_t panel, int thread) {
       const size_t floats = round_up(inner() + 2 * most_encoded_unit, 16), bytes = padded();
-      float* row = scratch(thread, floats + bytes / 2);
-      pack_panel(static_cast<size_t>(panel), row, reinterpret_cast<int8_t*>(row + floats));
+      float* row = scratch(thread, 2 * floats + bytes / 2);
+      pack_panel(static_cast<size_t>(panel), {row, row + floats},
+                 reinterpret_cast<int8_t*>(row + 2 * floats));
     });
     return std::move(packed_);
   }
 
  private:
+  // A row as the file has it, and with its taps turned.
+  struct RowFloats {
+    float *plain, *turned;
+  };
+
   size_t inner() const { return static_cast<size_t>(packed_.inner_); }
   size_t padded() const { return static_cast<size_t>(packed_.padded_inner_); }
 
@@ -91,7 +101,7 @@ class Int8Packer {
     return static_cast<int64_t>(packed_.gated_ && panel % 2 == 1 ? outputs + column : column);
   }
 
-  void pack_panel(size_t panel, float* floats, int8_t* bytes) {
+  void pack_panel(size_t panel, const RowFloats& floats, int8_t* bytes) {
     int8_t* out = packed_.data_.get() + panel * padded() * int8_panel;
     for (size_t n = 0; n < int8_panel; ++n) {
       std::memset(bytes, 0, padded());
@@ -102,18 +112,17 @@ class Int8Packer {
     }
   }
 
-  void round_row(int64_t row, size_t column, float* floats, int8_t* bytes) {
+  void round_row(int64_t row, size_t column, const RowFloats& memory, int8_t* bytes) {
     const int64_t stride = weight_.row_stride > 0 ? weight_.row_stride : weight_.columns;
-    const float* numbers = widened(static_cast<size_t>(row * stride), floats);
+    const float* numbers = widened(static_cast<size_t>(row * stride), memory.plain);
+    if (taps_ > 1 || packed_.group_ > 1) numbers = prepared(numbers, memory.turned);
     const Int8Range range = kernels_.range(numbers, inner());
     if (std::isnan(range.high)) refuse(row);
     const float most = std::max(range.high, -range.low);
     // A row whose scale would be subnormal counts as zero.
     const float scale = most > 1e-35f ? most / 127 : 0.0f;
     const float inverse = scale > 0 ? 1 / scale : 0.0f;
-    int8_t* rounded = taps_ == 1 ? bytes : reinterpret_cast<int8_t*>(floats);
-    kernels_.quantize_weights(numbers, inner(), inverse, rounded);
-    if (taps_ > 1) turn(rounded, bytes);
+    kernels_.quantize_weights(numbers, inner(), inverse, bytes);
     int32_t sum = 0;
     for (size_t p = 0; p < inner(); ++p) sum += bytes[p];
     packed_.scales_[column] = scale;
@@ -129,8 +138,16 @@ class Int8Packer {
     return floats;
   }
 
+  // The row with its taps turned and its channels rotated.
+  const float* prepared(const float* row, float* to) const {
+    if (taps_ > 1) turn(row, to);
+    if (packed_.group_ > 1)
+      kernels_.rotate(taps_ > 1 ? to : row, inner(), static_cast<size_t>(packed_.group_), to);
+    return to;
+  }
+
   // [channels][taps] -> [taps][channels].
-  void turn(const int8_t* from, int8_t* to) const {
+  void turn(const float* from, float* to) const {
     for (size_t t = 0; t < taps_; ++t)
       for (size_t c = 0; c < channels_; ++c) to[t * channels_ + c] = from[c * taps_ + t];
   }
@@ -148,16 +165,17 @@ class Int8Packer {
   PackedInt8 packed_;
 };
 
-PackedInt8 pack_int8(const WeightView& weight, bool gated, const std::string& name) {
-  return Int8Packer(weight, 1, gated, name).run();
+PackedInt8 pack_int8(const WeightView& weight, bool gated, const std::string& name, int64_t group) {
+  return Int8Packer(weight, 1, gated, name, group).run();
 }
 
 PackedInt8 pack_int8_conv(const ConvWeights& weight, int64_t out_channels, int64_t in_channels,
-                          int64_t kernel_height, int64_t kernel_width, const std::string& name) {
+                          int64_t kernel_height, int64_t kernel_width, const std::string& name,
+                          int64_t group) {
   const int64_t taps = kernel_height * kernel_width;
   const WeightView view{weight.data,        weight.type, out_channels,
                         in_channels * taps, 0,           weight.encoded};
-  return Int8Packer(view, taps, false, name).run();
+  return Int8Packer(view, taps, false, name, group).run();
 }
 
 }  // namespace omnirt::cpu

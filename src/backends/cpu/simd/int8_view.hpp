@@ -10,7 +10,7 @@ struct Int8View {
   const int8_t* data;
   const float* scales;
   const int32_t* sums;
-  int64_t rows, inner, padded_inner, panels;
+  int64_t rows, inner, padded_inner, panels, group;
   bool gated;
 
   explicit Int8View(const PackedInt8& packed)
@@ -21,6 +21,7 @@ struct Int8View {
         inner(packed.inner_),
         padded_inner(packed.padded_inner_),
         panels(packed.panels_),
+        group(packed.group_),
         gated(packed.gated_) {}
 
   int64_t outputs() const { return gated ? rows / 2 : rows; }
@@ -32,8 +33,10 @@ struct Int8View {
 class Int8Source {
  public:
   virtual ~Int8Source() = default;
-  // Row `row` of the product: its bytes, `inner` of them, and what goes with it.
-  virtual Int8Row quantize(int64_t row, uint8_t* bytes) const = 0;
+  // Row `row` of the product: its bytes, `inner` of them, and what goes with it. `room` holds
+  // room_floats(), of the thread that asks.
+  virtual Int8Row quantize(int64_t row, uint8_t* bytes, float* room) const = 0;
+  virtual size_t room_floats() const { return 0; }
 };
 
 struct Int8Product {

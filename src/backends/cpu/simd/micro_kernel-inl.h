@@ -61,28 +61,37 @@ HWY_INLINE void for_row_blocks(size_t rows, size_t most, const Body& body) {
   }
 }
 
+// How an element of a and a vector of b enter a sum: as numbers, or as other things in their room.
+struct PlainProduct {
+  static constexpr size_t per_slot = 1;  // numbers in the room of a float
+  using Lanes = FloatVec;
+  static HWY_INLINE Lanes broadcast(float a) { return hn::Set(FloatTag(), a); }
+  static HWY_INLINE Lanes load(const float* b) { return hn::LoadU(FloatTag(), b); }
+  static HWY_INLINE FloatVec add(FloatVec sum, Lanes a, Lanes b) { return hn::MulAdd(a, b, sum); }
+};
+
 // One row of accumulators. A struct of named members per row keeps them out of memory.
-template <size_t... V>
+template <class Product, size_t... V>
 struct MicroRow {
   static HWY_INLINE void load(FloatVec* sum, const float* c, bool accumulate) {
     const FloatTag tag;
     ((sum[V] = accumulate ? hn::LoadU(tag, c + V * float_lanes) : hn::Zero(tag)), ...);
   }
-  static HWY_INLINE void add(FloatVec* sum, float a, const FloatVec* b) {
-    const FloatVec broadcast = hn::Set(FloatTag(), a);
-    ((sum[V] = hn::MulAdd(broadcast, b[V], sum[V])), ...);
+  static HWY_INLINE void add(FloatVec* sum, float a, const typename Product::Lanes* b) {
+    const typename Product::Lanes broadcast = Product::broadcast(a);
+    ((sum[V] = Product::add(sum[V], broadcast, b[V])), ...);
   }
   static HWY_INLINE void store(const FloatVec* sum, float* c) {
     (hn::StoreU(sum[V], FloatTag(), c + V * float_lanes), ...);
   }
 };
 
-template <size_t... R, size_t... V, size_t... G>
+template <class Product, size_t... R, size_t... V, size_t... G>
 HWY_INLINE void micro_instance(std::index_sequence<R...>, std::index_sequence<V...>,
                                std::index_sequence<G...>, const float* HWY_RESTRICT a,
                                size_t a_stride, const float* HWY_RESTRICT b, size_t b_stride,
                                size_t k, float* HWY_RESTRICT c, size_t c_stride, bool accumulate) {
-  using Row = MicroRow<V...>;
+  using Row = MicroRow<Product, V...>;
   constexpr size_t vectors = sizeof...(V);
   FloatVec sum[sizeof...(R)][vectors];
   (Row::load(sum[R], c + R * c_stride, accumulate), ...);
@@ -90,7 +99,7 @@ HWY_INLINE void micro_instance(std::index_sequence<R...>, std::index_sequence<V.
   // without another register.
   const float* base[] = {a + 3 * G * a_stride...};
   for (size_t p = 0; p < k; ++p) {
-    const FloatVec row[vectors] = {hn::LoadU(FloatTag(), b + V * float_lanes)...};
+    const typename Product::Lanes row[vectors] = {Product::load(b + V * float_lanes)...};
     (Row::add(sum[R], base[R / 3][R % 3 * a_stride], row), ...);
     (++base[G], ...);
     b += b_stride;
@@ -98,28 +107,28 @@ HWY_INLINE void micro_instance(std::index_sequence<R...>, std::index_sequence<V.
   (Row::store(sum[R], c + R * c_stride), ...);
 }
 
-template <size_t vectors, size_t rows>
+template <class Product, size_t vectors, size_t rows>
 HWY_NOINLINE void micro_rows(const float* a, size_t a_stride, const float* b, size_t b_stride,
                              size_t k, float* c, size_t c_stride, bool accumulate) {
-  micro_instance(std::make_index_sequence<rows>(), std::make_index_sequence<vectors>(),
-                 std::make_index_sequence<(rows + 2) / 3>(), a, a_stride, b, b_stride, k, c,
-                 c_stride, accumulate);
+  micro_instance<Product>(std::make_index_sequence<rows>(), std::make_index_sequence<vectors>(),
+                          std::make_index_sequence<(rows + 2) / 3>(), a, a_stride, b, b_stride, k,
+                          c, c_stride, accumulate);
 }
 
 using MicroFunction = void (*)(const float* a, size_t a_stride, const float* b, size_t b_stride,
                                size_t k, float* c, size_t c_stride, bool accumulate);
 
-template <size_t vectors, size_t... R>
+template <class Product, size_t vectors, size_t... R>
 HWY_INLINE MicroFunction micro_choice(size_t rows, std::index_sequence<R...>) {
-  static constexpr MicroFunction instances[] = {&micro_rows<vectors, R + 1>...};
+  static constexpr MicroFunction instances[] = {&micro_rows<Product, vectors, R + 1>...};
   return instances[rows - 1];
 }
 
-template <size_t vectors = 2>
+template <size_t vectors = 2, class Product = PlainProduct>
 HWY_INLINE void micro_product(size_t rows, const float* a, size_t a_stride, const float* b,
                               size_t b_stride, size_t k, float* c, size_t c_stride,
                               bool accumulate) {
-  micro_choice<vectors>(rows, std::make_index_sequence<micro_max_rows(vectors)>())(
+  micro_choice<Product, vectors>(rows, std::make_index_sequence<micro_max_rows(vectors)>())(
       a, a_stride, b, b_stride, k, c, c_stride, accumulate);
 }
 

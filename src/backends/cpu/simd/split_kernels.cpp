@@ -8,6 +8,7 @@
 
 #include <hwy/highway.h>
 
+#include "backends/cpu/simd/bf16_vector-inl.h"
 #include "backends/cpu/simd/gemm_epilogue-inl.h"
 #include "backends/cpu/simd/pack-inl.h"
 #include "backends/cpu/simd/split_numbers-inl.h"
@@ -42,10 +43,26 @@ void portable_product(const SplitProduct& p) {
   }
 }
 
-template <size_t parts, bool scaled, bool silu>
+#if OMNIRT_BF16_VECTORS
+HWY_INLINE void store_step(FloatVec low, FloatVec high, uint16_t* to) {
+  const hn::Repartition<uint16_t, FloatTag> halves;
+  hn::StoreU(hn::BitCast(halves, nearest_bf16(low, high)), halves, to);
+}
+#endif
+
+// by_unit: with the processor's own rounding, for one part.
+template <size_t parts, bool by_unit, bool scaled, bool silu>
 HWY_INLINE void split_row(const SplitInput& in) {
   const FloatTag d;
-  for (size_t first = 0; first < in.count; first += split_step) {
+  size_t start = 0;
+#if OMNIRT_BF16_VECTORS
+  if constexpr (by_unit && !scaled) {
+    for (; start + split_step <= in.count; start += split_step)
+      store_step(hn::LoadU(d, in.x + start), hn::LoadU(d, in.x + start + float_lanes),
+                 in.to + start / split_step * in.plane);
+  }
+#endif
+  for (size_t first = start; first < in.count; first += split_step) {
     HWY_ALIGN float values[split_step];
     const size_t count = std::min<size_t>(split_step, in.count - first);
     for (size_t i = 0; i < split_step; i += float_lanes) {
@@ -61,6 +78,12 @@ HWY_INLINE void split_row(const SplitInput& in) {
       hn::Store(x, d, values + i);
     }
     uint16_t* to = in.to + first / split_step * parts * in.plane;
+#if OMNIRT_BF16_VECTORS
+    if constexpr (by_unit) {
+      store_step(hn::Load(d, values), hn::Load(d, values + float_lanes), to);
+      continue;
+    }
+#endif
     if constexpr (parts == 1)
       round_numbers(values, to);
     else
@@ -68,18 +91,18 @@ HWY_INLINE void split_row(const SplitInput& in) {
   }
 }
 
-template <size_t parts>
+template <size_t parts, bool by_unit>
 void split(const SplitInput& in) {
   if (!in.x) {
     const size_t planes = (in.count + split_step - 1) / split_step * parts;
     for (size_t plane = 0; plane < planes; ++plane)
       std::fill_n(in.to + plane * in.plane, split_step, uint16_t{0});
   } else if (!in.scale) {
-    split_row<parts, false, false>(in);
+    split_row<parts, by_unit, false, false>(in);
   } else if (in.silu) {
-    split_row<parts, true, true>(in);
+    split_row<parts, by_unit, true, true>(in);
   } else {
-    split_row<parts, true, false>(in);
+    split_row<parts, by_unit, true, false>(in);
   }
 }
 
@@ -158,9 +181,14 @@ void finish_split(const SplitFinish& f) {
   }
 }
 
-template <size_t parts>
+template <size_t parts, bool by_unit = false>
 SplitKernels table_of() {
-  return {parts, &portable_product<parts>, &split<parts>, &pack_split<parts>, &finish_split, [] {},
+  return {parts,
+          &portable_product<parts>,
+          &split<parts, by_unit>,
+          &pack_split<parts>,
+          &finish_split,
+          [] {},
           [] {}};
 }
 
@@ -169,6 +197,10 @@ SplitKernels split_table() {
 }
 SplitKernels rounded_table() {
   return table_of<1>();
+}
+// For machines with AVX512-BF16, but for the product.
+SplitKernels bf16_table() {
+  return table_of<1, OMNIRT_BF16_VECTORS != 0>();
 }
 
 size_t pack_room(int64_t channels, int64_t taps) {
@@ -190,6 +222,7 @@ namespace omnirt::cpu {
 
 HWY_EXPORT(split_table);
 HWY_EXPORT(rounded_table);
+HWY_EXPORT(bf16_table);
 HWY_EXPORT(pack_room);
 
 size_t split_pack_temporary(int64_t channels, int64_t taps) {
@@ -213,8 +246,9 @@ SplitKernels split_kernels(bool tiles) {
 }
 
 SplitKernels rounded_kernels(bool by_unit) {
-  SplitKernels table = HWY_DYNAMIC_DISPATCH(rounded_table)();
-  if (!by_unit) return table;
+  if (!by_unit) return HWY_DYNAMIC_DISPATCH(rounded_table)();
+  SplitKernels table =
+      bf16_available() ? HWY_DYNAMIC_DISPATCH(bf16_table)() : HWY_DYNAMIC_DISPATCH(rounded_table)();
   if (bf16_available()) table.pack = &pack_bf16;
   if (amx_features().bf16)
     set_product(table, &amx_rounded_product);

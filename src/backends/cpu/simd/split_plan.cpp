@@ -32,8 +32,8 @@ int64_t least_units_of(const SplitJob& job) {
 }
 
 void cut_bands(const SplitJob& job, SplitPlan& plan) {
-  const int64_t most =
-      std::max(least_band_rows, band_bytes / (job.steps() * row_step_bytes(job)) / 32 * 32);
+  const int64_t most = std::max(
+      least_band_rows, band_bytes / (job.steps() * job.sides() * row_step_bytes(job)) / 32 * 32);
   const int64_t rows = std::max<int64_t>(1, job.rows);
   plan.bands = rows <= most + most / 4 ? 1 : ceil_div(rows, most);
   plan.band_rows = round_up(ceil_div(rows, plan.bands), split_rows);

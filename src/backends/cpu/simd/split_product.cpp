@@ -30,7 +30,7 @@ SplitJob weights_job(const SplitKernels& kernels, const SplitSource& source,
 // For jobs that only pack.
 class NoRows final : public SplitSource {
  public:
-  void read(int64_t, int64_t, SplitInput*) const override {}
+  void read(int64_t, int64_t, int64_t, SplitInput*) const override {}
   void targets(int64_t, int64_t, SplitTarget*) const override {}
 };
 
@@ -53,7 +53,7 @@ class Rows final : public SplitSource {
  public:
   explicit Rows(const GemmArgs& args) : args_(args) {}
 
-  void read(int64_t row, int64_t count, SplitInput* in) const override {
+  void read(int64_t, int64_t row, int64_t count, SplitInput* in) const override {
     for (int64_t i = 0; i < count; ++i) in[i].x = args_.x + (row + i) * args_.x_stride;
   }
 
@@ -78,6 +78,59 @@ std::vector<int64_t> places(int64_t size, int64_t up_size) {
   return result;
 }
 
+// The pixel at a place of x.
+SplitInput pixel_input(const ConvInput& x, int64_t sample, int64_t row, int64_t column) {
+  SplitInput in{};
+  in.x = x.data + sample * x.strides.batch + row * x.strides.row + column * x.strides.pixel;
+  in.scale = x.scale ? x.scale + sample * x.scale_stride : nullptr;
+  in.shift = x.shift ? x.shift + sample * x.scale_stride : nullptr;
+  in.silu = x.activation == Activation::silu;
+  return in;
+}
+
+// What each tap sees under each output pixel, for strides and paddings that Pixels does not have.
+class Windows final : public SplitSource {
+ public:
+  explicit Windows(const SplitConv& conv)
+      : conv_(conv),
+        height_(outputs(conv.shape.conv_height() + conv.shape.top + conv.shape.bottom)),
+        width_(outputs(conv.shape.conv_width() + conv.shape.left + conv.shape.right)) {}
+
+  int64_t count() const { return conv_.shape.batch * height_ * width_; }
+
+  void read(int64_t tap, int64_t row, int64_t count, SplitInput* in) const override {
+    const WinogradShape& shape = conv_.shape;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t line = (row + i) / width_;
+      const int64_t top = line % height_ * conv_.stride - shape.top;
+      const int64_t left = (row + i) % width_ * conv_.stride - shape.left;
+      const int64_t y = source_index(top + tap / conv_.kernel, shape.in_height, shape.up_height);
+      const int64_t x = source_index(left + tap % conv_.kernel, shape.in_width, shape.up_width);
+      in[i] = y < 0 || x < 0 ? SplitInput{} : pixel_input(conv_.x, line / height_, y, x);
+    }
+  }
+
+  void targets(int64_t row, int64_t count, SplitTarget* targets) const override {
+    const ConvEpilogue& e = conv_.epilogue;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t line = (row + i) / width_, sample = line / height_;
+      const auto at = [&](const ConvStrides& strides) {
+        return sample * strides.batch + line % height_ * strides.row +
+               (row + i) % width_ * strides.pixel;
+      };
+      targets[i] = {conv_.y + at(conv_.y_strides),
+                    e.residual ? e.residual + at(e.residual_strides) : nullptr,
+                    e.sample_bias ? e.sample_bias + sample * e.sample_bias_stride : nullptr};
+    }
+  }
+
+ private:
+  int64_t outputs(int64_t size) const { return (size - conv_.kernel) / conv_.stride + 1; }
+
+  const SplitConv& conv_;
+  const int64_t height_, width_;
+};
+
 // The pixels of all samples in one row of rows: each line of an image has a zero behind it, each
 // image a line of zeros, and one line and one zero come before all. So the zero right of a line
 // is the one left of the next, and a window's nine pixels are at the same distances everywhere.
@@ -97,19 +150,14 @@ class Pixels final : public SplitSource {
     return (conv_.shape.batch * (height_ + around_) - around_) * pitch() - around_;
   }
 
-  void read(int64_t row, int64_t count, SplitInput* in) const override {
+  void read(int64_t, int64_t row, int64_t count, SplitInput* in) const override {
     // The row above the first image, and the zero left of its first pixel, come before it.
     Place place = place_of(row - around_ * (pitch() + 1));
     for (int64_t i = 0; i < count; ++i, next(place)) {
       in[i] = {};
       if (!holds(place)) continue;
-      const ConvInput& x = conv_.x;
-      in[i].x = x.data + place.sample * x.strides.batch +
-                rows_[static_cast<size_t>(place.row)] * x.strides.row +
-                columns_[static_cast<size_t>(place.column)] * x.strides.pixel;
-      in[i].scale = x.scale ? x.scale + place.sample * x.scale_stride : nullptr;
-      in[i].shift = x.shift ? x.shift + place.sample * x.scale_stride : nullptr;
-      in[i].silu = x.activation == Activation::silu;
+      in[i] = pixel_input(conv_.x, place.sample, rows_[static_cast<size_t>(place.row)],
+                          columns_[static_cast<size_t>(place.column)]);
     }
   }
 
@@ -159,13 +207,23 @@ class Pixels final : public SplitSource {
   const std::vector<int64_t> rows_, columns_;
 };
 
-void check(const SplitConv& conv) {
+// Whether the windows of neighbouring pixels are the same rows, moved.
+bool is_plain(const SplitConv& conv) {
   const WinogradShape& shape = conv.shape;
   const int64_t around = conv.kernel / 2;
-  ensure((conv.kernel == 1 || conv.kernel == 3) && shape.left == around && shape.right == around &&
-             shape.top == around && shape.bottom == around,
-         "a split convolution of {0}x{0} with padding {1}, {2}, {3}, {4}", conv.kernel, shape.left,
-         shape.right, shape.top, shape.bottom);
+  return (conv.kernel == 1 || conv.kernel == 3) && conv.stride == 1 && shape.left == around &&
+         shape.right == around && shape.top == around && shape.bottom == around;
+}
+
+void check(const SplitKernels& kernels, const SplitConv& conv) {
+  const WinogradShape& shape = conv.shape;
+  const bool gathered = kernels.parts == 1 && conv.kernel >= 1 && conv.kernel <= 3 &&
+                        conv.stride >= 1 &&
+                        shape.conv_height() + shape.top + shape.bottom >= conv.kernel &&
+                        shape.conv_width() + shape.left + shape.right >= conv.kernel;
+  ensure(is_plain(conv) || gathered,
+         "a convolution of {0}x{0} by {1} parts with stride {2} and padding {3}, {4}, {5}, {6}",
+         conv.kernel, kernels.parts, conv.stride, shape.left, shape.right, shape.top, shape.bottom);
   ensure((conv.x.scale != nullptr) == (conv.x.shift != nullptr) &&
              (conv.x.activation == Activation::none ||
               (conv.x.activation == Activation::silu && conv.x.scale)),
@@ -218,8 +276,10 @@ void gemm_split(const SplitKernels& kernels, const GemmArgs& args, const WeightV
 }
 
 void conv_split(const SplitKernels& kernels, const SplitConv& conv) {
-  check(conv);
+  check(kernels, conv);
   const Pixels pixels(conv);
+  const Windows windows(conv);
+  const bool plain = is_plain(conv);
   std::array<int64_t, 9> taps{};
   const int64_t count = conv.kernel * conv.kernel;
   for (int64_t tap = 0; tap < count; ++tap)
@@ -230,8 +290,11 @@ void conv_split(const SplitKernels& kernels, const SplitConv& conv) {
                           conv.shape.in_channels * count,
                           0,
                           conv.weights.encoded};
-  SplitJob job = weights_job(kernels, pixels, weight, taps.data(), count, false);
-  job.rows = pixels.count();
+  const SplitSource& source =
+      plain ? static_cast<const SplitSource&>(pixels) : static_cast<const SplitSource&>(windows);
+  SplitJob job = weights_job(kernels, source, weight, taps.data(), count, false);
+  job.rows = plain ? pixels.count() : windows.count();
+  job.gathered = !plain;
   job.bias = conv.epilogue.bias;
   job.activation = conv.epilogue.activation;
   job.packed = panels_of(conv.packed, weight, count, false, kernels.parts);
@@ -248,6 +311,10 @@ void gemm_rounded(const GemmArgs& args, const WeightView& weight, const PackedSp
 
 void conv_split(const SplitConv& conv) {
   conv_split(split_kernels(true), conv);
+}
+
+void conv_rounded(const SplitConv& conv) {
+  conv_split(rounded_kernels(true), conv);
 }
 
 }  // namespace omnirt::cpu

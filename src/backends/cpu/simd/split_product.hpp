@@ -66,6 +66,7 @@ void gemm_rounded(const GemmArgs& args, const WeightView& weight,
                   const PackedSplit* packed = nullptr);
 
 // 3x3 with zeros around, or 1x1 without; stride 1. shape's padding must be 1 (or 0) on all sides.
+// With one part also of other strides and paddings, up to 3x3.
 struct SplitConv {
   WinogradShape shape;
   int64_t kernel = 3;
@@ -75,8 +76,11 @@ struct SplitConv {
   ConvEpilogue epilogue;
   float* y = nullptr;  // must not overlap x
   ConvStrides y_strides;
+  int64_t stride = 1;
 };
 void conv_split(const SplitConv& conv);
+// The same with one part.
+void conv_rounded(const SplitConv& conv);
 
 // The same with given kernels, for tests.
 void gemm_split(const SplitKernels& kernels, const GemmArgs& args, const WeightView& weight,

@@ -1,5 +1,7 @@
 #include "backends/cpu/simd/split_run.hpp"
 
+#include <array>
+
 #include "backends/cpu/simd/thread_team.hpp"
 
 namespace omnirt::cpu {
@@ -8,6 +10,8 @@ namespace {
 size_t size(int64_t count) {
   return static_cast<size_t>(count);
 }
+
+constexpr size_t most_taps = 9;
 
 // Floats that hold so many bf16 values, in whole cache lines.
 size_t floats_of(size_t values) {
@@ -34,11 +38,17 @@ class SplitRun {
       : job_(job),
         plan_(plan_split(job, team_size())),
         // An odd number of lines, lest planes fight for the same sets of a cache.
-        plane_(size((plan_.band_rows + job.halo() + split_rows) / 2 * 2 + 1) * split_step) {}
+        plane_(size((plan_.band_rows + job.halo() + split_rows) / 2 * 2 + 1) * split_step),
+        step_plane_(size(job.sides()) * plane_) {
+    for (int64_t tap = 0; tap < job.tap_count; ++tap) {
+      const int64_t apart = static_cast<int64_t>(plane_) / split_step;
+      taps_[size(tap)] = job.gathered ? tap * apart : job.taps[tap];
+    }
+  }
 
   void run() {
     TeamHold hold;
-    const size_t left = floats_of(job_.kernels.parts * size(job_.steps()) * plane_);
+    const size_t left = floats_of(job_.kernels.parts * size(job_.steps()) * step_plane_);
     const size_t panels = plan_.share_panels && !job_.packed
                               ? floats_of(job_.values(job_.panels(), job_.steps()))
                               : 0;
@@ -68,15 +78,15 @@ class SplitRun {
 
   void split_band() const {
     constexpr int64_t run = 64;
-    const int64_t rows = rows_ + job_.halo();
-    parallel_for((rows + run - 1) / run, [&](int64_t item, int) {
+    const int64_t rows = rows_ + job_.halo(), runs = (rows + run - 1) / run;
+    parallel_for(runs * job_.sides(), [&](int64_t item, int) {
       SplitInput in[run] = {};
-      const int64_t row = item * run, count = std::min(run, rows - row);
-      job_.source.read(first_ + row, count, in);
+      const int64_t tap = item / runs, row = item % runs * run, count = std::min(run, rows - row);
+      job_.source.read(tap, first_ + row, count, in);
       for (int64_t i = 0; i < count; ++i) {
         in[i].count = size(job_.channels);
-        in[i].plane = plane_;
-        in[i].to = left_ + (row + i) * split_step;
+        in[i].plane = step_plane_;
+        in[i].to = left_ + size(tap) * plane_ + (row + i) * split_step;
         job_.kernels.split(in[i]);
       }
     });
@@ -132,10 +142,11 @@ class SplitRun {
   }
 
   void multiply_rows(const Piece& p, int64_t block, int64_t row, int64_t rows, float* sums) const {
-    const uint16_t* left = left_ + job_.kernels.parts * size(block * plan_.block_steps) * plane_ +
+    const uint16_t* left = left_ +
+                           job_.kernels.parts * size(block * plan_.block_steps) * step_plane_ +
                            (p.row + row) * split_step;
     for (int64_t index = 0; index < p.units * job_.halves(); ++index) {
-      job_.kernels.product({size(rows), left, plane_, job_.taps, size(job_.tap_count),
+      job_.kernels.product({size(rows), left, step_plane_, taps_.data(), size(job_.tap_count),
                             size(plan_.steps_of(job_, block)), panel(p, block, index),
                             sums + index * split_panel, p.sums_stride, block > 0});
     }
@@ -155,7 +166,9 @@ class SplitRun {
 
   const SplitJob& job_;
   const SplitPlan plan_;
-  const size_t plane_;
+  const size_t plane_;       // values of a left side's step
+  const size_t step_plane_;  // of all sides'
+  std::array<int64_t, most_taps> taps_{};
   uint16_t* left_ = nullptr;
   const uint16_t* shared_ = nullptr;
   int64_t first_ = 0, rows_ = 0;  // of the band at hand

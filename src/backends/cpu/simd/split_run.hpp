@@ -12,7 +12,8 @@ class SplitSource {
  public:
   virtual ~SplitSource() = default;
   // Rows [row, row + count) of the left side: x (null: zeros), scale, shift and silu of each `in`.
-  virtual void read(int64_t row, int64_t count, SplitInput* in) const = 0;
+  // `tap` is 0 but for a gathered job.
+  virtual void read(int64_t tap, int64_t row, int64_t count, SplitInput* in) const = 0;
   virtual void targets(int64_t row, int64_t count, SplitTarget* targets) const = 0;
 };
 
@@ -23,6 +24,9 @@ struct SplitJob {
   int64_t rows = 0;
   const int64_t* taps = nullptr;  // in ascending order, from 0
   int64_t tap_count = 1;
+  // Each tap has a left side of its own (taps is null then), where one moved by some rows will not
+  // do. Kernels of one part alone.
+  bool gathered = false;
   int64_t channels = 0, n = 0;
   WeightView weight;  // [n (2 n with geglu)][channels][taps]
   const float* bias = nullptr;
@@ -31,7 +35,8 @@ struct SplitJob {
   const uint16_t* packed = nullptr;  // what pack_all_panels made of the weights; null: nothing
 
   int64_t halves() const { return geglu ? 2 : 1; }
-  int64_t halo() const { return taps[tap_count - 1]; }
+  int64_t halo() const { return gathered ? 0 : taps[tap_count - 1]; }
+  int64_t sides() const { return gathered ? tap_count : 1; }
   int64_t steps() const { return (channels + split_step - 1) / split_step; }
   int64_t units() const { return (n + split_panel - 1) / split_panel; }
   int64_t panels() const { return units() * halves(); }

@@ -184,7 +184,7 @@ PackedWinograd pack_winograd(ConvChoice form, int64_t in_channels, int64_t out_c
   if (!packed.data_) throw std::bad_alloc();
 
   const int64_t columns = static_cast<int64_t>(kernels.panel_columns);
-  const WinogradFilters filters(form, in_channels, columns, 1);
+  const WinogradFilters filters(form, in_channels, kernels, 1);
   const int64_t panels = (out_channels + columns - 1) / columns;
   parallel_for(filters.blocks * panels, [&](int64_t item, int) {
     const int64_t first = item / panels * filters.block, out = item % panels * columns;

@@ -111,9 +111,9 @@ HWY_NOINLINE void transpose_edge(const uint8_t* rows, size_t stride, size_t row_
   Source::run(reinterpret_cast<const uint8_t*>(block), filter_run * sizeof(T), taps);
 }
 
-// One input channel: nine vectors of taps to points^2 vectors.
-template <class Form>
-HWY_INLINE void transform_filter(const float* taps, float* u, size_t plane_stride) {
+// One input channel: nine vectors of taps to points^2 vectors, which put(point, vector) takes.
+template <class Form, class Put>
+HWY_INLINE void transform_taps(const float* taps, const Put& put) {
   constexpr int points = Form::points;
   const FloatTag d;
   FloatVec columns[3][points];
@@ -130,9 +130,36 @@ HWY_INLINE void transform_filter(const float* taps, float* u, size_t plane_strid
     FloatVec out[points];
     Form::filter(g, out);
 #pragma GCC unroll 6
-    for (int x = 0; x < points; ++x) hn::Store(out[x], d, u + (y * points + x) * plane_stride);
+    for (int x = 0; x < points; ++x) put(y * points + x, out[x]);
   }
 }
+
+template <class Form>
+HWY_INLINE void transform_filter(const float* taps, float* u, size_t plane_stride) {
+  transform_taps<Form>(taps, [&](int point, FloatVec value) HWY_ATTR {
+    hn::Store(value, FloatTag(), u + static_cast<size_t>(point) * plane_stride);
+  });
+}
+
+#if OMNIRT_BF16_VECTORS
+// Two input channels (the second one's taps null: zeros), in pairs.
+template <class Form>
+HWY_INLINE void transform_filter_pair(const float* even, const float* odd, float* u,
+                                      size_t plane_stride) {
+  constexpr int count = Form::points * Form::points;
+  const FloatTag d;
+  HWY_ALIGN float points[count * float_lanes];
+  transform_taps<Form>(even, [&](int point, FloatVec value)
+                                 HWY_ATTR { hn::Store(value, d, points + point * float_lanes); });
+  const auto put = [&](int point, FloatVec value) HWY_ATTR {
+    const FloatVec first = hn::Load(d, points + point * float_lanes);
+    hn::Store(nearest_pairs(first, value), PairsTag(),
+              reinterpret_cast<uint32_t*>(u + static_cast<size_t>(point) * plane_stride));
+  };
+  if (odd) return transform_taps<Form>(odd, put);
+  for (int point = 0; point < count; ++point) put(point, hn::Zero(d));
+}
+#endif
 
 // The filters of one vector of output channels, for channels [first, first + count) of the task;
 // `rows` is where the first lies.
@@ -150,10 +177,22 @@ HWY_INLINE void filter_channels(const FilterTask& task, const uint8_t* rows, siz
       Source::run(run, stride, taps);
     else
       transpose_edge<Source>(run, stride, outs, filters, taps);
+    float* const to = task.u + half * lanes;
+    const int64_t channel = first + i;
+#if OMNIRT_BF16_VECTORS
+    if constexpr (Form::rounded) {  // `first` is even
+      for (int64_t f = 0; f < filters; f += 2) {
+        const float* even = taps + f * filter_taps * float_lanes;
+        transform_filter_pair<Form>(even,
+                                    f + 1 < filters ? even + filter_taps * float_lanes : nullptr,
+                                    to + (channel + f) / 2 * panel_columns, task.plane_stride);
+      }
+      continue;
+    }
+#endif
     for (int64_t f = 0; f < filters; ++f)
       transform_filter<Form>(taps + f * filter_taps * float_lanes,
-                             task.u + (first + i + f) * panel_columns + half * lanes,
-                             task.plane_stride);
+                             to + (channel + f) * panel_columns, task.plane_stride);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include "backends/cpu/simd/bf16_vector-inl.h"
 #include "backends/cpu/simd/micro_kernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,6 +21,7 @@ namespace HWY_NAMESPACE {
 // the sums reach the outputs 2 to 4 times smaller, for the same number of operations (how the
 // points decide the error: Barabasz et al., arXiv 1803.10986).
 struct FormF4 {
+  static constexpr bool rounded = false;
   static constexpr int outputs = 4, points = 6;
   static constexpr float near = 0.70710678f, far = 1.41421356f;
 
@@ -69,6 +71,7 @@ struct FormF4 {
 
 // F(2,3): interpolation points 0, 1, -1, infinity.
 struct FormF2 {
+  static constexpr bool rounded = false;
   static constexpr int outputs = 2, points = 4;
 
   static HWY_INLINE void input(const FloatVec* d, FloatVec* out) {
@@ -92,6 +95,25 @@ struct FormF2 {
     out[1] = hn::Sub(hn::Sub(m[1], m[2]), m[3]);
   }
 };
+
+// With products of transformed numbers that are rounded to bf16.
+template <class Form>
+struct Rounded : Form {
+  static constexpr bool rounded = true;
+};
+
+// Channels in the room of a float.
+template <class Form>
+constexpr size_t per_slot = Form::rounded ? 2 : 1;
+
+// Writes a vector of transformed numbers; rounded, they take half a vector.
+template <class Form>
+HWY_INLINE void store_point(FloatVec value, float* to) {
+#if OMNIRT_BF16_VECTORS
+  if constexpr (Form::rounded) return store_nearest_bf16(value, to);
+#endif
+  hn::StoreU(value, FloatTag(), to);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace omnirt::cpu

@@ -21,6 +21,13 @@ HWY_INLINE void fetch_rows(const AheadRows& ahead, size_t step, size_t steps) {
 }
 
 template <class Form>
+struct FormProduct : PlainProduct {};
+#if OMNIRT_BF16_VECTORS
+template <class Form>
+struct FormProduct<Rounded<Form>> : PairsProduct {};
+#endif
+
+template <class Form>
 void product(const ProductTask& task) {
   constexpr size_t points = Form::points * Form::points, most = micro_max_rows(2);
   const size_t tiles = static_cast<size_t>(task.tiles);
@@ -35,22 +42,29 @@ void product(const ProductTask& task) {
       if (task.next_outputs) fetch_outputs<Form>(*task.next_outputs, step, steps);
       ++step;
       for (int64_t panel = 0; panel < task.panels; ++panel)
-        micro_product(rows, v + first * task.v_row_stride, task.v_row_stride,
-                      u + panel * task.u_panel_stride, panel_columns, task.channels,
-                      m + first * task.m_row_stride + panel * panel_columns, task.m_row_stride,
-                      task.accumulate);
+        micro_product<2, FormProduct<Form>>(
+            rows, v + first * task.v_row_stride, task.v_row_stride, u + panel * task.u_panel_stride,
+            panel_columns,
+            (static_cast<size_t>(task.channels) + per_slot<Form> - 1) / per_slot<Form>,
+            m + first * task.m_row_stride + panel * panel_columns, task.m_row_stride,
+            task.accumulate);
     });
   }
 }
 
 template <class Form>
 WinogradKernels table() {
-  return {panel_columns, micro_max_rows(2), &gather<Form>,
-          &filter<Form>, &product<Form>,    &scatter<Form>};
+  return {panel_columns, per_slot<Form>, micro_max_rows(2), &gather<Form>,
+          &filter<Form>, &product<Form>, &scatter<Form>};
 }
 
 WinogradKernels kernels(ConvChoice form) {
-  return form == ConvChoice::winograd2 ? table<FormF2>() : table<FormF4>();
+#if OMNIRT_BF16_VECTORS
+  if (form == ConvChoice::winograd2_bf16) return table<Rounded<FormF2>>();
+  if (form == ConvChoice::winograd4_bf16) return table<Rounded<FormF4>>();
+#endif
+  const bool small = form == ConvChoice::winograd2 || form == ConvChoice::winograd2_bf16;
+  return small ? table<FormF2>() : table<FormF4>();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -58,11 +72,15 @@ WinogradKernels kernels(ConvChoice form) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "backends/cpu/simd/bf16_product.hpp"
+
 namespace omnirt::cpu {
 
 HWY_EXPORT(kernels);
 
 WinogradKernels winograd_kernels(ConvChoice form) {
+  if (!bf16_available() && form == ConvChoice::winograd4_bf16) form = ConvChoice::winograd4;
+  if (!bf16_available() && form == ConvChoice::winograd2_bf16) form = ConvChoice::winograd2;
   return HWY_DYNAMIC_DISPATCH(kernels)(form);
 }
 

@@ -16,12 +16,14 @@ struct WinogradGrid {
   int64_t tiles() const { return shape->batch * tile_rows * tile_columns; }
 };
 
+// Strides count floats; with bf16 a float's room holds two channels.
+
 // A run of tiles to be transformed, all input channels.
 struct GatherTask {
   const WinogradGrid* grid;
   ConvInput x;
   int64_t first_tile, tiles;
-  int64_t channel_block;  // multiple of 16
+  int64_t channel_block;  // multiple of 16 per_slot
   float* v;  // [channel block][point][tile of the chunk][channel of the block], first tile's row
   size_t row_stride, plane_stride, block_stride;
 };
@@ -74,6 +76,7 @@ struct ProductTask {
 // One form (F4 or F2) on one target.
 struct WinogradKernels {
   size_t panel_columns;  // output channels of one packed panel
+  size_t per_slot;       // channels in the room of a float of u and v: 1, or two bf16
   size_t rows;           // tiles that the product keeps in registers at once
   void (*gather)(const GatherTask&);
   void (*filter)(const FilterTask&);
@@ -81,7 +84,8 @@ struct WinogradKernels {
   void (*scatter)(const ScatterTask&);
 };
 
-// Of the best target that this machine (or the test) allows.
+// Of the best target that this machine (or the test) allows; in fp32 where it has no products of
+// bf16.
 WinogradKernels winograd_kernels(ConvChoice form);
 
 }  // namespace omnirt::cpu

@@ -12,7 +12,8 @@ namespace omnirt::cpu {
 // the products go on where the block before ended.
 struct WinogradFilters {
   WinogradFilters() = default;
-  WinogradFilters(ConvChoice form, int64_t in_channels, int64_t panel_columns, int64_t panels);
+  WinogradFilters(ConvChoice form, int64_t in_channels, const WinogradKernels& kernels,
+                  int64_t panels);
   int64_t block = 0, blocks = 0;
   size_t plane = 0, panel_floats = 0;  // floats of one point of a panel, of all its points
 };

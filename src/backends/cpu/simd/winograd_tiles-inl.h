@@ -67,7 +67,7 @@ HWY_INLINE void transform_input(const float* const* patch, const int64_t* step,
     for (int x = 0; x < points; ++x) in[x] = hn::Load(d, half + (y * points + x) * float_lanes);
     Form::input(in, out);
 #pragma GCC unroll 6
-    for (int x = 0; x < points; ++x) hn::StoreU(out[x], d, v + (y * points + x) * plane_stride);
+    for (int x = 0; x < points; ++x) store_point<Form>(out[x], v + (y * points + x) * plane_stride);
   }
 }
 
@@ -109,13 +109,15 @@ HWY_INLINE void gather_tile(const GatherTask& task, int64_t tile, const int64_t*
       for (int y = 0; y < points; ++y)
         for (int x = points - Form::outputs; x < points; ++x)
           __builtin_prefetch(task.x.data + next[y * points + x] + c);
-      transform_input<Form, reading>(patch, step, norms.whole(c), v + (c - first),
+      transform_input<Form, reading>(patch, step, norms.whole(c),
+                                     v + static_cast<size_t>(c - first) / per_slot<Form>,
                                      task.plane_stride);
       for (int i = 0; i < count; ++i) patch[i] += step[i];
     }
     if (c < end)
       transform_input_edge<Form, reading>(patch, step, norms.edge(c, end - c), end - c,
-                                          v + (c - first), task.plane_stride);
+                                          v + static_cast<size_t>(c - first) / per_slot<Form>,
+                                          task.plane_stride);
     v += task.block_stride;
   }
 }

@@ -16,7 +16,8 @@
 namespace omnirt::cpu {
 namespace {
 
-constexpr ConvChoice forms[] = {ConvChoice::winograd4, ConvChoice::winograd2};
+constexpr ConvChoice forms[] = {ConvChoice::winograd4, ConvChoice::winograd2,
+                                ConvChoice::winograd4_bf16, ConvChoice::winograd2_bf16};
 
 void expect_close(Problem& problem, ConvChoice form, const std::vector<double>& reference,
                   double largest) {
@@ -37,7 +38,7 @@ void check(const WinogradShape& shape, WeightType type, bool rich,
   const std::vector<double> reference = problem.reference(&largest);
   each_target([&] {
     for (const ConvChoice form : forms) {
-      SCOPED_TRACE(form == ConvChoice::winograd4 ? "F4" : "F2");
+      SCOPED_TRACE(static_cast<int>(form));
       problem.run(form);
       expect_close(problem, form, reference, largest);
     }
