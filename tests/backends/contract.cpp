@@ -117,7 +117,7 @@ Tensor ProbeNetwork::input(int64_t batch, int64_t side) {
 
 ProbeRun::ProbeRun(Backend& backend, LevelPolicy policy, PlanFacts facts)
     : run_(backend.wrap_module("probe", "ProbeNetwork", facts),
-           [this, &backend](const ComputeForm& form) {
+           [this, &backend](const ComputeForm& form, bool /*own*/) {
              for (const auto& binding : bindings_) {
                if (binding->form() == form) return binding;
              }
