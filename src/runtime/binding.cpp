@@ -184,7 +184,7 @@ uint64_t Binding::bytes_in_memory(const Weight& weight, const ComputeForm& form)
   for (int64_t size : weight.shape) numbers *= static_cast<uint64_t>(size);
   const at::ScalarType stored = scalar_type(weight.dtype);
   const bool encoded = weight.encoding != nullptr, matrix = weight.shape.size() >= 2;
-  // And a scale for each row.
+  // And a scale and a sum for each row.
   if (matrix && form.quantization == ops::Quantization::int8)
     return numbers + 8 * static_cast<uint64_t>(weight.shape.front());
   const bool as_stored = kept_as_stored(form, stored, weight.shape.size(), encoded) ||

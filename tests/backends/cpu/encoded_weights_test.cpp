@@ -209,7 +209,8 @@ TEST(EncodedWeights, TakeTheMemoryOfTheirFileWhereKernelsReadThem) {
     EXPECT_EQ(held_bytes(store, {.dtype = at::kFloat}), (64 * 320 + 64) * sizeof(float));
     EXPECT_EQ(held_bytes(store, {.dtype = at::kBFloat16}), (64 * 320 + 64) * 2);
     form.quantization = ops::Quantization::int8;
-    EXPECT_EQ(held_bytes(store, form), 64 * 320 + 64 * sizeof(float));
+    // A scale and a sum for each row.
+    EXPECT_EQ(held_bytes(store, form), 64 * 320 + 64 * 8 + 64 * sizeof(float));
   }
 }
 
