@@ -18,9 +18,13 @@ void add_file(io::Sha256& sha, const fs::path& file) {
   auto bytes = mapped->bytes();
   sha.add_counted(std::to_string(bytes.size()));
   if (bytes.size() <= whole) return sha.add(bytes);
-  sha.add(bytes.first(whole));
-  for (size_t i = 1; i <= pieces; ++i)
-    sha.add(bytes.subspan((bytes.size() - piece) / pieces * i, piece));
+  // What a piece brings into memory with it goes again, so that no memory budget feels it.
+  auto add = [&](size_t at, size_t size) {
+    sha.add(bytes.subspan(at, size));
+    mapped->release(at, size);
+  };
+  add(0, whole);
+  for (size_t i = 1; i <= pieces; ++i) add((bytes.size() - piece) / pieces * i, piece);
 }
 
 // The files that say what a tokenizer does.
