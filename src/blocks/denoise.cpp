@@ -15,7 +15,8 @@ namespace omnirt::blocks {
 
 DenoiseLoop::DenoiseLoop(const DenoiseOptions& options)
     : WalkLoop(options.name, Stage::denoise_loop, Guidance::takes_over, options.trigger),
-      unet(this, options.network) {
+      unet(this, options.network),
+      after_guidance_(options.after_guidance) {
   for (const ConstantInput& each : options.constants) constants_.emplace_back(this, each);
 }
 
@@ -200,6 +201,9 @@ void DenoiseLoop::accept(Frame& frame, Walk& walk, const std::vector<Tensor>& pr
   }
   GuidanceStep step = guidance_step(walk);
   Tensor output = frame.guider().combine(by_condition, step);
+  auto cond = by_condition.find("cond");
+  if (after_guidance_ && by_condition.size() > 1 && cond != by_condition.end())
+    output = after_guidance_(output, cond->second);
   StepResult result =
       walk.schedule.scheduler->step(output, walk.index, walk.latents, *frame[noise_source]);
   walk.latents = std::move(result.prev_sample);

@@ -22,6 +22,9 @@ struct ConstantInput {
 struct DenoiseOptions {
   std::string network = "unet";
   std::vector<ConstantInput> constants{};
+  // What a model makes of a guider's result, next to the prediction under the prompt alone; null:
+  // nothing.
+  Tensor (*after_guidance)(const Tensor& guided, const Tensor& cond) = nullptr;
   std::string name = "denoise";
   Trigger trigger{};
 };
@@ -71,6 +74,7 @@ class DenoiseLoop : public WalkLoop {
     std::string input;
   };
   std::deque<ConstantPort> constants_;
+  Tensor (*after_guidance_)(const Tensor& guided, const Tensor& cond);
 };
 
 }  // namespace omnirt::blocks

@@ -52,6 +52,7 @@ nn::TextDecoderOptions Qwen3Config::options() const {
           .norm_eps = rms_norm_eps,
           .rope_theta = rope_theta,
           .attention_bias = attention_bias,
+          .output_bias = attention_bias,
           .activation = ops::activation_from_name(hidden_act, "hidden_act")};
 }
 

@@ -18,18 +18,21 @@ TextDecoderAttention::TextDecoderAttention(Module* parent, const std::string& na
       v_proj(this, "v_proj", options.hidden_size, options.kv_heads * options.head_dim,
              options.attention_bias),
       o_proj(this, "o_proj", options.heads * options.head_dim, options.hidden_size,
-             options.attention_bias),
-      q_norm(this, "q_norm", options.head_dim, options.norm_eps),
-      k_norm(this, "k_norm", options.head_dim, options.norm_eps),
+             options.output_bias),
       heads_(options.heads),
       kv_heads_(options.kv_heads),
-      head_dim_(options.head_dim) {}
+      head_dim_(options.head_dim) {
+  if (!options.head_norms) return;
+  q_norm.emplace(this, "q_norm", options.head_dim, options.norm_eps);
+  k_norm.emplace(this, "k_norm", options.head_dim, options.norm_eps);
+}
 
-Tensor TextDecoderAttention::placed(Context& cx, const Tensor& product, const RmsNorm& norm,
+Tensor TextDecoderAttention::placed(Context& cx, const Tensor& product,
+                                    const std::optional<RmsNorm>& norm,
                                     const TextDecoderPlaces& places) const {
   Tensor heads = product.view({product.size(0), product.size(1), -1, head_dim_});
-  Tensor turned =
-      cx.ops().rotary(cx, {norm.forward(cx, heads), places.rotary, ops::RotaryPairs::halves});
+  if (norm) heads = norm->forward(cx, heads);
+  Tensor turned = cx.ops().rotary(cx, {heads, places.rotary, ops::RotaryPairs::halves});
   return turned.view(product.sizes());
 }
 

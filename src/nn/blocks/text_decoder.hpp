@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "nn/layers.hpp"
 
 namespace omnirt::nn {
@@ -16,7 +18,9 @@ struct TextDecoderOptions {
   int64_t head_dim = 0;
   double norm_eps = 1e-6;
   double rope_theta = 10000;
-  bool attention_bias = false;  // in all four products of the attention
+  bool attention_bias = false;  // of queries, keys and values
+  bool output_bias = false;     // of the attention's last product
+  bool head_norms = true;       // of queries and keys, as Qwen3 has them
   ops::Activation activation = ops::Activation::silu;
 };
 
@@ -34,11 +38,11 @@ class TextDecoderAttention final : public Module {
                  const Tensor& residual) const;
 
   Linear q_proj, k_proj, v_proj, o_proj;
-  RmsNorm q_norm, k_norm;  // of each head
+  std::optional<RmsNorm> q_norm, k_norm;  // of each head
 
  private:
   // Products split into heads, normalised and turned; {B, T, heads * d}.
-  Tensor placed(Context& cx, const Tensor& product, const RmsNorm& norm,
+  Tensor placed(Context& cx, const Tensor& product, const std::optional<RmsNorm>& norm,
                 const TextDecoderPlaces& places) const;
   int64_t heads_, kv_heads_, head_dim_;
 };

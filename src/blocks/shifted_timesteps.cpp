@@ -1,0 +1,97 @@
+#include "blocks/shifted_timesteps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pipeline/checks.hpp"
+
+namespace omnirt::blocks {
+namespace {
+
+// Levels evenly spread before the shift, where the scheduler takes them from outside.
+std::shared_ptr<Scheduler> planned_shifted(const SchedulerChoice& choice, const LevelShift& shift,
+                                           int64_t steps, int64_t tokens) {
+  std::shared_ptr<Scheduler> scheduler = choice.make();
+  StepPlan plan = choice.plan(steps);
+  plan.mu = shift.mu(choice.config, tokens, steps);
+  plan.even_levels = scheduler->takes_even_levels();
+  scheduler->set_timesteps(plan);
+  return scheduler;
+}
+
+int64_t tokens_of_image(const nn::Autoencoder& vae, const LevelShift& shift, int64_t height,
+                        int64_t width) {
+  int64_t pixels = vae.scale_factor() * shift.patch;
+  return (height / pixels) * (width / pixels);
+}
+
+// The reference gives levels to a scheduler, which must take them, unless it spreads flow's own.
+void check_takes_levels(Checks& checks, const SchedulerChoice& choice) {
+  if (!choice.info) return;  // it was refused
+  bool flow = choice.config.value("use_flow_sigmas", Json(false)) == Json(true);
+  if (flow || choice.make()->takes_even_levels()) return;
+  checks.error({"config.scheduler", choice.info->class_name,
+                "this model's levels of noise cannot be given to it",
+                "use FlowMatchEulerDiscreteScheduler, or set use_flow_sigmas where it has that"});
+}
+
+double number_of(const Json& config, const char* key, double fallback) {
+  Json value = config.value(key, Json());
+  return value.is_number() ? value.get<double>() : fallback;
+}
+
+}  // namespace
+
+double linear_mu(const Json& scheduler_config, int64_t tokens, int64_t /*steps*/) {
+  double base_length = number_of(scheduler_config, "base_image_seq_len", 256);
+  double max_length = number_of(scheduler_config, "max_image_seq_len", 4096);
+  double base_shift = number_of(scheduler_config, "base_shift", 0.5);
+  double max_shift = number_of(scheduler_config, "max_shift", 1.15);
+  double slope = (max_shift - base_shift) / (max_length - base_length);
+  return static_cast<double>(tokens) * slope + (base_shift - slope * base_length);
+}
+
+int64_t first_flow_step(int64_t steps, double strength) {
+  auto all = static_cast<double>(steps);
+  double walked = std::min(all * strength, all);
+  return static_cast<int64_t>(std::max(all - walked, 0.0));
+}
+
+void SetShiftedTimesteps::check(Checks& checks) const {
+  check_takes_levels(checks, checks[scheduler]);
+}
+
+void SetShiftedTimesteps::run(Frame& frame) const {
+  int64_t tokens = tokens_of_image(frame[vae], shift_, frame[height], frame[width]);
+  frame[schedule] = {planned_shifted(frame[scheduler], shift_, frame[num_inference_steps], tokens),
+                     0};
+}
+
+void SetPartialShiftedTimesteps::check(Checks& checks) const {
+  check_takes_levels(checks, checks[scheduler]);
+  int64_t steps = checks[num_inference_steps];
+  if (first_flow_step(steps, checks[strength]) < steps) return;
+  checks.error({"config.strength", fmt::format("{}", checks[strength]),
+                fmt::format("leaves none of the {} steps", steps), "give more than 0"});
+}
+
+void SetPartialShiftedTimesteps::run(Frame& frame) const {
+  int64_t steps = frame[num_inference_steps];
+  int64_t tokens = tokens_of_image(frame[vae], shift_, frame[height], frame[width]);
+  frame[schedule] = begun_at(planned_shifted(frame[scheduler], shift_, steps, tokens),
+                             first_flow_step(steps, frame[strength]));
+}
+
+std::shared_ptr<Scheduler> DenoiseShiftedHires::whole_schedule(const SchedulerChoice& choice,
+                                                               int64_t steps,
+                                                               double /*eta_of_steps*/,
+                                                               int64_t places) const {
+  return planned_shifted(choice, shift_, steps, places / (shift_.patch * shift_.patch));
+}
+
+int64_t DenoiseShiftedHires::first_of(int64_t steps, double strength) const {
+  return first_flow_step(steps, strength);
+}
+
+}  // namespace omnirt::blocks

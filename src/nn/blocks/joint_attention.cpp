@@ -1,0 +1,75 @@
+#include "nn/blocks/joint_attention.hpp"
+
+#include <cmath>
+
+namespace omnirt::nn {
+namespace {
+
+// Normalised over each head: {B, T, heads, d}.
+Tensor normed_heads(Context& cx, const RmsNorm& norm, const Tensor& x, int64_t heads) {
+  return norm.forward(cx, x.view({x.size(0), x.size(1), heads, x.size(2) / heads}));
+}
+
+Tensor turned(Context& cx, const Tensor& x, const Tensor& rotary) {
+  return cx.ops().rotary(cx, {x, rotary, ops::RotaryPairs::neighbours}).flatten(2);
+}
+
+}  // namespace
+
+Tensor turned_heads(Context& cx, const RmsNorm& norm, const Tensor& x, int64_t heads,
+                    const Tensor& rotary) {
+  return turned(cx, normed_heads(cx, norm, x, heads), rotary);
+}
+
+Tensor attended_heads(Context& cx, const Tensor& query, const Tensor& key, const Tensor& value,
+                      int64_t heads, const Tensor* bias) {
+  double head_dim = static_cast<double>(query.size(2)) / static_cast<double>(heads);
+  return cx.ops().attention(cx, {.x = query,
+                                 .key = key,
+                                 .value = value,
+                                 .heads = heads,
+                                 .scale = 1.0 / std::sqrt(head_dim),
+                                 .bias = bias});
+}
+
+JointAttention::JointAttention(Module* parent, const std::string& name,
+                               const JointAttentionOptions& options)
+    : Module(parent, name),
+      to_q(this, "to_q", options.heads * options.head_dim, options.heads * options.head_dim,
+           options.bias),
+      to_k(this, "to_k", to_q.in(), to_q.out(), options.bias),
+      to_v(this, "to_v", to_q.in(), to_q.out(), options.bias),
+      norm_q(this, "norm_q", options.head_dim, options.eps),
+      norm_k(this, "norm_k", options.head_dim, options.eps),
+      to_out(this, "to_out"),
+      norm_added_q(this, "norm_added_q", options.head_dim, options.eps),
+      norm_added_k(this, "norm_added_k", options.head_dim, options.eps),
+      add_q_proj(this, "add_q_proj", to_q.in(), to_q.out(), options.bias),
+      add_k_proj(this, "add_k_proj", to_q.in(), to_q.out(), options.bias),
+      add_v_proj(this, "add_v_proj", to_q.in(), to_q.out(), options.bias),
+      to_add_out(this, "to_add_out", to_q.in(), to_q.out(), options.bias),
+      heads_(options.heads) {
+  to_out.add(to_q.in(), to_q.out(), options.bias);
+}
+
+TextAndImage JointAttention::forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                                     const Tensor* bias) const {
+  auto joined = [&](const Tensor& text, const Tensor& image) {
+    return cx.ops().concat(cx, {text, image});
+  };
+  auto both = [&](const Linear& of_text, const RmsNorm& text_norm, const Linear& of_image,
+                  const RmsNorm& image_norm) {
+    Tensor text = normed_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
+    Tensor image = normed_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
+    return turned(cx, joined(text, image), rotary);
+  };
+  Tensor query = both(add_q_proj, norm_added_q, to_q, norm_q);
+  Tensor key = both(add_k_proj, norm_added_k, to_k, norm_k);
+  Tensor value = joined(add_v_proj.forward(cx, x.text), to_v.forward(cx, x.image));
+  Tensor y = attended_heads(cx, query, key, value, heads_, bias);
+  int64_t texts = x.text.size(1);
+  Tensor text = y.narrow(1, 0, texts), image = y.narrow(1, texts, y.size(1) - texts);
+  return {.text = to_add_out.forward(cx, text), .image = to_out[0].forward(cx, image)};
+}
+
+}  // namespace omnirt::nn

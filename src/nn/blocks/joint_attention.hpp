@@ -1,0 +1,49 @@
+#pragma once
+#include "nn/layers.hpp"
+
+namespace omnirt::nn {
+
+// A text's tokens and an image's.
+struct TextAndImage {
+  Tensor text;   // {B, T, D}
+  Tensor image;  // {B, L, D}
+};
+
+// x {B, T, heads * d}, normalised over each head and turned by where the tokens stand, as queries
+// and keys are; rotary {2, T, d / 2} (ops::RotaryTable). {B, T, heads * d}.
+Tensor turned_heads(Context& cx, const RmsNorm& norm, const Tensor& x, int64_t heads,
+                    const Tensor& rotary);
+// Attention over heads of {B, T, heads * d}, with a bias on its scores (ops::Attention::bias; null:
+// none); as the query.
+Tensor attended_heads(Context& cx, const Tensor& query, const Tensor& key, const Tensor& value,
+                      int64_t heads, const Tensor* bias = nullptr);
+
+struct JointAttentionOptions {
+  int64_t heads = 1;
+  int64_t head_dim = 1;
+  double eps = 1e-6;
+  bool bias = false;  // of all projections
+};
+
+// Attention of text and image to both, each with projections of its own (Esser et al. 2024, arXiv
+// 2403.03206; diffusers FluxAttention, Flux2Attention with added_kv_proj_dim).
+class JointAttention final : public Module {
+ public:
+  JointAttention(Module* parent, const std::string& name, const JointAttentionOptions& options);
+  const char* class_name() const override { return "JointAttention"; }
+  // rotary {2, T + L, head_dim / 2}: where the tokens stand, the text's first; bias as
+  // attended_heads has it.
+  TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                       const Tensor* bias = nullptr) const;
+
+  Linear to_q, to_k, to_v;
+  RmsNorm norm_q, norm_k;
+  ModuleList<Linear> to_out;
+  RmsNorm norm_added_q, norm_added_k;
+  Linear add_q_proj, add_k_proj, add_v_proj, to_add_out;
+
+ private:
+  int64_t heads_;
+};
+
+}  // namespace omnirt::nn
