@@ -8,12 +8,14 @@
 #include "catalogue/foreign_adapters.hpp"
 #include "families/flux2/flux2.hpp"
 #include "families/pixart/pixart.hpp"
+#include "families/qwen_image/qwen_image.hpp"
 #include "families/sd/sd.hpp"
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
 #include "families/upscale/upscale.hpp"
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_kl_flux2/model.hpp"
+#include "networks/autoencoder_kl_qwen_image/model.hpp"
 #include "networks/autoencoder_kl_temporal_decoder/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/clip_text_model/model.hpp"
@@ -22,7 +24,9 @@
 #include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
+#include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
+#include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/rrdb_net/model.hpp"
 #include "networks/span/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
@@ -45,7 +49,7 @@ BackendInfo backend(const char* name) {
 
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
-                       families::flux2(), families::upscale()},
+                       families::flux2(), families::qwen_image(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -55,13 +59,16 @@ Catalogue builtin_catalogue() {
                   unet_2d_condition_model_info(),
                   autoencoder_kl_info(),
                   autoencoder_kl_flux2_info(),
+                  autoencoder_kl_qwen_image_info(),
                   autoencoder_tiny_info(),
                   unet_spatio_temporal_condition_model_info(),
                   autoencoder_kl_temporal_decoder_info(),
                   t5_encoder_model_info(),
                   qwen3_for_causal_lm_info(),
+                  qwen2_5_vl_for_conditional_generation_info(),
                   pixart_transformer_2d_model_info(),
                   flux2_transformer_2d_model_info(),
+                  qwen_image_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   t2i_adapter_info(),

@@ -38,6 +38,7 @@ struct Difference {
 // Values that are others than the reference's on purpose.
 const std::vector<Difference>& differences() {
   const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b"};
+  const std::set<std::string> qwen{"qwen-image", "qwen-image-2512"};
   static const std::vector<Difference> all{
       {{"emoji-sd"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
       {{"emoji-sd"}, "guidance_scale", 5.0, "the model's own"},
@@ -55,6 +56,10 @@ const std::vector<Difference>& differences() {
       {{"sdxl-turbo"}, "strength", 0.5, "one of two steps, as its model card runs it"},
       {klein, "num_inference_steps", 4, "distilled to four steps, as its model card runs it"},
       {klein, "guidance_scale", 1.0, "distilled without guidance: the reference ignores a scale"},
+      {qwen, "num_inference_steps", 30, "as DiffSynth-Studio runs it; preset quality has 50"},
+      {qwen, "guidance_scale", 4.0, "the reference calls it true_cfg_scale"},
+      {qwen, "width", 1328, "the size that it was trained with"},
+      {qwen, "height", 1328, "the size that it was trained with"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
        "clean_caption",
@@ -84,10 +89,13 @@ const std::map<std::string, const char*>& no_config() {
       {"masked_image_latents", made},
       {"prompt_embeds", made},
       {"negative_prompt_embeds", made},
+      {"prompt_embeds_mask", made},
+      {"negative_prompt_embeds_mask", made},
       {"pooled_prompt_embeds", made},
       {"negative_pooled_prompt_embeds", made},
       {"prompt_attention_mask", made},
       {"negative_prompt_attention_mask", made},
+      {"true_cfg_scale", "guidance_scale"},
       {"generator", "seed"},
       {"timesteps", "the scheduler's; its config chooses them"},
       {"sigmas", "the scheduler's; its config chooses them"},
@@ -115,6 +123,10 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id == "flux2.dev") return "Flux2Pipeline";
   if (id.starts_with("flux2") || id == "emoji")
     return task == "inpaint" ? "Flux2KleinInpaintPipeline" : "Flux2KleinPipeline";
+  if (id.starts_with("qwen-image")) {
+    std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
+    return "QwenImage" + kind + "Pipeline";
+  }
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
   return std::string("StableDiffusion") + (is_xl(id) ? "XL" : "") + part + form + "Pipeline";
@@ -240,8 +252,8 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
-        EXPECT_EQ(info->made_for,
-                  family.name == "flux2" ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
+        const bool flow = family.name == "flux2" || family.name == "qwen_image";
+        EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is held against the reference's trajectories.
         EXPECT_TRUE(

@@ -166,14 +166,14 @@ void write_component(const fs::path& folder, Json config, const std::string& cla
 }
 
 // The image with a component from a folder, as quantised GGUF and as the numbers of that.
-void expect_same_with(const std::string& name, const fs::path& folder,
-                      const std::string& expected) {
+void expect_same_with(const std::string& name, const fs::path& folder, const std::string& expected,
+                      const fs::path& model = klein()) {
   TempFolder temp;
   convert(gguf_catalogue(), {folder, temp / "part.gguf", "", "", {}, "q8_0"});
   write_numbers(temp / "part.gguf", temp / "part.safetensors");
   Json types = inspect((temp / "part.gguf").string())["weights"]["parameters_by_dtype"];
   EXPECT_TRUE(types.contains("q8_0")) << types;
-  GenerateRequest request = small_request(klein());
+  GenerateRequest request = small_request(model);
   request.components[name] = (temp / "part.gguf").string();
   Outcome made = run(request);
   std::string stored;  // the type that most of its bytes are in
@@ -202,6 +202,23 @@ TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {
   config["intermediate_size"] = 256;
   write_component(temp / "text_encoder", config, "Qwen3ForCausalLM");
   expect_same_with("text_encoder", temp / "text_encoder", "fp32");
+}
+
+TEST(Gguf, PartsOfQwenImageAreComponents) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/qwen_image/model");
+  Json transformer = read_json_file(model / "transformer/config.json");
+  transformer["attention_head_dim"] = 128;
+  transformer["num_attention_heads"] = 1;
+  transformer["axes_dims_rope"] = {16, 56, 56};
+  write_component(temp / "transformer", transformer, "QwenImageTransformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+  // The language model alone, as llama.cpp has it.
+  Json encoder = read_json_file(model / "text_encoder/config.json");
+  encoder["vision_config"] = nullptr;
+  encoder["text_config"]["intermediate_size"] = 256;
+  write_component(temp / "text_encoder", encoder, "Qwen2_5_VLForConditionalGeneration");
+  expect_same_with("text_encoder", temp / "text_encoder", "fp32", model);
 }
 
 // The embedded FLUX.2, whose heads no published model has: its config goes along.

@@ -29,6 +29,7 @@ PIPELINES = [
     "Flux2Pipeline",
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",
+    *(f"QwenImage{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "StableVideoDiffusionPipeline",
 ]
 

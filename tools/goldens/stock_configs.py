@@ -28,6 +28,9 @@ def parameters(config):
             network = transformers.T5EncoderModel(transformers.T5Config(**config))
         elif config.get("model_type") == "qwen3":
             network = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**config))
+        elif config.get("model_type") == "qwen2_5_vl":
+            described = transformers.Qwen2_5_VLConfig(**config)
+            network = transformers.Qwen2_5_VLForConditionalGeneration(described)
         else:
             network = getattr(diffusers, config["_class_name"]).from_config(config)
     # Files hold tied embeddings once; a count of training's batches is no part of a network, nor the

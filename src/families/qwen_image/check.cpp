@@ -1,0 +1,42 @@
+#include "families/qwen_image/check.hpp"
+
+#include <fmt/format.h>
+
+#include "blocks/image_size.hpp"
+
+namespace omnirt::qwen_image {
+
+void CheckParts::check(Checks& checks) const {
+  int64_t in = checks[transformer].in_channels(), out = checks[transformer].out_channels();
+  int64_t latents = checks[vae].latent_channels();
+  if (in != latents) {
+    checks.error({"transformer.in_channels", std::to_string(in),
+                  fmt::format("the autoencoder's latents have {} channels", latents),
+                  "use the autoencoder of the same model"});
+  } else if (out != in) {
+    checks.error({"transformer.out_channels", std::to_string(out),
+                  fmt::format("latents of {} channels want as many", in), ""});
+  }
+  int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
+  if (made != read) {
+    checks.error({"text_encoder.hidden_size", std::to_string(made),
+                  fmt::format("the transformer reads states of {} values", read),
+                  "use the text encoder of the same model"});
+  }
+}
+
+void ImageSize::check(Checks& checks) const {
+  int64_t grid = checks[vae].scale_factor() * checks[transformer].patch_size();
+  for (const Config<int64_t>* port : {&width, &height}) {
+    if (auto given = checks.maybe(*port))
+      blocks::check_grid(checks, *port, *given, grid);
+    else
+      blocks::settle_from_model(checks, *port, transformer, 0, grid);
+  }
+}
+
+void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  blocks::tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
+}
+
+}  // namespace omnirt::qwen_image

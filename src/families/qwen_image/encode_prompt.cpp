@@ -1,0 +1,90 @@
+#include "families/qwen_image/encode_prompt.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "blocks/prompt_tokens.hpp"
+
+namespace omnirt::qwen_image {
+namespace {
+
+constexpr const char* before_prompt =
+    "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, "
+    "quantity, text, spatial relationships of the objects and background:<|im_end|>\n"
+    "<|im_start|>user\n";
+constexpr const char* after_prompt = "<|im_end|>\n<|im_start|>assistant\n";
+// As many tokens as the reference encodes; max_sequence_length is how many of them it uses.
+constexpr size_t most_tokens = 1024;
+
+}  // namespace
+
+std::vector<int64_t> instructed(const text::Qwen2Tokenizer& tokenizer, const std::string& prompt,
+                                const std::string& field) {
+  std::vector<int64_t> ids = tokenizer.encode_words(before_prompt + prompt + after_prompt, field);
+  ids.resize(std::min(ids.size(), most_tokens + dropped_tokens));
+  return ids;
+}
+
+EncodePrompt::EncodePrompt()
+    : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition),
+      length(this, keys::max_sequence_length) {}
+
+void EncodePrompt::check(Checks& checks) const {
+  blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  if (checks[length] > static_cast<int64_t>(most_tokens)) {
+    checks.error({"config.max_sequence_length", std::to_string(checks[length]),
+                  fmt::format("more than the {} tokens that are encoded", most_tokens),
+                  fmt::format("give at most {}", most_tokens)});
+  }
+}
+
+void EncodePrompt::check_loaded(Checks& checks) const {
+  const text::Qwen2Tokenizer& qwen = checks[tokenizer];
+  if (!blocks::check_vocabulary(checks, qwen, checks[text_encoder].vocab_size())) return;
+  int64_t most = checks[length];
+  blocks::warn_of_long_texts(checks, checks.all_texts(prompt),
+                             fmt::format("{} tokens with those that end the user's message", most),
+                             [&](const std::string& text, const std::string& field) {
+                               return qwen.encode(text, field, most);
+                             });
+}
+
+Tensor EncodePrompt::states(Frame& frame, const std::string& text) const {
+  std::vector<int64_t> ids = instructed(frame[tokenizer], text, "prompt");
+  const auto count = static_cast<int64_t>(ids.size());
+  Tensor all = host(
+      frame.call(text_encoder, {{"ids", {at::tensor(ids, at::kLong).unsqueeze(0)}}},
+                 [](const Qwen25VLForConditionalGeneration& encoder, Context& cx,
+                    const Values& in) { return encoder.last_state(cx, one(in, "ids"), nullptr); }));
+  const auto dropped = std::min(static_cast<int64_t>(dropped_tokens), count - 1);
+  return all.narrow(1, dropped, std::min(count - dropped, frame[length]));
+}
+
+void EncodePrompt::run(Frame& frame) const {
+  std::vector<std::string> prompts = frame[prompt];
+  if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
+  std::vector<Tensor> each;
+  int64_t longest = 0, shortest = static_cast<int64_t>(most_tokens);
+  for (const std::string& text : prompts) {
+    each.push_back(states(frame, text));
+    longest = std::max(longest, each.back().size(1));
+    shortest = std::min(shortest, each.back().size(1));
+  }
+  Tensor mask = at::zeros({static_cast<int64_t>(each.size()), longest}, at::kFloat);
+  for (size_t i = 0; i < each.size(); ++i) {
+    int64_t tokens = each[i].size(1);
+    mask.select(0, static_cast<int64_t>(i)).narrow(0, 0, tokens).fill_(1);
+    each[i] = at::constant_pad_nd(each[i], {0, 0, 0, longest - tokens});
+  }
+  // A prompt's images stand together; one negative prompt serves all.
+  auto images = static_cast<int64_t>(frame[seeds].size() / each.size());
+  frame[prompt_embeds] = at::cat(each).repeat_interleave(images, 0);
+  if (shortest < longest) frame[embeds_mask] = mask.repeat_interleave(images, 0);
+}
+
+}  // namespace omnirt::qwen_image

@@ -1,0 +1,96 @@
+#include "families/qwen_image/qwen_image.hpp"
+
+#include <ATen/ops/upsample_nearest2d.h>
+
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/given_latents.hpp"
+#include "blocks/hires.hpp"
+#include "blocks/inpaint.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/shifted_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
+#include "families/qwen_image/check.hpp"
+#include "families/qwen_image/encode_prompt.hpp"
+#include "families/qwen_image/entries.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt::families {
+namespace {
+
+// A token is a square of 2x2 latents in all models of the family (the reference's pipelines say so
+// apart from the config).
+constexpr blocks::LevelShift by_tokens{.mu = blocks::linear_mu, .patch = nn::patch_side};
+
+// Each token's guided prediction is as long as the one under the prompt alone (reference:
+// QwenImagePipeline: comb_pred * (cond_norm / noise_norm)).
+Tensor as_long_as_cond(const Tensor& guided, const Tensor& cond) {
+  auto lengths = [](const Tensor& x) {
+    return nn::packed_patches(x).norm(2, {1}, /*keepdim=*/true);
+  };
+  Tensor ratio = lengths(cond) / lengths(guided);
+  return guided * at::upsample_nearest2d(ratio, {guided.size(2), guided.size(3)});
+}
+
+blocks::DenoiseOptions denoise_options() {
+  const auto& mask = qwen_image::prompt_embeds_mask;
+  return {.network = "transformer",
+          .constants = {{mask.name, "encoder_attention_mask", mask.help}},
+          .after_guidance = as_long_as_cond};
+}
+
+BlockList qwen_image_blocks() {
+  const Trigger image = has("image"), mask = has("mask");
+  const Trigger inpaint = image && mask, image2image = image && !mask;
+  const Trigger given_noise = has("latents") && !image;
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<qwen_image::CheckParts>());
+  add(std::make_shared<blocks::SizeOfNoise>(given_noise));
+  add(std::make_shared<qwen_image::ImageSize>());
+  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<qwen_image::EncodePrompt>());
+  add(std::make_shared<blocks::SetShiftedTimesteps>(by_tokens, !image));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(by_tokens, image));
+  for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
+  add(std::make_shared<blocks::PrepareLatents>(!image));
+  add(std::make_shared<blocks::EncodeImage>(image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
+  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
+  add(std::make_shared<blocks::DecodeLatents>());
+  for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::UpscaleMade>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+std::vector<AdapterFamily> adapter_families() {
+  return {{.name = "Qwen-Image",
+           .ids = {"qwen-image", "qwen-image-2512"},
+           .marks = {{"_img_mlp_net_"}, {"_txt_mlp_net_"}, {"_img_mod_1"}, {"_txt_mod_1"}},
+           .metadata = {"qwen_image", "qwen-image", "Qwen-Image"},
+           .embedding_widths = {}}};
+}
+
+}  // namespace
+
+Family qwen_image() {
+  return {.name = "qwen_image",
+          .tasks = {{"text2image", {}}, {"image2image", {"image"}}, {"inpaint", {"image", "mask"}}},
+          .blocks = qwen_image_blocks(),
+          .entries = qwen_image::entries(),
+          .pipeline_classes = {"QwenImagePipeline", "QwenImageImg2ImgPipeline",
+                               "QwenImageInpaintPipeline"},
+          .variant_of = qwen_image::variant_of,
+          .adopt_scheduler = {},
+          .shifts_by_size = true,
+          .adapter_families = adapter_families()};
+}
+
+}  // namespace omnirt::families

@@ -1,0 +1,44 @@
+#pragma once
+#include "networks/autoencoder_kl_qwen_image/blocks.hpp"
+#include "nn/autoencoder.hpp"
+
+namespace omnirt {
+
+// Qwen-Image's autoencoder, which is Wan 2.1's (Wan Team 2025, arXiv 2503.20314; diffusers
+// autoencoder_kl_qwenimage.py), for images: videos of one frame. The latents that it gives and
+// takes are normalised channel by channel with the config's means and spreads, as the reference's
+// pipelines do outside of it.
+class AutoencoderKLQwenImage final : public nn::Autoencoder {
+ public:
+  AutoencoderKLQwenImage(const AutoencoderKLQwenImageConfig& config, Json json);
+  const char* class_name() const override { return "AutoencoderKLQwenImage"; }
+  nn::Metadata metadata() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
+
+  // The distribution of the latents before they are normalised, of an image {B, 3, H, W} in -1..1.
+  nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
+  // One draw from it, normalised; noise of zeros gives the mode.
+  Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;
+  Tensor decode(Context& cx, const Tensor& latents) const override;
+
+  bool samples() const override { return true; }
+  int64_t latent_channels() const override { return config_.z_dim; }
+  int64_t scale_factor() const override { return int64_t{1} << (config_.dim_mult.size() - 1); }
+  double scaling_factor() const override { return 1; }
+  double shift_factor() const override { return 0; }
+  bool force_upcast() const override { return false; }
+
+  QwenImageEncoder3d encoder;
+  CausalConv3d quant_conv, post_quant_conv;
+  QwenImageDecoder3d decoder;
+
+ private:
+  // x * scale[c] + shift[c] for each channel c.
+  static Tensor by_channel(Context& cx, const Tensor& x, const std::vector<double>& scale,
+                           const std::vector<double>& shift);
+  AutoencoderKLQwenImageConfig config_;
+};
+
+const nn::NetworkInfo& autoencoder_kl_qwen_image_info();
+
+}  // namespace omnirt

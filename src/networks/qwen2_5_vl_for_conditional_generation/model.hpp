@@ -1,0 +1,47 @@
+#pragma once
+#include <optional>
+
+#include "networks/qwen2_5_vl_for_conditional_generation/config.hpp"
+#include "networks/qwen2_5_vl_for_conditional_generation/vision.hpp"
+#include "nn/blocks/text_decoder.hpp"
+#include "nn/network.hpp"
+
+namespace omnirt {
+
+// The checkpoint's "model": names as transformers has them since 4.52; files say "model.layers"
+// and "visual", which the weight map turns into these.
+class Qwen25VLModel final : public nn::Module {
+ public:
+  Qwen25VLModel(Module* parent, const std::string& name, const Qwen25VLConfig& config,
+                const char* layer_class);
+
+  std::optional<Qwen25VisionTransformer> visual;
+  nn::TextDecoder language_model;
+};
+
+// Qwen2.5-VL (Qwen Team 2025, arXiv 2502.13923; transformers modeling_qwen2_5_vl.py) as a text
+// encoder: what its layers make of a prompt. The head that would go on with the text is not read.
+class Qwen25VLForConditionalGeneration final : public nn::Network {
+ public:
+  Qwen25VLForConditionalGeneration(const Qwen25VLConfig& config, Json json);
+  const char* class_name() const override { return "Qwen2_5_VLForConditionalGeneration"; }
+  nn::Metadata metadata() const override;
+  nn::WeightMap weight_map() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
+
+  // input_ids {B, T} int64; mask {B, T}, 0 where a token is padding, or null. The last layer's
+  // states, normalised: {B, T, D}. Throws InvalidRequest for an id outside the vocabulary.
+  Tensor last_state(Context& cx, const Tensor& input_ids, const Tensor* mask) const;
+
+  int64_t hidden_size() const { return config_.text.hidden_size; }
+  int64_t vocab_size() const { return config_.text.vocab_size; }
+
+  Qwen25VLModel model;
+
+ private:
+  Qwen25VLConfig config_;
+};
+
+const nn::NetworkInfo& qwen2_5_vl_for_conditional_generation_info();
+
+}  // namespace omnirt

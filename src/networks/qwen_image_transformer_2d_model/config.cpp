@@ -1,0 +1,73 @@
+#include "networks/qwen_image_transformer_2d_model/config.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "nn/config_check.hpp"
+#include "weights/tensor_shapes.hpp"
+
+namespace omnirt {
+namespace {
+
+// Positions have three axes: image of the sequence, row, column.
+constexpr size_t qwen_image_axes = 3;
+
+void check_qwen_image_axes(const QwenImageTransformer2DConfig& config, nn::ConfigCheck& check) {
+  const std::vector<int64_t>& axes = config.axes_dims_rope;
+  check.expect(axes.size() == qwen_image_axes, "axes_dims_rope",
+               fmt::format("{} values", axes.size()),
+               fmt::format("tokens have positions on {} axes", qwen_image_axes));
+  for (int64_t axis : axes) {
+    check.range("axes_dims_rope", axis, 2, 1 << 10);
+    check.divisible("axes_dims_rope", axis, "pairs that turn together", 2);
+  }
+  if (!check.ok()) return;
+  int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t{0});
+  check.expect(sum == config.attention_head_dim, "axes_dims_rope", std::to_string(sum),
+               fmt::format("heads are {} wide", config.attention_head_dim),
+               "the axes' sum must be attention_head_dim");
+}
+
+}  // namespace
+
+QwenImageTransformer2DConfig read_qwen_image_transformer_2d_config(const Json& json,
+                                                                   const std::string& where) {
+  auto config = read_config<QwenImageTransformer2DConfig>(json, where);
+  nn::ConfigCheck check(where);
+  check.range("patch_size", config.patch_size, 1, 16);
+  check.range("in_channels", config.in_channels, 1, 1 << 14);
+  check.range("out_channels", config.out_channels.value_or(1), 1, 1 << 14);
+  check.range("num_layers", config.num_layers, 0, 512);
+  check.range("attention_head_dim", config.attention_head_dim, 1, 1 << 10);
+  check.range("num_attention_heads", config.num_attention_heads, 1, 1 << 10);
+  check.range("joint_attention_dim", config.joint_attention_dim, 1, 1 << 17);
+  check_qwen_image_axes(config, check);
+  if (check.ok())
+    check.divisible("in_channels", config.in_channels, "patch_size squared", config.patch_area());
+  check.finish();
+  return config;
+}
+
+Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int64_t>>& all,
+                                    const std::string& where) {
+  const TensorShapes shapes(all);
+  if (!shapes.has("transformer_blocks.0.img_mod.1.weight") || !shapes.has("txt_norm.weight"))
+    return {};
+  constexpr int64_t head_dim = 128, patch_area = 4;  // of all that were released
+  int64_t dim = shapes.size("img_in.weight", 0);
+  int64_t head = shapes.size("transformer_blocks.0.attn.norm_q.weight", 0);
+  if (head != head_dim || dim % head_dim != 0) {
+    throw Unsupported({where, std::to_string(head), "heads of another width than 128",
+                       "give a folder with the model's config.json"});
+  }
+  return {{"_class_name", "QwenImageTransformer2DModel"},
+          {"in_channels", shapes.size("img_in.weight", 1)},
+          {"out_channels", shapes.size("proj_out.weight", 0) / patch_area},
+          {"num_layers", shapes.count("transformer_blocks.")},
+          {"num_attention_heads", dim / head_dim},
+          {"joint_attention_dim", shapes.size("txt_in.weight", 1)},
+          {"use_additional_t_cond", shapes.has("time_text_embed.addition_t_embedding.weight")}};
+}
+
+}  // namespace omnirt

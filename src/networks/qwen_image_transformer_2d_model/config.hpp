@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+
+namespace omnirt {
+
+// config.json of QwenImageTransformer2DModel; defaults are those of diffusers' class.
+struct QwenImageTransformer2DConfig {
+  int64_t patch_size = 2;
+  int64_t in_channels = 64;
+  std::optional<int64_t> out_channels = 16;  // null: as in_channels
+  int64_t num_layers = 60;
+  int64_t attention_head_dim = 128;
+  int64_t num_attention_heads = 24;
+  int64_t joint_attention_dim = 3584;
+  std::vector<int64_t> axes_dims_rope{16, 56, 56};
+
+  static void visit(auto& self, auto& v) {
+    v("patch_size", self.patch_size);
+    v("in_channels", self.in_channels);
+    v("out_channels", self.out_channels);
+    v("num_layers", self.num_layers);
+    v("attention_head_dim", self.attention_head_dim);
+    v("num_attention_heads", self.num_attention_heads);
+    v("joint_attention_dim", self.joint_attention_dim);
+    v("axes_dims_rope", self.axes_dims_rope);
+    // The reference declares guidance_embeds and cannot compute with it.
+    v.only("guidance_embeds", {false});
+    v.only("zero_cond_t", {false});
+    v.only("use_additional_t_cond", {false});
+    v.only("use_layer3d_rope", {false});
+    v.only("quantization_config", {});
+    v.ignore({"pooled_projection_dim"});
+  }
+
+  int64_t inner_dim() const { return num_attention_heads * attention_head_dim; }
+  int64_t patch_area() const { return patch_size * patch_size; }
+  // Channels of the latents, whose squares of patch_size are a token each.
+  int64_t latent_channels() const { return in_channels / patch_area(); }
+  int64_t predicted_channels() const { return out_channels.value_or(in_channels); }
+};
+
+// Reads and checks. Throws Unsupported with all findings; `where` is the file.
+QwenImageTransformer2DConfig read_qwen_image_transformer_2d_config(const Json& json,
+                                                                   const std::string& where);
+
+// The config.json of a transformer that is published as one file (its names are the reference's),
+// as inferred from names and shapes; null for files of other classes. Throws Unsupported under
+// `where` for heads that no released model has.
+Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int64_t>>& shapes,
+                                    const std::string& where);
+
+}  // namespace omnirt

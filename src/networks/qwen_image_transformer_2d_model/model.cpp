@@ -1,0 +1,136 @@
+#include "networks/qwen_image_transformer_2d_model/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt {
+namespace {
+
+constexpr double qwen_image_theta = 10000;  // in the reference's code, not in the config
+
+// Rows and columns are counted from the middle of the image: {H W, 3} of {0, row, column, 0}.
+Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int64_t width) {
+  auto counted = [&](int64_t axis, int64_t size) {
+    Tensor values = positions.narrow(1, axis, 1);
+    return cx.ops().affine(cx, {values, 1.0, -static_cast<double>(size - size / 2)});
+  };
+  Tensor rows = counted(1, height), columns = counted(2, width);
+  Tensor first = cx.ops().concat(cx, {positions.narrow(1, 0, 1), rows});
+  return cx.ops().concat(cx, {first, columns});
+}
+
+}  // namespace
+
+QwenImageTransformer2DModel::QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config,
+                                                         Json json)
+    : DenoiserNetwork(std::move(json)),
+      time_text_embed(this, "time_text_embed", config.inner_dim()),
+      txt_norm(this, "txt_norm", config.joint_attention_dim, 1e-6),
+      img_in(this, "img_in", config.in_channels, config.inner_dim()),
+      txt_in(this, "txt_in", config.joint_attention_dim, config.inner_dim()),
+      transformer_blocks(this, "transformer_blocks"),
+      norm_out(this, "norm_out", config.inner_dim()),
+      proj_out(this, "proj_out", config.inner_dim(),
+               config.patch_area() * config.predicted_channels()),
+      config_(config) {
+  for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+}
+
+nn::Metadata QwenImageTransformer2DModel::metadata() const {
+  // The reference names pos_embed as well, which has no weights to cast.
+  return nn::feature_metadata(*this, {.no_split_modules = {"QwenImageTransformerBlock"},
+                                      .skip_layerwise_casting_patterns = {"norm"},
+                                      .repeated_blocks = {"QwenImageTransformerBlock"}});
+}
+
+// Files of the original code and GGUF files have the reference's names.
+std::vector<nn::OriginalLayout> QwenImageTransformer2DModel::original_layouts() const {
+  return {{"qwen_image", {{"", ""}}}};
+}
+
+// Where all tokens stand: once per run, text and size. The text continues the image's diagonal.
+Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& input) const {
+  const Tensor& text = input.encoder_hidden_states;
+  int64_t height = input.sample.size(2) / config_.patch_size;
+  int64_t width = input.sample.size(3) / config_.patch_size;
+  return cx.once(fmt::format("rotary {}x{}", height, width), text, [&] {
+    int64_t texts = text.size(1);
+    Tensor all = cx.ops().token_positions(cx, {text, texts, height, width});
+    auto start = static_cast<double>(std::max(height / 2, width / 2));
+    Tensor places = all.narrow(0, 0, texts).narrow(1, 3, 1);
+    Tensor of_text = cx.ops().affine(cx, {places, 1.0, start}).expand({texts, 3}).unsqueeze(0);
+    Tensor of_image =
+        from_the_middle(cx, all.narrow(0, texts, height * width), height, width).unsqueeze(0);
+    Tensor positions = cx.ops().concat(cx, {of_text, of_image}).squeeze(0);
+    return cx.ops().rotary_table(
+        cx, {.x = positions, .axes = config_.axes_dims_rope, .theta = qwen_image_theta});
+  });
+}
+
+Tensor QwenImageTransformer2DModel::bias(Context& cx, const QwenImageInput& input,
+                                         const Tensor& tokens) const {
+  if (!input.encoder_attention_mask) return {};
+  const Tensor& mask = *input.encoder_attention_mask;
+  return cx.once(fmt::format("bias {}", tokens.size(1)), mask, [&] {
+    Tensor first = tokens.select(2, 0);
+    Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
+    Tensor of_text = nn::in_form(cx, mask);
+    Tensor all = cx.ops().concat(cx, {of_text, ones});
+    return cx.ops().key_mask(cx, {all, cx.dtype()});
+  });
+}
+
+Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
+  const Tensor& text = input.encoder_hidden_states;
+  int64_t rows = input.sample.size(0), patch = config_.patch_size;
+  int64_t height = input.sample.size(2) / patch, width = input.sample.size(3) / patch;
+  ensure(text.size(0) == rows, "{} rows of text for {} samples", text.size(0), rows);
+  ensure(input.sample.size(2) % patch == 0 && input.sample.size(3) % patch == 0,
+         "latents of {}x{} are no whole patches", input.sample.size(3), input.sample.size(2));
+  Tensor temb = time_text_embed.forward(cx, input.timestep.to(at::kFloat).expand({rows}));
+  Tensor tokens = nn::tokens_of(nn::in_form(cx, nn::packed_patches(input.sample, patch)));
+  // What stays the same through a run, the text, is embedded once.
+  nn::TextAndImage x{
+      .text =
+          cx.once(txt_in.path(), text,
+                  [&] { return txt_in.forward(cx, txt_norm.forward(cx, nn::in_form(cx, text))); }),
+      .image = img_in.forward(cx, tokens)};
+  Tensor padding = bias(cx, input, tokens);
+  const QwenImageCall call{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
+                           .rotary = rotary(cx, input),
+                           .bias = padding.defined() ? &padding : nullptr};
+  for (size_t i = 0; i < transformer_blocks.size(); ++i)
+    x = transformer_blocks[i].forward(cx, x, call);
+  Tensor made = proj_out.forward(cx, norm_out.forward(cx, x.image, call.activated));
+  return nn::unpacked_patches(nn::image_of(made, height, width), patch);
+}
+
+std::vector<nn::NetworkInput> QwenImageTransformer2DModel::inputs() const {
+  return nn::input_names<QwenImageInput>();
+}
+
+const nn::NetworkInfo& qwen_image_transformer_2d_model_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "QwenImageTransformer2DModel",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<QwenImageTransformer2DModel>(
+            read_qwen_image_transformer_2d_config(json, where), json);
+      },
+      .summary = "the diffusion transformer of Qwen-Image",
+      .weights_base = "diffusion_pytorch_model",
+      .role = "denoiser",
+      .from_tensors = {.signs = "Qwen-Image's transformer (transformer_blocks.*.img_mod, txt_norm)",
+                       .config = qwen_image_config_from_tensors,
+                       .layout = [](const auto&) { return std::string("qwen_image"); },
+                       .prefixes = {"", "model.diffusion_model.", "diffusion_model."}},
+  };
+  return info;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,59 @@
+#pragma once
+#include <optional>
+
+#include "networks/qwen_image_transformer_2d_model/blocks.hpp"
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt {
+
+struct QwenImageInput {
+  Tensor sample;                                 // {B, C, H, W}: each square of patch_size a token
+  Tensor timestep;                               // {B} or {1}, 0..1000
+  Tensor encoder_hidden_states;                  // {B, T, joint_attention_dim}
+  std::optional<Tensor> encoder_attention_mask;  // {B, T}: 0 where a text has padding
+
+  static void visit(auto& self, auto& v) {
+    v("sample", self.sample);
+    v("timestep", self.timestep);
+    v("encoder_hidden_states", self.encoder_hidden_states);
+    v("encoder_attention_mask", self.encoder_attention_mask);
+  }
+};
+
+// Qwen-Image's diffusion transformer (Qwen Team 2025, arXiv 2508.02324; diffusers
+// transformer_qwenimage.py): blocks that keep text and image apart but for their attention.
+class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
+ public:
+  QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config, Json json);
+  const char* class_name() const override { return "QwenImageTransformer2DModel"; }
+  nn::Metadata metadata() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
+
+  // {B, out_channels, H, W}; H and W are multiples of patch_size.
+  Tensor predict(Context& cx, const Values& inputs) const override;
+  std::vector<nn::NetworkInput> inputs() const override;
+
+  int64_t in_channels() const override { return config_.latent_channels(); }
+  int64_t out_channels() const override { return config_.predicted_channels(); }
+  std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
+  int64_t context_dim() const override { return config_.joint_attention_dim; }
+  int64_t patch_size() const { return config_.patch_size; }
+
+  QwenTimestepProjEmbeddings time_text_embed;
+  nn::RmsNorm txt_norm;
+  nn::Linear img_in, txt_in;
+  nn::ModuleList<QwenImageTransformerBlock> transformer_blocks;
+  QwenImageNormOut norm_out;
+  nn::Linear proj_out;
+
+ private:
+  Tensor rotary(Context& cx, const QwenImageInput& input) const;
+  // Undefined where no text has padding.
+  Tensor bias(Context& cx, const QwenImageInput& input, const Tensor& tokens) const;
+
+  QwenImageTransformer2DConfig config_;
+};
+
+const nn::NetworkInfo& qwen_image_transformer_2d_model_info();
+
+}  // namespace omnirt

@@ -1,0 +1,174 @@
+// Qwen-Image's networks against diffusers and transformers, over tiny random checkpoints
+// (tools/goldens/qwen_image.py).
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cpu/kernels.hpp"
+#include "networks/autoencoder_kl_qwen_image/model.hpp"
+#include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
+#include "networks/qwen_image_transformer_2d_model/model.hpp"
+#include "networks/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// fp32 on both sides; what is left comes from the order of additions.
+constexpr double tolerance = 1e-5;
+
+using Call = std::function<Tensor(Context&)>;
+
+// A dry forward calls the same ops with the same shapes as the real one.
+void expect_same_when_dry(const LoadedNetwork& loaded, const Call& run) {
+  std::vector<OpRecord> real_trace, dry_trace;
+  Context real = loaded.context({.trace = &real_trace});
+  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
+  Tensor expected = run(real), actual = run(dry);
+  EXPECT_EQ(actual.sizes(), expected.sizes());
+  EXPECT_EQ(actual.scalar_type(), expected.scalar_type());
+  ASSERT_EQ(dry_trace.size(), real_trace.size());
+  for (size_t i = 0; i < dry_trace.size(); ++i) {
+    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
+    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
+  }
+}
+
+// By the references and by the processor's kernels, in both orders of channels.
+template <class Check>
+void each_golden(const std::string& case_prefix, const std::string& file_prefix, Check check) {
+  size_t checked = 0;
+  for (const std::string& name : cases(case_prefix)) {
+    for (bool compiled : {false, true}) {
+      for (bool channels_last : {false, true}) {
+        LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
+        if (compiled) cpu::add_kernels(loaded.ops);
+        for (const std::string& file : files(name, file_prefix)) {
+          SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : "") +
+                       (compiled ? ", compiled" : ""));
+          check(loaded, golden(name, file));
+          ++checked;
+        }
+      }
+    }
+  }
+  EXPECT_GT(checked, 0U);
+}
+
+Tensor last_state(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
+  auto mask = tensors.find("in.mask");
+  Tensor state = loaded.as<Qwen25VLForConditionalGeneration>().last_state(
+      cx, tensors.at("in.input_ids"), mask == tensors.end() ? nullptr : &mask->second);
+  // Nobody takes what stands in the padding.
+  return mask == tensors.end() || state.is_meta() ? state : state * mask->second.unsqueeze(2);
+}
+
+TEST(Qwen25VL, GivesTheReferencesLastStates) {
+  each_golden("qwen2_5_vl", "golden", [](const LoadedNetwork& loaded, const Tensors& t) {
+    Call run = [&](Context& cx) { return last_state(cx, loaded, t); };
+    Context cx = loaded.context();
+    EXPECT_LT(difference(run(cx), t.at("out.last_state")), tolerance);
+    expect_same_when_dry(loaded, run);
+  });
+}
+
+TEST(Qwen25VL, RefusesAnIdThatIsNoTokensOwn) {
+  LoadedNetwork loaded = load_case("qwen2_5_vl");
+  Context cx = loaded.context();
+  Tensor ids = at::zeros({1, 2}, at::kLong);
+  ids[0][1] = 300;
+  EXPECT_THROW(loaded.as<Qwen25VLForConditionalGeneration>().last_state(cx, ids, nullptr),
+               InvalidRequest);
+}
+
+TEST(Qwen25VL, ReadsTheFieldsOfOlderFilesWhereThereIsNoTextConfig) {
+  Json flat = {{"architectures", {"Qwen2_5_VLForConditionalGeneration"}},
+               {"hidden_size", 32},
+               {"intermediate_size", 40},
+               {"num_hidden_layers", 2},
+               {"num_attention_heads", 4},
+               {"num_key_value_heads", 2},
+               {"vocab_size", 50},
+               {"rope_theta", 1e6},
+               {"rope_scaling", {{"type", "mrope"}, {"mrope_section", {1, 1, 2}}}}};
+  auto network =
+      make<Qwen25VLForConditionalGeneration>(qwen2_5_vl_for_conditional_generation_info(), flat);
+  EXPECT_EQ(network->hidden_size(), 32);
+  EXPECT_FALSE(network->model.visual.has_value());
+  flat["layer_types"] = {"full_attention", "sliding_attention"};
+  EXPECT_THAT([&] { make_network(flat); }, ThrowsMessage<Unsupported>(HasSubstr("layer_types")));
+}
+
+TEST(AutoencoderKLQwenImage, GivesTheReferencesNormalisedLatents) {
+  each_golden("qwen_image_vae", "golden_encode", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& vae = loaded.as<AutoencoderKLQwenImage>();
+    auto no_spread = [](at::IntArrayRef shape) { return at::zeros(shape, at::kFloat); };
+    Call encode = [&](Context& cx) { return vae.encode(cx, t.at("in.image"), no_spread); };
+    Context cx = loaded.context();
+    EXPECT_LT(difference(encode(cx), t.at("out.latents")), tolerance);
+    nn::DiagonalGaussian moments = vae.distribution(cx, t.at("in.image"));
+    EXPECT_LT(difference(moments.mean, t.at("out.mean")), tolerance);
+    EXPECT_LT(difference(moments.logvar, t.at("out.logvar")), tolerance);
+    expect_same_when_dry(loaded,
+                         [&](Context& c) { return vae.distribution(c, t.at("in.image")).mean; });
+  });
+}
+
+TEST(AutoencoderKLQwenImage, DecodesNormalisedLatentsAsTheReferencesPipeline) {
+  each_golden("qwen_image_vae", "golden_decode", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& vae = loaded.as<nn::Autoencoder>();
+    Call decode = [&](Context& cx) { return vae.decode(cx, t.at("in.latents")); };
+    Context cx = loaded.context();
+    EXPECT_LT(difference(at::clamp(decode(cx), -1, 1), t.at("out.image")), tolerance);
+    expect_same_when_dry(loaded, decode);
+  });
+}
+
+TEST(AutoencoderKLQwenImage, HasEightPixelsALatentAndRefusesLayersWithAlpha) {
+  auto vae = make<AutoencoderKLQwenImage>(autoencoder_kl_qwen_image_info());
+  EXPECT_EQ(vae->latent_channels(), 16);
+  EXPECT_EQ(vae->scale_factor(), 8);
+  EXPECT_THAT(
+      [] {
+        make<AutoencoderKLQwenImage>(autoencoder_kl_qwen_image_info(), {{"input_channels", 4}});
+      },
+      ThrowsMessage<Unsupported>(HasSubstr("input_channels")));
+  EXPECT_THAT(
+      [] {
+        make<AutoencoderKLQwenImage>(autoencoder_kl_qwen_image_info(), {{"z_dim", 8}});
+      },
+      ThrowsMessage<Unsupported>(HasSubstr("latents_mean")));
+}
+
+TEST(QwenImageTransformer2DModel, GivesTheReferencesPrediction) {
+  each_golden("qwen_image_transformer", "golden",
+              [](const LoadedNetwork& loaded, const Tensors& t) {
+                Call predict = [&](Context& cx) {
+                  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(t));
+                };
+                Context cx = loaded.context();
+                EXPECT_LT(difference(predict(cx), t.at("out.sample")), tolerance);
+                expect_same_when_dry(loaded, predict);
+              });
+}
+
+TEST(QwenImageTransformer2DModel, RefusesWhatItCannotComputeByName) {
+  auto refused = [](const Json& values) {
+    return [values] {
+      make<QwenImageTransformer2DModel>(qwen_image_transformer_2d_model_info(), values);
+    };
+  };
+  EXPECT_THAT(refused({{"axes_dims_rope", {64, 64}}}),
+              ThrowsMessage<Unsupported>(HasSubstr("3 axes")));
+  EXPECT_THAT(refused({{"axes_dims_rope", {16, 56, 54}}}),
+              ThrowsMessage<Unsupported>(HasSubstr("128 wide")));
+  EXPECT_THAT(refused({{"guidance_embeds", true}}),
+              ThrowsMessage<Unsupported>(HasSubstr("guidance_embeds")));
+  EXPECT_THAT(refused({{"in_channels", 66}}), ThrowsMessage<Unsupported>(HasSubstr("in_channels")));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
