@@ -138,10 +138,10 @@ void HiresImages::run(Frame& frame) const {
     noise = noises->randn(latent_shape(autoencoder, frame[seeds].size(), wide, high));
   std::vector<Tensor> starts;
   for (int64_t i = 0; i < made.size(0); ++i) {
-    io::Image image = tensor_to_image(decoded_image(frame, vae, made.narrow(0, i, 1)), 0);
+    io::Image image = tensor_to_image(decoded_image(frame, vae, tiling, made.narrow(0, i, 1)), 0);
     Tensor pixels = image_tensor(enlarged(frame, image), wide, high);
     Tensor own = noise.defined() ? noise.narrow(0, i, 1) : noise;
-    starts.push_back(encoded_image(frame, vae, pixels, own));
+    starts.push_back(encoded_image(frame, vae, tiling, pixels, own));
   }
   frame[hires_start] = at::cat(starts);
   frame[noise_source] = std::move(noises);

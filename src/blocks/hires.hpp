@@ -119,6 +119,7 @@ class HiresLatents final : public Block {
 class HiresImages : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
+  TilingPorts tiling{this};
   Config<HiresUpscaler> upscaler{this, keys::hires_upscaler};
   Config<int64_t> hires_width{this, keys::hires_width};
   Config<int64_t> hires_height{this, keys::hires_height};

@@ -61,7 +61,7 @@ void EncodeMaskedImage::run(Frame& frame) const {
   Tensor pixels = image_tensor(frame[image], frame[width], frame[height]);
   Tensor masked = pixels * (frame[mask_pixels] < 0.5).to(at::kFloat);
   auto count = static_cast<int64_t>(frame[seeds].size());
-  Tensor encoded = sampled_latents(frame, vae, masked, count, *frame[noise_source]);
+  Tensor encoded = sampled_latents(frame, vae, tiling, masked, count, *frame[noise_source]);
   Tensor mask_of_each = frame[mask_latents].expand({count, 1, encoded.size(2), encoded.size(3)});
   frame[extra_channels] = at::cat({mask_of_each, encoded}, 1);
 }

@@ -31,6 +31,7 @@ class EncodeMaskedImage final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
+  TilingPorts tiling{this};
   Input<io::Image> image{this, slots::image};
   Input<Tensor> mask_pixels{this, slots::mask_pixels};
   Input<Tensor> mask_latents{this, slots::mask_latents};

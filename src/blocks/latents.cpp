@@ -15,23 +15,55 @@ Tensor image_tensor(const io::Image& image, int64_t width, int64_t height) {
   return image_to_tensor(rgb) * 2.0 - 1.0;
 }
 
-Tensor encoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
+namespace {
+
+Tensor encoded_whole(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
                      const Tensor& noise) {
-  const nn::Autoencoder& autoencoder = frame[vae];
   Values inputs{{"pixels", {pixels}}};
   if (noise.defined()) inputs["noise"] = {noise};
-  Tensor sample = host(frame.call(
+  return host(frame.call(
       vae, inputs,
       [](const nn::Autoencoder& network, Context& cx, const Values& in) {
         return network.encode(cx, one(in, "pixels").to(cx.dtype()),
                               [&](at::IntArrayRef) { return one(in, "noise"); });
       },
       "encode"));
+}
+
+// The moments of the tiles are put together, as the reference does, and then sampled.
+Tensor encoded_in_tiles(Frame& frame, const Component<nn::Autoencoder>& vae,
+                        const AutoencoderTiles& tiles, const Tensor& pixels, const Tensor& noise) {
+  auto moments_of = [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+    return network.moments(cx, one(in, "pixels").to(cx.dtype()));
+  };
+  Tensor moments = encoded_by_tiles(pixels, tiles, [&](const Tensor& tile) {
+    return host(frame.call(vae, {{"pixels", {tile}}}, moments_of, "moments")).to(at::kFloat);
+  });
+  Values inputs{{"moments", {moments}}};
+  if (noise.defined()) inputs["noise"] = {noise};
+  return host(frame.call(
+      vae, inputs,
+      [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+        return network.from_moments(cx, one(in, "moments").to(cx.dtype()),
+                                    [&](at::IntArrayRef) { return one(in, "noise"); });
+      },
+      "from_moments"));
+}
+
+}  // namespace
+
+Tensor encoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const TilingPorts& tiling,
+                     const Tensor& pixels, const Tensor& noise) {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  const AutoencoderTiles tiles = tiling.of(frame, autoencoder);
+  Tensor sample = tiles.cut(pixels) ? encoded_in_tiles(frame, vae, tiles, pixels, noise)
+                                    : encoded_whole(frame, vae, pixels, noise);
   return (sample.to(at::kFloat) - autoencoder.shift_factor()) * autoencoder.scaling_factor();
 }
 
-Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
-                       int64_t count, Noise& noise) {
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae,
+                       const TilingPorts& tiling, const Tensor& pixels, int64_t count,
+                       Noise& noise) {
   const nn::Autoencoder& autoencoder = frame[vae];
   // Drawn before the call, which may be made more than once. The image is encoded once; each
   // image of the run has a sample of its own.
@@ -41,7 +73,7 @@ Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, cons
     drawn = noise.randn(
         {count, autoencoder.latent_channels(), pixels.size(2) / grid, pixels.size(3) / grid});
   }
-  Tensor sample = encoded_image(frame, vae, pixels, drawn);
+  Tensor sample = encoded_image(frame, vae, tiling, pixels, drawn);
   std::vector<int64_t> shape = sample.sizes().vec();
   shape[0] = count;
   return sample.expand(shape).contiguous();
@@ -50,7 +82,7 @@ Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, cons
 void EncodeImage::run(Frame& frame) const {
   Tensor pixels = image_tensor(frame[image], frame[width], frame[height]);
   frame[image_latents] = sampled_latents(
-      frame, vae, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+      frame, vae, tiling, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
 }
 
 void EncodeImageBelowFullStrength::run(Frame& frame) const {
@@ -88,20 +120,21 @@ void NoiseImageLatents::run(Frame& frame) const {
                        : walk.scheduler->add_noise(frame[image_latents], frame[noise], walk.begin);
 }
 
-Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents) {
+Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const TilingPorts& tiling,
+                     const Tensor& latents) {
   const nn::Autoencoder& autoencoder = frame[vae];
+  auto decode = [](const nn::Autoencoder& network, Context& cx, const Values& in) {
+    return network.decode(cx, one(in, "latents").to(cx.dtype()));
+  };
   Tensor unscaled = latents / autoencoder.scaling_factor() + autoencoder.shift_factor();
-  Tensor image = host(frame.call(
-      vae, {{"latents", {unscaled}}},
-      [](const nn::Autoencoder& network, Context& cx, const Values& in) {
-        return network.decode(cx, one(in, "latents").to(cx.dtype()));
-      },
-      "decode"));
-  return image.to(at::kFloat);
+  return decoded_by_tiles(
+      unscaled, autoencoder, tiling.of(frame, autoencoder), [&](const Tensor& tile) {
+        return host(frame.call(vae, {{"latents", {tile}}}, decode, "decode")).to(at::kFloat);
+      });
 }
 
 Tensor DecodeLatents::decoded(Frame& frame, const Tensor& latents_of_one) const {
-  return decoded_image(frame, vae, latents_of_one);
+  return decoded_image(frame, vae, tiling, latents_of_one);
 }
 
 void DecodeLatents::run(Frame& frame) const {

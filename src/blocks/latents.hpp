@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "blocks/autoencoder_tiles.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
 #include "io/image.hpp"
@@ -17,6 +18,7 @@ class EncodeImage : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
+  TilingPorts tiling{this};
   Input<io::Image> image{this, slots::image};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
@@ -24,6 +26,7 @@ class EncodeImage : public Block {
 
   explicit EncodeImage(Trigger trigger, std::string name = "encode_image")
       : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void check(Checks& checks) const override { tiling.check(checks, vae); }
   void run(Frame& frame) const override;
 };
 
@@ -86,6 +89,7 @@ class NoiseImageLatents : public Block {
 class DecodeLatents : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
+  TilingPorts tiling{this};
   Input<Tensor> latents;
   Output<std::vector<io::Image>> images{this, slots::images};
   Output<Tensor> pictures;
@@ -96,6 +100,7 @@ class DecodeLatents : public Block {
       : Block(std::move(name), Stage::decode, Guidance::shared, std::move(trigger)),
         latents(this, of),
         pictures(this, as) {}
+  void check(Checks& checks) const override { tiling.check(checks, vae); }
   void run(Frame& frame) const override;
 
  protected:
@@ -110,14 +115,16 @@ Tensor image_tensor(const io::Image& image, int64_t width, int64_t height);
 std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t count, int64_t width,
                                   int64_t height);
 // The image of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
-Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& latents);
+Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const TilingPorts& tiling,
+                     const Tensor& latents);
 // The latents of one image {1, 3, H, W}, scaled as denoisers take them, {n, C, h, w}: a sample
 // for each row of `noise` {n, C, h, w}, or one, without noise, where the autoencoder draws none.
-Tensor encoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
-                     const Tensor& noise);
+Tensor encoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const TilingPorts& tiling,
+                     const Tensor& pixels, const Tensor& noise);
 // A sample per image of the latents of `image` {1, 3, H, W}, scaled as denoisers take them; one
 // draw of `noise` where the autoencoder samples.
-Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae, const Tensor& pixels,
-                       int64_t count, Noise& noise);
+Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae,
+                       const TilingPorts& tiling, const Tensor& pixels, int64_t count,
+                       Noise& noise);
 
 }  // namespace omnirt::blocks

@@ -218,7 +218,7 @@ Tensor DecodeCircular::decoded(Frame& frame, const Tensor& latents_of_one) const
   Tensor padded = at::cat({latents_of_one.narrow(3, width - beyond, beyond), latents_of_one,
                            latents_of_one.narrow(3, 0, beyond)},
                           3);
-  Tensor image = decoded_image(frame, vae, padded);
+  Tensor image = decoded_image(frame, vae, tiling, padded);
   int64_t cut = beyond * frame[vae].scale_factor();
   return image.narrow(3, cut, image.size(3) - 2 * cut).contiguous();
 }

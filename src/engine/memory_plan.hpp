@@ -15,9 +15,9 @@ namespace omnirt {
 // A network of the run.
 struct PlannedComponent {
   std::string name;
-  bool foreseen = true;        // whether its level's tensors are known beforehand: not of eager
-  uint64_t bytes = 0;          // all of its weights in memory
-  std::vector<ParamUse> uses;  // of one call, in order
+  bool foreseen = true;          // whether its level's tensors are known beforehand: not of eager
+  uint64_t bytes = 0;            // all of its weights in memory
+  std::vector<ParamUse> uses{};  // of one call, in order
   size_t first_block = 0, last_block = 0;  // of the workflow, that call it
 };
 
@@ -38,7 +38,7 @@ struct PlanningFacts {
 };
 
 struct PlanningWishes {
-  std::optional<uint64_t> budget_bytes;
+  std::optional<uint64_t> budget_bytes{};
   Offload offload = Offload::automatic;
   std::optional<int64_t> blocks_per_group;  // of Offload::group; nothing: as many as fit
 };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "base/byte_size.hpp"
 #include "engine/rehearsal.hpp"
 #include "io/system_memory.hpp"
@@ -12,6 +15,8 @@ namespace {
 
 // Of the memory that is free, what a run is planned with where nobody gave a budget.
 constexpr double share_of_free = 0.9;
+// Of tiles that a plan settles on, in pixels: smaller ones show.
+constexpr int64_t least_side = 128;
 
 std::string field_of(const KeyInfo& key) {
   return std::string("config.") + key.name;
@@ -22,6 +27,38 @@ uint64_t weight_bytes(const LoadedPipeline& pipeline) {
   for (const auto& [name, component] : pipeline.components())
     bytes += component->store ? component->store->bytes() : 0;
   return bytes;
+}
+
+// Of an autoencoder's tiles, from the largest, where they may be chosen: none where the request
+// settles that, or nothing is gone through in tiles.
+std::vector<int64_t> sides_to_try(const Proposal& proposal) {
+  const bool known = std::ranges::any_of(proposal.plan.keys, [](const KeyInfo* key) {
+    return std::string_view(key->name) == keys::vae_tiling.name;
+  });
+  const nn::Autoencoder* autoencoder = known ? proposal.autoencoder() : nullptr;
+  if (!autoencoder || proposal.config.maybe(keys::vae_tiling)) return {};
+  std::vector<int64_t> sides;
+  const int64_t grid = autoencoder->tile_grid();
+  for (int64_t side = autoencoder->default_tile_size(); side >= std::max(grid, least_side);
+       side = side / 2 / grid * grid)
+    sides.push_back(side);
+  return sides;
+}
+
+void warn_of_tiles(Proposal& proposal, int64_t side, uint64_t without) {
+  proposal.warn(
+      {field_of(keys::vae_tiling), "true",
+       fmt::format("settled on to make the run fit: images are encoded and decoded in tiles "
+                   "of {} pixels, which changes them a little",
+                   side),
+       fmt::format("give {} or more, and they are not", shown_byte_size(without))});
+}
+
+// 0: none.
+void set_tiles(Proposal& proposal, int64_t side) {
+  const bool tiled = side > 0;
+  proposal.config.set(keys::vae_tiling.name, tiled ? Json(true) : Json(), Origin::derived);
+  proposal.config.set(keys::vae_tile_size.name, tiled ? Json(side) : Json(), Origin::derived);
 }
 
 PlanningWishes wishes_of(const Proposal& proposal) {
@@ -62,22 +99,49 @@ void refuse_unforeseen(Proposal& proposal, const PlanningFacts& facts) {
   }
 }
 
+// The plan with the largest tiles that fit, or the one that takes least.
+PlannedMemory with_tiles(Proposal& proposal, PlannedMemory made,
+                         const std::function<PlannedMemory()>& plan) {
+  const std::vector<int64_t> sides = sides_to_try(proposal);
+  const uint64_t without = made.plan.peak_bytes;
+  int64_t chosen = 0;
+  for (int64_t side : sides) {
+    set_tiles(proposal, side);
+    PlannedMemory tiled = plan();
+    if (tiled.plan.peak_bytes >= made.plan.peak_bytes) continue;
+    made = std::move(tiled);
+    chosen = side;
+    if (made.plan.fits) break;
+  }
+  if (!sides.empty()) set_tiles(proposal, chosen);
+  if (chosen > 0 && made.plan.fits) warn_of_tiles(proposal, chosen, without);
+  return made;
+}
+
 }  // namespace
 
-std::optional<PlannedMemory> plan_memory(const Proposal& proposal, LoadedPipeline& pipeline,
+std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
                                          Backend& backend, const CancelToken* cancel) {
   if (!backend.capabilities().plans_memory) return std::nullopt;
   PlanningWishes wishes = wishes_of(proposal);
-  const bool asked = wishes.budget_bytes || wishes.offload != Offload::automatic;
+  const bool given = wishes.budget_bytes.has_value();
+  const bool asked = given || wishes.offload != Offload::automatic;
   const double available = backend.available_memory_gb() * 0x1p30;
   if (!asked && static_cast<double>(weight_bytes(pipeline)) < share_of_free * available)
     return std::nullopt;
-  PlanningFacts facts = rehearse(proposal, pipeline, backend, cancel);
-  PlannedMemory made{.facts = std::move(facts), .given = wishes.budget_bytes.has_value()};
-  if (!asked)
-    wishes.budget_bytes = static_cast<uint64_t>(share_of_free * available) + made.facts.base_bytes;
-  made.wishes = wishes;
-  made.plan = plan_memory(made.facts, wishes);
+  auto plan = [&] {
+    PlannedMemory made{.facts = rehearse(proposal, pipeline, backend, cancel), .given = given};
+    if (!asked)
+      wishes.budget_bytes =
+          static_cast<uint64_t>(share_of_free * available) + made.facts.base_bytes;
+    made.wishes = wishes;
+    made.plan = plan_memory(made.facts, wishes);
+    return made;
+  };
+  const ConfigValue* tiled = proposal.config.find(keys::vae_tiling.name);
+  if (tiled && tiled->origin == Origin::derived) set_tiles(proposal, 0);  // of an earlier plan
+  PlannedMemory made = plan();
+  if (!made.plan.fits) made = with_tiles(proposal, std::move(made), plan);
   made.report = made.plan.to_json(made.facts, wishes);
   return made;
 }

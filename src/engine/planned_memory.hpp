@@ -8,12 +8,14 @@ namespace omnirt {
 // (both as they are at the moment); nothing where all simply stays.
 struct PlannedMemory {
   PlanningFacts facts;
-  PlanningWishes wishes;
+  PlanningWishes wishes{};
   bool given = false;  // the budget: by the request
-  RunMemoryPlan plan;
-  Json report;  // RunMemoryPlan::to_json
+  RunMemoryPlan plan{};
+  Json report{};  // RunMemoryPlan::to_json
 };
-std::optional<PlannedMemory> plan_memory(const Proposal& proposal, LoadedPipeline& pipeline,
+// Settles on tiles of the autoencoder where a budget cannot be kept without them and the request
+// says nothing about them.
+std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
                                          Backend& backend, const CancelToken* cancel);
 // What a plan cannot keep of what the request asks for is an error of the proposal, which names the
 // least budget that can be.

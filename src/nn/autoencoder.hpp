@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "nn/network.hpp"
 
@@ -27,6 +28,20 @@ class Autoencoder : public Network {
   // The latents of an image in -1..1, not yet scaled; noise is drawn, once and of the latents'
   // shape, by autoencoders whose latents are a distribution.
   virtual Tensor encode(Context& cx, const Tensor& image, const NoiseSource& noise) const = 0;
+
+  // encode in two parts, for images whose parts are put together before a sample is drawn: what the
+  // latents follow from, {B, n, h, w}, and the latents of it. Here: the latents, where none is
+  // drawn.
+  virtual Tensor moments(Context& cx, const Tensor& image) const;
+  virtual Tensor from_moments(Context& cx, const Tensor& moments, const NoiseSource& noise) const;
+  // Pixels a side of the tiles in which the reference goes through large images when it is asked to
+  // (config.sample_size); nothing: it is not gone through in tiles.
+  virtual std::optional<int64_t> tile_size() const { return std::nullopt; }
+  // Tiles fade into each other over a part, and must begin and fade at whole latents: what their
+  // sides are multiples of, in pixels, and the largest of these up to tile_size(); 0 without one.
+  static constexpr int64_t parts_of_tile = 4;
+  int64_t tile_grid() const { return parts_of_tile * scale_factor(); }
+  int64_t default_tile_size() const;
 
   // Whether encode gives a distribution to sample from.
   virtual bool samples() const = 0;

@@ -22,4 +22,10 @@ void check_autoencoder_levels(const AutoencoderLevels& levels, ConfigCheck& chec
   }
 }
 
+int64_t first_of(const std::variant<int64_t, std::vector<int64_t>>& sides) {
+  if (const auto* one = std::get_if<int64_t>(&sides)) return *one;
+  const auto& list = std::get<std::vector<int64_t>>(sides);
+  return list.empty() ? 0 : list.front();
+}
+
 }  // namespace omnirt::nn

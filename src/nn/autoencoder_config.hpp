@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "nn/config_check.hpp"
@@ -16,5 +18,8 @@ struct AutoencoderLevels {
 
 // One type and one number of channels a level, of those that are implemented, in whole groups.
 void check_autoencoder_levels(const AutoencoderLevels& levels, ConfigCheck& check);
+
+// Of a config's value that may be a number, or a list of one for each side; 0 of an empty list.
+int64_t first_of(const std::variant<int64_t, std::vector<int64_t>>& sides);
 
 }  // namespace omnirt::nn

@@ -23,5 +23,18 @@ inline constexpr Key<int64_t> blocks_per_group{
     {1, 1000},
     "blocks-per-group",
     "with offload group: neighbouring blocks that come and go together; default: as many as fit"};
+inline constexpr Key<bool> vae_tiling{
+    "vae_tiling",
+    std::monostate{},
+    {},
+    "vae-tiling",
+    "encode and decode by tiles that fade into each other, which takes less memory and changes the "
+    "image a little; default: where a memory budget could not be kept without"};
+inline constexpr Key<int64_t> vae_tile_size{
+    "vae_tile_size",
+    std::monostate{},
+    {32, 8192},
+    "vae-tile-size",
+    "side in pixels of the autoencoder's tiles; default: the model's own"};
 
 }  // namespace omnirt::keys

@@ -9,7 +9,6 @@ using enum OtherWord::Meaning;
 constexpr const char* no_server =
     "there is no server; embed the library, or run a command for each request";
 constexpr const char* no_attention_choice = "there is no choice of attention here";
-constexpr const char* no_tiles = "there is no tiled decoding here";
 constexpr const char* no_variations =
     "there are no variation seeds here; --image with a small --strength varies an image";
 constexpr const char* no_churn = "schedulers add no extra noise here, but --eta";
@@ -139,7 +138,6 @@ constexpr OtherWord words[] = {
     {"hires_denoising_strength", "config.hires_strength"},
     {"hires_denoise", "config.hires_strength"},
     {"hires_upscale_tile_size", "config.upscale_tile"},
-    {"vae_tiling", "", none, no_tiles},
     {"xformers", "", none, no_attention_choice},
     {"diffusion_fa", "", none, no_attention_choice},
     {"rng", "", none, "noise is drawn as diffusers draws it on the CPU"},
@@ -246,7 +244,9 @@ constexpr OtherWord words[] = {
     {"enable_sequential_cpu_offload", "config.preset", near, "--preset low-vram"},
     {"cpu_offload", "config.preset", near, "--preset low-vram"},
     {"enable_attention_slicing", "", none, no_attention_choice},
-    {"enable_vae_tiling", "", none, no_tiles},
+    {"enable_vae_tiling", "config.vae_tiling"},
+    {"enable_tiling", "config.vae_tiling", near},
+    {"tiled_vae", "config.vae_tiling"},
     {"enable_vae_slicing", "", none, "images are decoded one by one"},
     {"freeu", "", none, "FreeU is not implemented"},
     {"enable_freeu", "", none, "FreeU is not implemented"},
@@ -281,7 +281,6 @@ constexpr OtherWord words[] = {
     {"preview_path", "config.preview_dir", near},
     {"circular", "config.circular_padding", near, "--window-size 512 --circular-padding"},
     {"lora_apply_mode", "adapters", near, "--lora '{\"path\": ..., \"mode\": \"beside\"}'"},
-    {"vae_tile_size", "", none, no_tiles},
     {"vae_on_cpu", "", none, one_backend},
     {"clip_on_cpu", "", none, one_backend},
     {"control_net_cpu", "", none, one_backend},

@@ -65,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
         Answer{{"generate", "--tiling"},
                "unknown flag --tiling: did you mean --window-size 512 --circular-padding? (omnirt "
                "generate --help)"},
-        Answer{{"generate", "--enable-vae-tiling"},
-               "unknown flag --enable-vae-tiling: there is no tiled decoding here (omnirt generate "
+        Answer{{"generate", "--enable-vae-slicing"},
+               "unknown flag --enable-vae-slicing: images are decoded one by one (omnirt generate "
                "--help)"},
         Answer{{"generate", "--slg-scale", "2"},
                "unknown flag --slg-scale: did you mean --guider slg --guider-set slg_scale=2.5? "

@@ -33,11 +33,11 @@ Tensor middle_of(const io::Image& image, int64_t grid) {
 }
 
 // Appends the latents {1, C, h, w} of each.
-void encode(Frame& frame, const Component<nn::Autoencoder>& vae, Noise& noise,
-            const std::vector<io::Image>& images, std::vector<Tensor>& latents) {
+void encode(Frame& frame, const Component<nn::Autoencoder>& vae, const blocks::TilingPorts& tiling,
+            Noise& noise, const std::vector<io::Image>& images, std::vector<Tensor>& latents) {
   for (const io::Image& image : images) {
     Tensor pixels = middle_of(image, frame[vae].scale_factor());
-    latents.push_back(blocks::sampled_latents(frame, vae, pixels, 1, noise));
+    latents.push_back(blocks::sampled_latents(frame, vae, tiling, pixels, 1, noise));
   }
 }
 
@@ -67,8 +67,8 @@ Tensor ids_of(const std::vector<Tensor>& latents) {
 void EncodeReferences::run(Frame& frame) const {
   std::vector<Tensor> all;
   Noise& noise = *frame[noise_source];
-  encode(frame, vae, noise, {frame[image]}, all);
-  if (const auto* more = frame[further]) encode(frame, vae, noise, *more, all);
+  encode(frame, vae, tiling, noise, {frame[image]}, all);
+  if (const auto* more = frame[further]) encode(frame, vae, tiling, noise, *more, all);
   frame[latents] = tokens_of(all);
   frame[ids] = ids_of(all);
 }
@@ -76,12 +76,13 @@ void EncodeReferences::run(Frame& frame) const {
 void EncodeRepainted::run(Frame& frame) const {
   Tensor pixels = blocks::image_tensor(within_limits(frame[image]), frame[width], frame[height]);
   frame[image_latents] = blocks::sampled_latents(
-      frame, vae, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+      frame, vae, tiling, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
 }
 
 void EncodeRepaintReferences::run(Frame& frame) const {
   std::vector<Tensor> all{frame[image_latents].narrow(0, 0, 1)};
-  if (const auto* more = frame[further]) encode(frame, vae, *frame[noise_source], *more, all);
+  if (const auto* more = frame[further])
+    encode(frame, vae, tiling, *frame[noise_source], *more, all);
   frame[latents] = tokens_of(all);
   frame[ids] = ids_of(all);
 }

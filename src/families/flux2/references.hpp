@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "blocks/autoencoder_tiles.hpp"
 #include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
@@ -23,6 +24,7 @@ inline constexpr Slot<Tensor> reference_ids{
 class EncodeReferences final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
+  blocks::TilingPorts tiling{this};
   Input<io::Image> image{this, slots::image};
   OptionalInput<std::vector<io::Image>> further{this, image_reference};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
@@ -38,6 +40,7 @@ class EncodeReferences final : public Block {
 class EncodeRepainted final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
+  blocks::TilingPorts tiling{this};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Input<io::Image> image{this, slots::image};
@@ -54,6 +57,7 @@ class EncodeRepainted final : public Block {
 class EncodeRepaintReferences final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
+  blocks::TilingPorts tiling{this};
   Input<Tensor> image_latents{this, slots::image_latents};
   OptionalInput<std::vector<io::Image>> further{this, image_reference};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};

@@ -1,9 +1,11 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/config.hpp"
+#include "nn/autoencoder_config.hpp"
 
 namespace omnirt {
 
@@ -24,6 +26,10 @@ struct AutoencoderKLConfig {
   bool use_quant_conv = true;
   bool use_post_quant_conv = true;
   bool mid_block_add_attention = true;
+  // Pixels a side of tiles; of a list the first counts.
+  std::variant<int64_t, std::vector<int64_t>> sample_size = int64_t{32};
+
+  int64_t tile_size() const { return nn::first_of(sample_size); }
 
   static void visit(auto& self, auto& v) {
     v("in_channels", self.in_channels);
@@ -44,7 +50,7 @@ struct AutoencoderKLConfig {
     v.only("latents_mean", {});
     v.only("latents_std", {});
     v.only("quantization_config", {});
-    v.ignore({"sample_size"});  // the size of tiles, where an image is decoded in tiles
+    v("sample_size", self.sample_size);
   }
 };
 

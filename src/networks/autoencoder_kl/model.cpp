@@ -47,15 +47,24 @@ nn::WeightMap AutoencoderKL::weight_map() const {
           .ignored = {}};
 }
 
-nn::DiagonalGaussian AutoencoderKL::distribution(Context& cx, const Tensor& image) const {
+Tensor AutoencoderKL::moments(Context& cx, const Tensor& image) const {
   Tensor moments = encoder.forward(cx, nn::in_form(cx, image));
-  if (quant_conv) moments = quant_conv->forward(cx, moments);
-  auto halves = moments.chunk(2, 1);
+  return quant_conv ? quant_conv->forward(cx, moments) : moments;
+}
+
+nn::DiagonalGaussian AutoencoderKL::distribution(Context& cx, const Tensor& image) const {
+  auto halves = moments(cx, image).chunk(2, 1);
   return {halves[0], halves[1]};
 }
 
 Tensor AutoencoderKL::encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const {
-  nn::DiagonalGaussian latents = distribution(cx, image);
+  return from_moments(cx, moments(cx, image), noise);
+}
+
+Tensor AutoencoderKL::from_moments(Context& cx, const Tensor& moments,
+                                   const nn::NoiseSource& noise) const {
+  auto halves = moments.chunk(2, 1);
+  nn::DiagonalGaussian latents{halves[0], halves[1]};
   return latents.sample(cx, noise(latents.mean.sizes()));
 }
 

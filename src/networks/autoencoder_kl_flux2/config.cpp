@@ -13,6 +13,7 @@ AutoencoderKLFlux2Config read_autoencoder_kl_flux2_config(const Json& json,
   check.range("in_channels", config.in_channels, 1, 1 << 12);
   check.range("out_channels", config.out_channels, 1, 1 << 12);
   check.range("latent_channels", config.latent_channels, 1, 1 << 12);
+  check.range("sample_size", config.tile_size(), 1, 1 << 16);
   check.range("layers_per_block", config.layers_per_block, 1, 16);
   check.range("norm_num_groups", config.norm_num_groups, 1, 1 << 12);
   check.positive("batch_norm_eps", config.batch_norm_eps);

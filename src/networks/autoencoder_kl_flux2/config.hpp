@@ -1,9 +1,11 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/config.hpp"
+#include "nn/autoencoder_config.hpp"
 
 namespace omnirt {
 
@@ -23,6 +25,10 @@ struct AutoencoderKLFlux2Config {
   bool use_post_quant_conv = true;
   bool mid_block_add_attention = true;
   double batch_norm_eps = 1e-4;
+  // Pixels a side of tiles; of a list the first counts.
+  std::variant<int64_t, std::vector<int64_t>> sample_size = int64_t{1024};
+
+  int64_t tile_size() const { return nn::first_of(sample_size); }
 
   static void visit(auto& self, auto& v) {
     v("in_channels", self.in_channels);
@@ -39,11 +45,12 @@ struct AutoencoderKLFlux2Config {
     v("use_post_quant_conv", self.use_post_quant_conv);
     v("mid_block_add_attention", self.mid_block_add_attention);
     v("batch_norm_eps", self.batch_norm_eps);
+    v("sample_size", self.sample_size);
     v.only("patch_size", {Json::array({2, 2})});  // the reference's pipelines know no other
     v.only("quantization_config", {});
-    // The size of tiles, what only training changes, and what some files carry over from
-    // AutoencoderKL, which this class does not have.
-    v.ignore({"sample_size", "batch_norm_momentum", "force_upcast"});
+    // What only training changes, and what some files carry over from AutoencoderKL, which this
+    // class does not have.
+    v.ignore({"batch_norm_momentum", "force_upcast"});
   }
 
   const std::vector<int64_t>& decoder_channels() const {

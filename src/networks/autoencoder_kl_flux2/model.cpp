@@ -64,16 +64,24 @@ std::vector<nn::OriginalLayout> AutoencoderKLFlux2::original_layouts() const {
   return {flux2_autoencoder_layout(*this)};
 }
 
-nn::DiagonalGaussian AutoencoderKLFlux2::distribution(Context& cx, const Tensor& image) const {
+Tensor AutoencoderKLFlux2::moments(Context& cx, const Tensor& image) const {
   Tensor moments = encoder.forward(cx, nn::in_form(cx, image));
-  if (quant_conv) moments = quant_conv->forward(cx, moments);
-  auto halves = moments.chunk(2, 1);
+  return quant_conv ? quant_conv->forward(cx, moments) : moments;
+}
+
+nn::DiagonalGaussian AutoencoderKLFlux2::distribution(Context& cx, const Tensor& image) const {
+  auto halves = moments(cx, image).chunk(2, 1);
   return {halves[0], halves[1]};
 }
 
 Tensor AutoencoderKLFlux2::encode(Context& cx, const Tensor& image,
-                                  const nn::NoiseSource& /*noise*/) const {
-  return bn.normalised(cx, nn::packed_patches(distribution(cx, image).mode()));
+                                  const nn::NoiseSource& noise) const {
+  return from_moments(cx, moments(cx, image), noise);
+}
+
+Tensor AutoencoderKLFlux2::from_moments(Context& cx, const Tensor& moments,
+                                        const nn::NoiseSource& /*noise*/) const {
+  return bn.normalised(cx, nn::packed_patches(moments.chunk(2, 1)[0]));
 }
 
 Tensor AutoencoderKLFlux2::decode(Context& cx, const Tensor& latents) const {

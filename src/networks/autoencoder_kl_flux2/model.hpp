@@ -39,6 +39,11 @@ class AutoencoderKLFlux2 final : public nn::Autoencoder {
   nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
   // The distribution's mode, packed and normalised: the reference's pipelines draw nothing.
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;
+  // The distribution's means, then its log variances.
+  Tensor moments(Context& cx, const Tensor& image) const override;
+  Tensor from_moments(Context& cx, const Tensor& moments,
+                      const nn::NoiseSource& noise) const override;
+  std::optional<int64_t> tile_size() const override { return config_.tile_size(); }
   Tensor decode(Context& cx, const Tensor& latents) const override;
 
   bool samples() const override { return false; }

@@ -1,0 +1,43 @@
+#pragma once
+#include "nn/autoencoder.hpp"
+#include "pipeline/checks.hpp"
+#include "pipeline/frame.hpp"
+#include "pipeline/memory_keys.hpp"
+
+namespace omnirt::blocks {
+
+// How an autoencoder goes through an image: whole, or by tiles that overlap and fade into each
+// other (reference: enable_tiling of diffusers' autoencoders, tile_overlap_factor 0.25).
+struct AutoencoderTiles {
+  int64_t pixels = 0;  // a tile's side; 0: whole
+
+  // Whether it takes several for an image {B, C, H, W}.
+  bool cut(const Tensor& image) const;
+};
+
+// The ports of a block that encodes or decodes.
+struct TilingPorts {
+  Config<bool> vae_tiling;
+  Config<int64_t> vae_tile_size;
+
+  explicit TilingPorts(Block* block)
+      : vae_tiling(block, keys::vae_tiling), vae_tile_size(block, keys::vae_tile_size) {}
+  AutoencoderTiles of(Frame& frame, const nn::Autoencoder& autoencoder) const;
+  void check(Checks& checks, const Component<nn::Autoencoder>& vae) const;
+};
+
+// What `made` gives of the tiles of whole {B, C, H, W}, put together: tiles of `tile` a side (a
+// multiple of 4) begin at every three quarters of it, and fade over the last one. `made` makes each
+// side longer, or shorter, by one factor.
+Tensor put_together(const Tensor& whole, int64_t tile,
+                    const std::function<Tensor(const Tensor& tile)>& made);
+
+// {B, C, h, w} -> {B, 3, H, W}, and {B, 3, H, W} -> {B, n, h, w}, by tiles where either side is
+// longer than one.
+Tensor decoded_by_tiles(const Tensor& latents, const nn::Autoencoder& autoencoder,
+                        const AutoencoderTiles& tiles,
+                        const std::function<Tensor(const Tensor& latents)>& decode);
+Tensor encoded_by_tiles(const Tensor& pixels, const AutoencoderTiles& tiles,
+                        const std::function<Tensor(const Tensor& pixels)>& encode);
+
+}  // namespace omnirt::blocks
