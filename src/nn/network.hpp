@@ -67,6 +67,8 @@ struct AdapterNames {
   };
   std::vector<NumberedClass> numbered_classes{};
   std::map<std::string, std::vector<std::string>> member_order{};
+  // Layouts that adapters alone are written in, beside the network's original ones.
+  std::vector<OriginalLayout> layouts{};
   // The parameter that holds a vector for each token; "": tokens cannot be added.
   std::string token_table{};
 };

@@ -55,8 +55,10 @@ std::vector<int64_t> original_shape(const Param& param, const LayoutRule& rule) 
       if (shape.size() == 2) shape.insert(shape.end(), {1, 1});
       break;
     case Form::rows:
-      ensure(!shape.empty() && rule.part < rule.parts, "'{}' has no rows to stack", param.name);
-      shape[0] *= static_cast<int64_t>(rule.parts);
+      ensure(!shape.empty() && rule.span > 0 && rule.part + rule.span <= rule.parts &&
+                 shape[0] % static_cast<int64_t>(rule.span) == 0,
+             "'{}' has no rows to stack", param.name);
+      shape[0] = shape[0] / static_cast<int64_t>(rule.span) * static_cast<int64_t>(rule.parts);
       break;
   }
   return shape;
@@ -68,7 +70,8 @@ std::optional<OriginalPlace> original_place(const OriginalLayout& layout, const 
   std::optional<Found> found = apply_rules(layout.rules, param.name);
   if (!found) return std::nullopt;
   const LayoutRule& rule = *found->leaf;
-  OriginalPlace place{found->name, original_shape(param, rule), rule.form, rule.part, rule.parts};
+  OriginalPlace place{found->name, original_shape(param, rule), rule.form, rule.part, rule.parts,
+                      rule.span};
   // A bias beside such a matrix is as it is.
   if (rule.form == Form::conv1x1 && place.shape == param.shape) place.form = Form::same;
   return place;

@@ -13,7 +13,7 @@ enum class Form {
   same,
   transposed,  // {in, out} for a matrix {out, in}
   conv1x1,     // {out, in, 1, 1} for a matrix {out, in}
-  rows,        // one of several that are stacked along the first dimension
+  rows,        // one or more of equal parts that are stacked along the first dimension
   swapped,     // the halves along the first dimension the other way round
 };
 
@@ -26,6 +26,7 @@ struct LayoutRule {
   Form form = Form::same;
   size_t part = 0, parts = 1;  // of Form::rows
   std::vector<LayoutRule> within{};
+  size_t span = 1;  // of Form::rows: from `part` on, how many of the `parts` the parameter is
 };
 
 // How the authors of a network laid its parameters out in their own files: names below the prefix
@@ -44,7 +45,7 @@ struct OriginalPlace {
   std::string name;
   std::vector<int64_t> shape;  // of the original's whole tensor
   Form form = Form::same;
-  size_t part = 0, parts = 1;
+  size_t part = 0, parts = 1, span = 1;
 
   bool operator==(const OriginalPlace&) const = default;
 };

@@ -84,10 +84,10 @@ Weight weight_of(const io::FoundTensor& tensor) {
 }
 
 Weight weight_of(const io::FoundTensor& tensor, std::vector<int64_t> shape, size_t part,
-                 size_t parts) {
+                 size_t parts, size_t span) {
   const io::TensorEntry& entry = *tensor.entry;
   auto owner = tensor.file->owner();
-  const size_t bytes = entry.bytes / parts, skip = part * bytes;
+  const size_t bytes = entry.bytes / parts * span, skip = entry.bytes / parts * part;
   size_t first = 0;
   if (entry.encoding) {
     const size_t count = count_of(entry.shape) / parts;

@@ -39,10 +39,10 @@ struct Weight {
 
 // A file's tensor as a weight.
 Weight weight_of(const io::FoundTensor& tensor);
-// The `part`th of `parts` equal stacks of its rows, whose shape is `shape`. Throws Unsupported
-// where an encoding's blocks reach from one part into the next.
+// `span` of `parts` equal stacks of its rows, from the `part`th on, whose shape is `shape`. Throws
+// Unsupported where an encoding's blocks reach from one part into the next.
 Weight weight_of(const io::FoundTensor& tensor, std::vector<int64_t> shape, size_t part,
-                 size_t parts);
+                 size_t parts, size_t span = 1);
 
 // Hands over the numbers of a weight, in pieces: its bytes as they lie, or of encoded ones fp32.
 void emit_numbers(const Weight& weight,

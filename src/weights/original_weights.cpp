@@ -108,7 +108,8 @@ class Reader {
   static Weight placed(const io::FoundTensor& tensor, const Param& param,
                        const OriginalPlace& place) {
     bool rows = place.form == Form::rows;
-    Weight weight = weight_of(tensor, param.shape, rows ? place.part : 0, rows ? place.parts : 1);
+    Weight weight = rows ? weight_of(tensor, param.shape, place.part, place.parts, place.span)
+                         : weight_of(tensor, param.shape, 0, 1);
     if (place.form != Form::transposed && place.form != Form::swapped) return weight;
     auto copy = std::make_shared<const std::vector<std::byte>>(
         turned(weight, place.form, tensor.entry->shape));
@@ -142,8 +143,9 @@ io::TensorSource source_of(const std::string& name, const std::vector<Part>& par
 void check_parts(const std::string& name, const std::vector<Part>& parts) {
   bool one_type = std::ranges::all_of(
       parts, [&](const Part& part) { return part.second->dtype == parts[0].second->dtype; });
-  ensure(parts.size() == parts[0].first.parts, "{}: {} of {} parts", name, parts.size(),
-         parts[0].first.parts);
+  size_t there = 0;
+  for (const Part& part : parts) there += part.first.span;
+  ensure(there == parts[0].first.parts, "{}: {} of {} parts", name, there, parts[0].first.parts);
   if (!one_type) {
     throw Unsupported({name, "",
                        "its parts are stored in different types, and the original has "

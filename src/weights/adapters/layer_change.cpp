@@ -28,7 +28,8 @@ Tensor own_rows(const LayerChange& change, const Tensor& all) {
   if (change.form == nn::Form::swapped) return all.roll({all.size(0) / 2}, {0});
   if (change.form != nn::Form::rows) return all;
   int64_t each = all.size(0) / static_cast<int64_t>(change.parts);
-  return all.narrow(0, static_cast<int64_t>(change.part) * each, each);
+  return all.narrow(0, static_cast<int64_t>(change.part) * each,
+                    static_cast<int64_t>(change.span) * each);
 }
 
 // core {i, j, ...}, left {i, p}, right {j, r} -> {p, r, ...}

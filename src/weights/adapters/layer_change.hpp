@@ -20,10 +20,11 @@ struct LayerChange {
   // "lora", "dora" (a lora with a magnitude), "loha", "lokr", "diff"
   std::string kind;
   std::map<std::string, io::FoundTensor> factors;  // by FileLayer's names of parts
-  // Where the file names a tensor of the original layout that lies otherwise: whose part-th rows
-  // the parameter is, or whose halves are swapped. The factors are the whole tensor's.
+  // Where the file names a tensor of the original layout that lies otherwise: of whose `parts`
+  // stacks of rows the parameter is `span` from `part` on, or whose halves are swapped. The factors
+  // are the whole tensor's.
   nn::Form form = nn::Form::same;
-  size_t part = 0, parts = 1;
+  size_t part = 0, parts = 1, span = 1;
   int64_t rank = 0;  // 0: none (diff, a lokr of whole matrices)
   std::optional<double> alpha = std::nullopt;
   double stored_scale = 1;  // by alpha and rank, as the file says

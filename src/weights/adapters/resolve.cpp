@@ -169,7 +169,8 @@ class Resolver {
                        .factors = {},
                        .form = match.part.form,
                        .part = match.part.part,
-                       .parts = match.part.parts};
+                       .parts = match.part.parts,
+                       .span = match.part.span};
     for (const auto& [part, tensor] : layer.parts) {
       if (is_factor(part)) change.factors.emplace(part, tensor);
     }

@@ -22,7 +22,8 @@ int64_t count(const Shape& shape, size_t from = 0) {
 class Check {
  public:
   explicit Check(LayerChange& change) : change_(change), weight_(change.param->shape) {
-    weight_[0] *= static_cast<int64_t>(change.parts);
+    weight_[0] =
+        weight_[0] / static_cast<int64_t>(change.span) * static_cast<int64_t>(change.parts);
     out_ = weight_[0];
     all_ = count(weight_);
   }

@@ -51,6 +51,7 @@ Targets::Targets(std::string component, const nn::Network& network, bool denoise
     layers_[path] = {path, param, bias == params.end() ? nullptr : bias->second};
   }
   std::vector<nn::OriginalLayout> layouts = network.original_layouts();
+  layouts.insert(layouts.end(), declared_.layouts.begin(), declared_.layouts.end());
   for (const auto& [path, layer] : layers_) add_names(layer, layouts);
 }
 
@@ -82,7 +83,7 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
     // A matrix that lies the other way round has factors that do, too: none of their names tells.
     if (!place || !name || place->form == nn::Form::transposed) continue;
     nn::Form form = place->form == nn::Form::conv1x1 ? nn::Form::same : place->form;
-    add(*name, {&layer, form, place->part, place->parts});
+    add(*name, {&layer, form, place->part, place->parts, place->span});
   }
 }
 

@@ -17,8 +17,8 @@ struct TargetLayer {
 // A layer, and how it lies in what a file names: alone, or with others in one tensor.
 struct TargetPart {
   const TargetLayer* layer = nullptr;
-  nn::Form form = nn::Form::same;  // same, rows or swapped
-  size_t part = 0, parts = 1;      // of Form::rows
+  nn::Form form = nn::Form::same;        // same, rows or swapped
+  size_t part = 0, parts = 1, span = 1;  // of Form::rows
 };
 
 // One component's layers by every name that adapter files give them. The network must outlive it.
