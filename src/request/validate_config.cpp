@@ -158,11 +158,17 @@ void draw_seed(Proposal& proposal) {
   proposal.config.set(keys::seed.name, static_cast<int64_t>(device()), Origin::drawn);
 }
 
+// The network itself reads the key, whatever the guider does.
+bool is_network_input(const Proposal& proposal, const KeyInfo* key) {
+  return key == &keys::guidance_scale && takes_guidance_scale(proposal);
+}
+
 // Short keys beside a guider whose settings stand under request.guider, and those of another
 // family's usual guider, would mislead.
 void hide_unused_guidance(Proposal& proposal) {
   const auto& usual = proposal.family->guider_keys;
   std::vector<const KeyInfo*> hidden = default_guider_keys();
+  std::erase_if(hidden, [&](const KeyInfo* key) { return is_network_input(proposal, key); });
   if (proposal.request.guider.empty())
     std::erase_if(hidden, [&](const KeyInfo* key) { return std::ranges::count(usual, key) > 0; });
   else
@@ -203,7 +209,7 @@ void check_short_keys(Proposal& proposal) {
              fmt::format("give guider.{}, or remove guider", key->name));
   }
   for (const KeyInfo* key : default_guider_keys()) {
-    if (std::ranges::count(usual, key) > 0) continue;
+    if (std::ranges::count(usual, key) > 0 || is_network_input(proposal, key)) continue;
     refuse(key, fmt::format("this model's guidance is said by {}", fmt::join(names, ", ")),
            "set those, or give a guider");
   }
@@ -261,9 +267,13 @@ void settle_guider(Proposal& proposal) {
       proposal.error({"guider", shown(config),
                       "this model's network takes the guidance scale as an input",
                       "remove it, and set config.guidance_scale"});
+      config = Json::object();
     }
-    proposal.guider = proposal.catalogue->find_guider("none")->make(Json::object());
-    return;
+    // Where the family's usual guider has a scale of its own, it stands beside the network's.
+    if (std::ranges::count(proposal.family->guider_keys, &keys::guidance_scale) > 0) {
+      proposal.guider = proposal.catalogue->find_guider("none")->make(Json::object());
+      return;
+    }
   }
   check_short_keys(proposal);
   if (config.empty()) config = usual_guider(proposal);
