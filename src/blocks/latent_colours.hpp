@@ -9,5 +9,7 @@ namespace omnirt::blocks {
 PreviewMeans sd_latents();
 // Of Stable Diffusion XL's (ComfyUI, latent_formats.SDXL).
 PreviewMeans sdxl_latents();
+// Of FLUX.1's, of 16 channels (ComfyUI, latent_formats.Flux).
+PreviewMeans flux_latents();
 
 }  // namespace omnirt::blocks

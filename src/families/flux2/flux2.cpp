@@ -41,8 +41,8 @@ BlockList flux2_blocks() {
   add(std::make_shared<blocks::HiresSize>(hires));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux2::EncodePrompt>());
-  add(std::make_shared<flux2::SetTimesteps>(!inpaint));
-  add(std::make_shared<flux2::SetPartialTimesteps>(inpaint));
+  add(std::make_shared<blocks::SetShiftedTimesteps>(flux2::level_shift(), !inpaint));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(flux2::level_shift(), inpaint));
   for (auto& block : blocks::given_image_blocks(inpaint, inpaint)) list.push_back(block);
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(!inpaint));
@@ -54,9 +54,10 @@ BlockList flux2_blocks() {
   add(std::make_shared<flux2::KeepSmoothly>(inpaint));
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
-  blocks::add_hires(
-      list, std::make_shared<flux2::DenoiseHires>(blocks::hires_options(denoise_options(), hires)),
-      hires);
+  blocks::add_hires(list,
+                    std::make_shared<blocks::DenoiseShiftedHires>(
+                        flux2::level_shift(), blocks::hires_options(denoise_options(), hires)),
+                    hires);
   add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());

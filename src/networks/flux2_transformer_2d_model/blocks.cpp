@@ -1,7 +1,5 @@
 #include "networks/flux2_transformer_2d_model/blocks.hpp"
 
-#include <cmath>
-
 #include "nn/layout.hpp"
 
 namespace omnirt {
@@ -17,26 +15,10 @@ Tensor modulated(Context& cx, const nn::LayerNorm& norm, const Tensor& x,
   return cx.ops().modulate(cx, {normed, by.scale, by.shift});
 }
 
-// {B, T, heads * d} -> {B, T, heads, d}, a view.
-Tensor by_heads(const Tensor& x, int64_t heads) {
-  return x.view({x.size(0), x.size(1), heads, x.size(2) / heads});
-}
-
-// Normalised over each head, as queries and keys are: {B, T, heads, d}.
-Tensor normed_heads(Context& cx, const nn::RmsNorm& norm, const Tensor& x, int64_t heads) {
-  return norm.forward(cx, by_heads(x, heads));
-}
-
-// {B, T, heads, d} turned by where the tokens stand: {B, T, heads * d}.
-Tensor turned(Context& cx, const Tensor& x, const Tensor& rotary) {
-  Tensor y = cx.ops().rotary(cx, {x, rotary, ops::RotaryPairs::neighbours});
-  return y.flatten(2);
-}
-
-Tensor attended(Context& cx, const Tensor& query, const Tensor& key, const Tensor& value,
-                int64_t heads) {
-  double head_dim = static_cast<double>(query.size(2)) / static_cast<double>(heads);
-  return cx.ops().attention(cx, {query, key, value, heads, 1.0 / std::sqrt(head_dim)});
+nn::JointAttentionOptions joint_attention(const Flux2Transformer2DConfig& config) {
+  return {.heads = config.num_attention_heads,
+          .head_dim = config.attention_head_dim,
+          .eps = config.eps};
 }
 
 }  // namespace
@@ -90,51 +72,12 @@ Tensor Flux2FeedForward::forward(Context& cx, const Tensor& x) const {
   return linear_out.forward(cx, cx.ops().swiglu(cx, {halves}));
 }
 
-Flux2Attention::Flux2Attention(Module* parent, const std::string& name,
-                               const Flux2Transformer2DConfig& config)
-    : Module(parent, name),
-      to_q(this, "to_q", config.inner_dim(), config.inner_dim(), false),
-      to_k(this, "to_k", config.inner_dim(), config.inner_dim(), false),
-      to_v(this, "to_v", config.inner_dim(), config.inner_dim(), false),
-      norm_q(this, "norm_q", config.attention_head_dim, config.eps),
-      norm_k(this, "norm_k", config.attention_head_dim, config.eps),
-      to_out(this, "to_out"),
-      norm_added_q(this, "norm_added_q", config.attention_head_dim, config.eps),
-      norm_added_k(this, "norm_added_k", config.attention_head_dim, config.eps),
-      add_q_proj(this, "add_q_proj", config.inner_dim(), config.inner_dim(), false),
-      add_k_proj(this, "add_k_proj", config.inner_dim(), config.inner_dim(), false),
-      add_v_proj(this, "add_v_proj", config.inner_dim(), config.inner_dim(), false),
-      to_add_out(this, "to_add_out", config.inner_dim(), config.inner_dim(), false),
-      heads_(config.num_attention_heads) {
-  to_out.add(config.inner_dim(), config.inner_dim(), false);
-}
-
-Flux2Streams Flux2Attention::forward(Context& cx, const Flux2Streams& x,
-                                     const Tensor& rotary) const {
-  auto joined = [&](const Tensor& text, const Tensor& image) {
-    return cx.ops().concat(cx, {text, image});
-  };
-  auto both = [&](const nn::Linear& of_text, const nn::RmsNorm& text_norm,
-                  const nn::Linear& of_image, const nn::RmsNorm& image_norm) {
-    Tensor text = normed_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
-    Tensor image = normed_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
-    return turned(cx, joined(text, image), rotary);
-  };
-  Tensor query = both(add_q_proj, norm_added_q, to_q, norm_q);
-  Tensor key = both(add_k_proj, norm_added_k, to_k, norm_k);
-  Tensor value = joined(add_v_proj.forward(cx, x.text), to_v.forward(cx, x.image));
-  Tensor y = attended(cx, query, key, value, heads_);
-  int64_t texts = x.text.size(1);
-  Tensor text = y.narrow(1, 0, texts), image = y.narrow(1, texts, y.size(1) - texts);
-  return {.text = to_add_out.forward(cx, text), .image = to_out[0].forward(cx, image)};
-}
-
 Flux2TransformerBlock::Flux2TransformerBlock(Module* parent, const std::string& name,
                                              const Flux2Transformer2DConfig& config)
     : Module(parent, name),
       norm1(this, "norm1", config.inner_dim(), config.eps, /*affine=*/false),
       norm1_context(this, "norm1_context", config.inner_dim(), config.eps, /*affine=*/false),
-      attn(this, "attn", config),
+      attn(this, "attn", joint_attention(config)),
       norm2(this, "norm2", config.inner_dim(), config.eps, /*affine=*/false),
       ff(this, "ff", config),
       norm2_context(this, "norm2_context", config.inner_dim(), config.eps, /*affine=*/false),
@@ -179,9 +122,9 @@ Tensor Flux2ParallelSelfAttention::forward(Context& cx, const Tensor& x,
                                            const Tensor& rotary) const {
   Tensor all = to_qkv_mlp_proj.forward(cx, x);
   auto part = [&](int64_t i) { return all.narrow(2, i * inner_dim_, inner_dim_); };
-  Tensor query = turned(cx, normed_heads(cx, norm_q, part(0), heads_), rotary);
-  Tensor key = turned(cx, normed_heads(cx, norm_k, part(1), heads_), rotary);
-  Tensor attention = attended(cx, query, key, part(2), heads_).flatten(0, 1);
+  Tensor query = nn::turned_heads(cx, norm_q, part(0), heads_, rotary);
+  Tensor key = nn::turned_heads(cx, norm_k, part(1), heads_, rotary);
+  Tensor attention = nn::attended_heads(cx, query, key, part(2), heads_).flatten(0, 1);
   Tensor halves = all.narrow(2, 3 * inner_dim_, 2 * mlp_dim_);
   Tensor perceptron = cx.ops().swiglu(cx, {halves}).flatten(0, 1);
   Tensor both = cx.ops().concat(cx, {attention, perceptron});

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "networks/flux2_transformer_2d_model/config.hpp"
+#include "nn/blocks/joint_attention.hpp"
 #include "nn/blocks/time_embedding.hpp"
 #include "nn/layers.hpp"
 
@@ -52,30 +53,7 @@ class Flux2FeedForward final : public nn::Module {
   nn::Linear linear_in, linear_out;
 };
 
-// A text's tokens and an image's.
-struct Flux2Streams {
-  Tensor text;   // {B, T, D}
-  Tensor image;  // {B, L, D}
-};
-
-// Attention of text and image to both, each with projections of its own (diffusers
-// Flux2Attention).
-class Flux2Attention final : public nn::Module {
- public:
-  Flux2Attention(Module* parent, const std::string& name, const Flux2Transformer2DConfig& config);
-  const char* class_name() const override { return "Flux2Attention"; }
-  // rotary {2, T + L, head_dim / 2}: where the tokens stand, the text's first.
-  Flux2Streams forward(Context& cx, const Flux2Streams& x, const Tensor& rotary) const;
-
-  nn::Linear to_q, to_k, to_v;
-  nn::RmsNorm norm_q, norm_k;
-  nn::ModuleList<nn::Linear> to_out;
-  nn::RmsNorm norm_added_q, norm_added_k;
-  nn::Linear add_q_proj, add_k_proj, add_v_proj, to_add_out;
-
- private:
-  int64_t heads_;
-};
+using Flux2Streams = nn::TextAndImage;
 
 // Attention and perceptron over text and image, which have weights of their own (diffusers
 // Flux2TransformerBlock).
@@ -91,7 +69,7 @@ class Flux2TransformerBlock final : public nn::Module {
                        const std::vector<Flux2ModulationSet>& text, const Tensor& rotary) const;
 
   nn::LayerNorm norm1, norm1_context;
-  Flux2Attention attn;
+  nn::JointAttention attn;
   nn::LayerNorm norm2;
   Flux2FeedForward ff;
   nn::LayerNorm norm2_context;
