@@ -22,6 +22,8 @@ inline std::string small_model(const std::string& id) {
       {"flux2.klein-base-4b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.klein-base-9b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.dev", "tests/goldens/pipelines/flux2_dev/model"},
+      {"flux1.schnell", "tests/goldens/pipelines/flux_schnell/model"},
+      {"flux1.dev", "tests/goldens/pipelines/flux_dev/model"},
       {"qwen-image", "tests/goldens/pipelines/qwen_image/model"},
       {"qwen-image-2512", "tests/goldens/pipelines/qwen_image/model"},
       {"svd", "tests/goldens/videos/svd/model"},

@@ -6,6 +6,7 @@
 #include "backends/stub/stub_backend.hpp"
 #include "blocks/clip_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
+#include "families/flux/flux.hpp"
 #include "families/flux2/flux2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
@@ -22,6 +23,7 @@
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/controlnet_model/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
+#include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
@@ -49,7 +51,8 @@ BackendInfo backend(const char* name) {
 
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
-                       families::flux2(), families::qwen_image(), families::upscale()},
+                       families::flux(), families::flux2(), families::qwen_image(),
+                       families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -68,6 +71,7 @@ Catalogue builtin_catalogue() {
                   qwen2_5_vl_for_conditional_generation_info(),
                   pixart_transformer_2d_model_info(),
                   flux2_transformer_2d_model_info(),
+                  flux_transformer_2d_model_info(),
                   qwen_image_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),

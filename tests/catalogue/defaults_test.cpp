@@ -39,6 +39,7 @@ struct Difference {
 const std::vector<Difference>& differences() {
   const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b"};
   const std::set<std::string> qwen{"qwen-image", "qwen-image-2512"};
+  const std::set<std::string> schnell{"flux1.schnell"};
   static const std::vector<Difference> all{
       {{"emoji-sd"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
       {{"emoji-sd"}, "guidance_scale", 5.0, "the model's own"},
@@ -60,6 +61,9 @@ const std::vector<Difference>& differences() {
       {qwen, "guidance_scale", 4.0, "the reference calls it true_cfg_scale"},
       {qwen, "width", 1328, "the size that it was trained with"},
       {qwen, "height", 1328, "the size that it was trained with"},
+      {schnell, "num_inference_steps", 4, "distilled to four steps, as its model card runs it"},
+      {schnell, "guidance_scale", nullptr, "its network takes none: the reference ignores a scale"},
+      {schnell, "max_sequence_length", 256, "as its model card runs it"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
        "clean_caption",
@@ -126,6 +130,10 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id.starts_with("qwen-image")) {
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "QwenImage" + kind + "Pipeline";
+  }
+  if (id.starts_with("flux1")) {
+    std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
+    return "Flux" + kind + "Pipeline";
   }
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
@@ -252,7 +260,7 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
-        const bool flow = family.name == "flux2" || family.name == "qwen_image";
+        const bool flow = family.name.starts_with("flux") || family.name == "qwen_image";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is held against the reference's trajectories.

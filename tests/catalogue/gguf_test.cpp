@@ -195,6 +195,18 @@ TEST(Gguf, ATransformerOfFlux2IsAComponent) {
   expect_same_with("transformer", temp / "transformer", "q8_0");
 }
 
+// Of heads as wide as published ones, which files without a config must have.
+TEST(Gguf, ATransformerOfFlux1IsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/flux_dev/model");
+  Json config = read_json_file(model / "transformer/config.json");
+  config["attention_head_dim"] = 128;
+  config["num_attention_heads"] = 1;
+  config["axes_dims_rope"] = {16, 56, 56};
+  write_component(temp / "transformer", config, "FluxTransformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+}
+
 TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {
   TempFolder temp;
   Json config = read_json_file(klein() / "text_encoder/config.json");

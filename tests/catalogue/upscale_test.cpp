@@ -47,7 +47,7 @@ GenerateRequest text_request(const std::string& model) {
 
 // An image of a text comes out as one that is given: the upscaler is the last step alone.
 TEST(Upscaler, MakesEachFamilysImagesLarger) {
-  for (const char* model : {"sd15", "sdxl", "pixart_sigma", "flux2_klein"}) {
+  for (const char* model : {"sd15", "sdxl", "pixart_sigma", "flux2_klein", "flux_dev"}) {
     SCOPED_TRACE(model);
     TemporaryFolder folder;
     GenerateRequest small = text_request(model), large = small, after;

@@ -1,0 +1,89 @@
+#include "families/flux/flux.hpp"
+
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/hires.hpp"
+#include "blocks/inpaint.hpp"
+#include "blocks/latent_colours.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/shifted_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/token_size.hpp"
+#include "blocks/upscale_images.hpp"
+#include "families/flux/check.hpp"
+#include "families/flux/encode_prompt.hpp"
+#include "families/flux/entries.hpp"
+#include "guiders/true_guidance.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt::families {
+namespace {
+
+BlockList flux_blocks() {
+  const Trigger image = has("image"), mask = has("mask");
+  const Trigger inpaint = image && mask;
+  const blocks::LevelShift shift{blocks::linear_mu, nn::patch_side};
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<flux::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::SizeInTokens>(nn::patch_side));
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<flux::EncodePooled>());
+  add(std::make_shared<flux::EncodePrompt>());
+  add(std::make_shared<blocks::SetShiftedTimesteps>(shift, !image));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
+  for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  // The order of these is the order of draws from the noise source.
+  add(std::make_shared<blocks::PrepareLatents>(!image));
+  add(std::make_shared<blocks::EncodeImage>(image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
+  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::DenoiseLoop>(
+      blocks::DenoiseOptions{.network = "transformer",
+                             .constants = {{flux::pooled_prompt_embeds.name, "pooled_projections",
+                                            flux::pooled_prompt_embeds.help}}}));
+  add(std::make_shared<blocks::DecodeLatents>());
+  for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::UpscaleMade>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+// FLUX.2's blocks have the same names; modulations of their own do these alone have.
+std::vector<AdapterFamily> flux_adapter_families() {
+  return {{.name = "FLUX.1",
+           .ids = {"flux1.schnell", "flux1.dev"},
+           .marks = {{"_img_mod_lin"},
+                     {"_txt_mod_lin"},
+                     {"_norm1_context_linear"},
+                     {"denoiser:double_blocks_"},
+                     {"denoiser:single_blocks_"},
+                     {"denoiser:single_transformer_blocks_"},
+                     {"_attn_add_q_proj"}},
+           .metadata = {"flux1", "Flux.1", "flux"},
+           .embedding_widths = {}}};
+}
+
+}  // namespace
+
+Family flux() {
+  return {.name = "flux",
+          .tasks = {{"text2image", {}}, {"image2image", {"image"}}, {"inpaint", {"image", "mask"}}},
+          .blocks = flux_blocks(),
+          .entries = flux::entries(),
+          .pipeline_classes = {"FluxPipeline", "FluxImg2ImgPipeline", "FluxInpaintPipeline"},
+          .variant_of = flux::variant_of,
+          .adopt_scheduler = {},
+          .shifts_by_size = true,
+          .adapter_families = flux_adapter_families(),
+          .text_encoders = {{"text_encoder", "tokenizer", "clip_l"},
+                            {"text_encoder_2", "tokenizer_2", "t5xxl"}},
+          .previews = {{"", blocks::flux_latents()}},
+          .guider = "true_cfg",
+          .guider_keys = {&guider_keys::true_cfg_scale}};
+}
+
+}  // namespace omnirt::families

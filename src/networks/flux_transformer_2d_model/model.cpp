@@ -1,0 +1,128 @@
+#include "networks/flux_transformer_2d_model/model.hpp"
+
+#include <fmt/format.h>
+
+#include "networks/flux_transformer_2d_model/original.hpp"
+#include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt {
+
+FluxTransformer2DModel::FluxTransformer2DModel(const FluxTransformer2DConfig& config, Json json)
+    : DenoiserNetwork(std::move(json)),
+      time_text_embed(this, "time_text_embed", config),
+      context_embedder(this, "context_embedder", config.joint_attention_dim, config.inner_dim()),
+      x_embedder(this, "x_embedder", config.in_channels, config.inner_dim()),
+      transformer_blocks(this, "transformer_blocks"),
+      single_transformer_blocks(this, "single_transformer_blocks"),
+      norm_out(this, "norm_out", config),
+      proj_out(this, "proj_out", config.inner_dim(), config.predicted_channels()),
+      config_(config) {
+  for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+  for (int64_t i = 0; i < config.num_single_layers; ++i) single_transformer_blocks.add(config);
+}
+
+nn::Metadata FluxTransformer2DModel::metadata() const {
+  // The reference names pos_embed as well, which has no weights to cast.
+  return nn::feature_metadata(
+      *this, {.no_split_modules = {"FluxTransformerBlock", "FluxSingleTransformerBlock"},
+              .skip_layerwise_casting_patterns = {"norm"},
+              .repeated_blocks = {"FluxTransformerBlock", "FluxSingleTransformerBlock"}});
+}
+
+std::vector<nn::OriginalLayout> FluxTransformer2DModel::original_layouts() const {
+  return {flux_original_layout()};
+}
+
+nn::AdapterNames FluxTransformer2DModel::adapter_names() const {
+  return {.layouts = {flux_xlabs_layout()}};
+}
+
+// Tokens as wide as the blocks are. What stays the same through a run, the text and the reference
+// images, is embedded once.
+nn::TextAndImage FluxTransformer2DModel::embedded(Context& cx, const FluxInput& input,
+                                                  const Tensor& latents) const {
+  auto once = [&](const nn::Linear& embedder, const Tensor& x) {
+    return cx.once(embedder.path(), x, [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
+  };
+  nn::TextAndImage streams;
+  streams.text = once(context_embedder, input.encoder_hidden_states);
+  streams.image = x_embedder.forward(cx, nn::tokens_of(nn::in_form(cx, latents)));
+  if (!input.reference_latents) return streams;
+  Tensor references = once(x_embedder, *input.reference_latents);
+  streams.image = cx.ops().concat(cx, {streams.image, references});
+  return streams;
+}
+
+// Where all tokens stand, the text's, the image's and the reference images': once per run, text and
+// size. All of a text's stand at one place: their order in the text, the last axis, is left out.
+Tensor FluxTransformer2DModel::rotary(Context& cx, const FluxInput& input, int64_t height,
+                                      int64_t width) const {
+  const Tensor& text = input.encoder_hidden_states;
+  return cx.once(fmt::format("rotary {}x{}", height, width), text, [&] {
+    Tensor positions = cx.ops().token_positions(cx, {text, text.size(1), height, width});
+    if (input.reference_ids) {
+      Tensor ids = input.reference_ids->narrow(0, 0, 1);
+      positions = cx.ops().concat(cx, {positions.unsqueeze(0), ids}).squeeze(0);
+    }
+    Tensor without_place = positions.narrow(1, 0, 3);
+    return cx.ops().rotary_table(cx, {.x = without_place,
+                                      .axes = config_.axes_dims_rope,
+                                      .theta = FluxTransformer2DConfig::rope_theta,
+                                      .angles_in_fp64 = true});
+  });
+}
+
+Tensor FluxTransformer2DModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<FluxInput>(cx, inputs);
+  int64_t rows = input.sample.size(0);
+  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
+         input.encoder_hidden_states.size(0), rows);
+  ensure(input.sample.size(2) % nn::patch_side == 0 && input.sample.size(3) % nn::patch_side == 0,
+         "latents of {}x{} are no whole tokens", input.sample.size(3), input.sample.size(2));
+  Tensor latents = nn::packed_patches(input.sample);
+  int64_t height = latents.size(2), width = latents.size(3);
+  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+  Tensor temb = time_text_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr,
+                                        input.pooled_projections);
+  FluxContext context{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
+                      .rotary = rotary(cx, input, height, width)};
+  nn::TextAndImage streams = embedded(cx, input, latents);
+  for (size_t i = 0; i < transformer_blocks.size(); ++i)
+    streams = transformer_blocks[i].forward(cx, streams, context);
+  Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
+  for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
+    h = single_transformer_blocks[i].forward(cx, h, context);
+  int64_t texts = input.encoder_hidden_states.size(1);
+  h = norm_out.forward(cx, h.narrow(1, texts, height * width), context.activated);
+  return nn::unpacked_patches(nn::image_of(proj_out.forward(cx, h), height, width));
+}
+
+std::vector<nn::NetworkInput> FluxTransformer2DModel::inputs() const {
+  auto names = nn::input_names<FluxInput>();
+  std::erase_if(names, [&](const nn::NetworkInput& input) {
+    return !config_.guidance_embeds && input.name == "guidance";
+  });
+  return names;
+}
+
+const nn::NetworkInfo& flux_transformer_2d_model_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "FluxTransformer2DModel",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<FluxTransformer2DModel>(
+            read_flux_transformer_2d_config(json, where), json);
+      },
+      .summary = "the diffusion transformer of FLUX.1",
+      .weights_base = "diffusion_pytorch_model",
+      .role = "denoiser",
+      .from_tensors = {.signs = "FLUX.1's transformer (double_blocks.*.img_mod, vector_in)",
+                       .config = flux_original_config,
+                       .layout = [](const auto&) { return std::string("flux"); },
+                       .prefixes = flux_original_prefixes()},
+  };
+  return info;
+}
+
+}  // namespace omnirt

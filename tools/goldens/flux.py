@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Tiny random FLUX.1 folders: what diffusers makes of their transformer, and of requests to them.
+
+  tools/goldens/flux.py [--only networks,flux_schnell,flux_dev] [--runs inpaint] [--keep-models] [--check]
+
+tests/goldens/networks/flux_transformer* as networks.py makes them; tests/goldens/pipelines/flux_*/model is a folder and
+RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+"""
+
+import argparse
+import shutil
+
+import common
+import networks
+import pipelines
+import pixart
+import torch
+from diffusers import FluxPipeline as Flux
+
+NETWORKS, PIPELINES = common.GOLDENS / "networks", common.GOLDENS / "pipelines"
+HALF = torch.float16
+
+# ------------------------------------------------------------------------------------ transformer
+FLUX = dict(
+    in_channels=12,
+    num_layers=2,
+    num_single_layers=3,
+    attention_head_dim=12,
+    num_attention_heads=3,
+    joint_attention_dim=20,
+    pooled_projection_dim=14,
+    guidance_embeds=False,
+    axes_dims_rope=(2, 4, 6),
+)
+
+
+def packed(latents):
+    """{B, C, 2h, 2w} -> tokens {B, h w, 4 C}."""
+    return Flux._pack_latents(latents, *latents.shape)
+
+
+def unpacked(tokens, height, width):
+    """The inverse; height and width of latents."""
+    return Flux._unpack_latents(tokens, height, width, 1)
+
+
+def ids_of(height, width):
+    return Flux._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32)
+
+
+def flux_golden(model, seed, rows, height, width, text, timesteps, references=()):
+    """references: {height, width} in latents of each image beside the one that is made."""
+    config = model.config
+    channels = config.in_channels // 4
+    sample = common.normal(seed, rows, channels, height, width)
+    embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
+    pooled = common.normal(seed + 2, rows, config.pooled_projection_dim)
+    times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
+    inputs = {
+        "in.sample": sample,
+        "in.timestep": times,
+        "in.encoder_hidden_states": embeds,
+        "in.pooled_projections": pooled,
+    }
+    tokens, ids = packed(sample), ids_of(height, width)
+    if references:
+        images = [
+            common.normal(seed + 3 + i, 1, channels, *size) for i, size in enumerate(references)
+        ]
+        theirs = torch.cat([ids_of(*size) for size in references])
+        theirs[:, 0] = 1  # as FluxKontextPipeline.prepare_latents marks them
+        inputs["in.reference_latents"] = torch.cat([packed(image) for image in images], 1).repeat(
+            rows, 1, 1
+        )
+        inputs["in.reference_ids"] = torch.nn.functional.pad(theirs, (0, 1))[None]
+        tokens = torch.cat([tokens, inputs["in.reference_latents"]], 1)
+        ids = torch.cat([ids, theirs])
+    guidance = None
+    if config.guidance_embeds:
+        guidance = torch.linspace(1.5, 4.0, rows)
+        inputs["in.guidance"] = guidance
+    out = model(
+        tokens,
+        encoder_hidden_states=embeds,
+        pooled_projections=pooled,
+        timestep=times / 1000,
+        img_ids=ids,
+        txt_ids=torch.zeros(text, 3),
+        guidance=guidance,
+        return_dict=False,
+    )[0][:, : height * width // 4]
+    return {**inputs, "out.sample": unpacked(out, height, width)}
+
+
+def flux_case(seed, dtype=torch.float32, **config):
+    from diffusers import FluxTransformer2DModel
+
+    def make(folder):
+        model = FluxTransformer2DModel(**{**FLUX, **config})
+        networks.save_checkpoint(model, folder, seed, 1.0, dtype)
+
+    def goldens(folder):
+        model = FluxTransformer2DModel.from_pretrained(
+            folder, torch_dtype=torch.float32, low_cpu_mem_usage=False
+        ).eval()
+        yield "golden", flux_golden(model, 850, 3, 8, 8, 7, [999.0, 1.0, 570.857])
+        yield "golden_wide", flux_golden(model, 860, 1, 6, 22, 13, [499.5])
+        yield "golden_references", flux_golden(
+            model, 870, 2, 10, 6, 6, [875.0], references=((6, 10), (4, 2))
+        )
+        yield "golden_smallest", flux_golden(model, 880, 1, 2, 2, 1, [250.0])
+
+    return make, goldens
+
+
+def network_cases():
+    yield "flux_transformer", flux_case(100, torch.bfloat16)
+    yield "flux_transformer_guidance", flux_case(101, HALF, guidance_embeds=True)
+    yield "flux_transformer_rare_options", flux_case(
+        102,
+        patch_size=2,
+        in_channels=20,
+        out_channels=3,
+        axes_dims_rope=(4, 6, 2),
+        num_single_layers=1,
+        num_layers=1,
+    )
+
+
+# --------------------------------------------------------------------------------------- folders
+KL = dict(
+    block_out_channels=(8, 12, 16),
+    down_block_types=("DownEncoderBlock2D",) * 3,
+    up_block_types=("UpDecoderBlock2D",) * 3,
+    layers_per_block=1,
+    latent_channels=4,  # those of an image would be taken for latents
+    norm_num_groups=4,
+    scaling_factor=0.3611,
+    shift_factor=0.1159,
+    use_quant_conv=False,
+    use_post_quant_conv=False,
+)
+CLIP = dict(
+    hidden_size=14,
+    intermediate_size=24,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    projection_dim=14,
+    max_position_embeddings=77,
+    hidden_act="quick_gelu",
+    bos_token_id=0,
+    eos_token_id=2,
+)
+SHIFTS = dict(base_image_seq_len=256, base_shift=0.5, max_image_seq_len=4096, max_shift=1.15)
+
+
+def write_model(folder, shift, dynamic, **values):
+    from diffusers import AutoencoderKL, FluxTransformer2DModel
+    from transformers import CLIPTextConfig, CLIPTextModel, T5Config, T5EncoderModel
+
+    if folder.exists():
+        shutil.rmtree(folder)
+    words = pipelines.write_tokenizer(folder / "tokenizer", "<|endoftext|>")
+    pieces = pixart.write_tokenizer(folder / "tokenizer_2")
+    clip = CLIPTextModel(CLIPTextConfig(**CLIP, vocab_size=words))
+    networks.save_checkpoint(clip, folder / "text_encoder", 105, 1.5, HALF, networks.prefixed)
+    t5 = T5EncoderModel(T5Config(**{**pixart.T5, "num_layers": 2, "vocab_size": pieces}))
+    parts = {
+        "text_encoder_2": (t5, 106),
+        "transformer": (FluxTransformer2DModel(**{**FLUX, "in_channels": 16, **values}), 107),
+        "vae": (AutoencoderKL(**KL), 108),
+    }
+    for name, (model, seed) in parts.items():
+        networks.save_checkpoint(model, folder / name, seed, 1.0, HALF)
+    common.write_json(
+        folder / "scheduler" / "scheduler_config.json",
+        {
+            "_class_name": "FlowMatchEulerDiscreteScheduler",
+            "_diffusers_version": "0.42.1",
+            **SHIFTS,
+            "num_train_timesteps": 1000,
+            "shift": shift,
+            "use_dynamic_shifting": dynamic,
+        },
+    )
+    index = {
+        "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"],
+        "text_encoder": ["transformers", "CLIPTextModel"],
+        "text_encoder_2": ["transformers", "T5EncoderModel"],
+        "tokenizer": ["transformers", "CLIPTokenizer"],
+        "tokenizer_2": ["transformers", "T5TokenizerFast"],
+        "transformer": ["diffusers", "FluxTransformer2DModel"],
+        "vae": ["diffusers", "AutoencoderKL"],
+    }
+    common.write_json(
+        folder / "model_index.json",
+        {"_class_name": "FluxPipeline", "_diffusers_version": "0.42.1", **index},
+    )
+
+
+MODELS = {
+    "flux_schnell": dict(shift=1.0, dynamic=False),
+    "flux_dev": dict(shift=3.0, dynamic=True, guidance_embeds=True),
+}
+
+# ------------------------------------------------------------------------------------------ runs
+PROMPT = {"prompt": " A small red apple, and the sea "}
+TWO = {"prompt": ["a small red apple", "The sea at night"]}
+SECONDS = {"prompt_2": ["the sea", "a tree"], "negative_prompt_2": ["a cloud", "a red stone"]}
+IMAGE = {"image": "../../inputs/image.png"}
+MASK = {"mask": "../../inputs/mask.png"}
+
+
+def run(inputs, seed, task="text2image", **config):
+    values = {"num_inference_steps": 4, "seed": seed, "max_sequence_length": 24, **config}
+    return {"task": task, "model": "../model", "inputs": inputs, "config": values}
+
+
+def runs(model):
+    negative = {"negative_prompt": "for all people"}
+    if model == "flux_schnell":
+        yield "text2image", run(PROMPT, 40, width=64, height=48, max_sequence_length=256)
+        yield "prompts", run(TWO, 41, width=24, height=40, num_images_per_prompt=2)
+        yield "one_step", run(PROMPT, 42, width=32, height=32, num_inference_steps=1)
+        yield "negative", run({**PROMPT, **negative}, 43, width=48, height=32, true_cfg_scale=3.0)
+        yield "image2image", run({**PROMPT, **IMAGE}, 44, "image2image", width=64, height=64)
+        return
+    size = {"width": 48, "height": 32}
+    yield "text2image", run(PROMPT, 50, num_inference_steps=8, guidance_scale=2.5, **size)
+    seconds = {**TWO, **SECONDS, "negative_prompt": ["people", "time"]}
+    yield "negative", run(
+        seconds, 51, guidance_scale=3.5, true_cfg_scale=2.0, num_images_per_prompt=2, **size
+    )
+    shifts = {"base_shift": 0.3, "max_shift": 2.0, "max_image_seq_len": 64, "base_image_seq_len": 4}
+    terminal = {**shifts, "shift_terminal": 0.1, "time_shift_type": "linear"}
+    yield "other_shift", run(PROMPT, 52, guidance_scale=3.0, scheduler_config=terminal, **size)
+    yield "image2image", run(
+        {**TWO, **IMAGE}, 53, "image2image", strength=0.45, guidance_scale=7.0, num_inference_steps=7, **size
+    )
+    masked = {**PROMPT, **negative, **IMAGE, **MASK}
+    yield "inpaint", run(
+        masked, 54, "inpaint", strength=0.7, true_cfg_scale=1.5, num_images_per_prompt=2, width=64, height=64
+    )
+
+
+TASKS = {
+    "text2image": "FluxPipeline",
+    "image2image": "FluxImg2ImgPipeline",
+    "inpaint": "FluxInpaintPipeline",
+}
+
+
+def given_images(request, folder, count):
+    """One image and mask for each result, so that each generator draws for its own image."""
+    from PIL import Image
+
+    inputs, taken = request["inputs"], {}
+    for name, argument, mode in (("image", "image", "RGB"), ("mask", "mask_image", "L")):
+        if name in inputs:
+            taken[argument] = [Image.open(folder / inputs[name]).convert(mode)] * count
+    return taken
+
+
+def generate(pipe, request, folder):
+    """prompt_embeds, negative_prompt_embeds [prompts, T, D] and pooled_prompt_embeds,
+    negative_pooled_prompt_embeds [prompts, P]; latents_after_step_K [n, C, H, W] for the first, middle and last step;
+    timesteps; image [n, 3, H, W] in 0..1."""
+    import diffusers
+
+    config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
+    pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
+    pipe.set_progress_bar_config(disable=True)
+    plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
+    common._set_scheduler(pipe, config)
+    given = given_images(request, folder, len(seeds))
+    for name in ("prompt", "prompt_2", "negative_prompt", "negative_prompt_2"):
+        if name in inputs:
+            given[name] = inputs[name]
+    count = len(inputs["prompt"]) if isinstance(inputs["prompt"], list) else 1
+    names = ["num_inference_steps", "guidance_scale", "true_cfg_scale", "num_images_per_prompt"]
+    names += ["width", "height", "max_sequence_length", "strength"]
+    given.update({name: config[name] for name in names if name in config})
+
+    def on_step(_, index, timestep, values):
+        latents.append(values["latents"].clone())
+        timesteps.append(float(timestep))
+        return {}
+
+    common._record(pipe, "encode_prompt", lambda result: embeds.append(result[:2]))
+    try:
+        out["image"] = pipe(
+            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
+            output_type="pt",
+            callback_on_step_end=on_step,
+            **given,
+        ).images
+    finally:
+        pipe.__dict__.pop("encode_prompt", None)
+        pipe.scheduler = plain
+    for prefix, (states, pooled) in zip(("", "negative_"), embeds):
+        for name, rows in (("prompt_embeds", states), ("pooled_prompt_embeds", pooled)):
+            out[prefix + name] = rows[:: max(1, len(rows) // count)]
+    size = [side // pipe.vae_scale_factor for side in out["image"].shape[2:]]
+    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
+        out[f"latents_after_step_{index}"] = unpacked(latents[index], *size)
+    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
+    return out
+
+
+def check_or_write(path, tensors, check):
+    if not all(bool(value.isfinite().all()) for value in tensors.values()):
+        raise SystemExit(f"{path}: not finite")
+    if not check:
+        common.write_tensors(path, tensors)
+        return
+    for name, (difference, largest) in common.largest_difference(path, tensors).items():
+        print(f"{path.parent.name}/{path.stem} {name}: {difference:.2g} of {largest:.2g}")
+
+
+def make_networks(check):
+    for name, (make, goldens) in network_cases():
+        if not check:
+            make(NETWORKS / name)
+        for file, tensors in goldens(NETWORKS / name):
+            check_or_write(NETWORKS / name / f"{file}.safetensors", tensors, check)
+
+
+def make_pipelines(name, options):
+    folder = PIPELINES / name
+    if not (options.check or options.keep_models):
+        write_model(folder / "model", **MODELS[name])
+    pipe = common.load_any(folder / "model")
+    for title, request in runs(name):
+        if options.runs and title not in options.runs:
+            continue
+        (folder / title).mkdir(parents=True, exist_ok=True)
+        tensors = generate(pipe, request, folder / title)
+        if not options.check:
+            common.write_json(folder / title / "request.json", request)
+        check_or_write(folder / title / "golden.safetensors", tensors, options.check)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", type=lambda text: set(text.split(",")))
+    parser.add_argument("--runs", type=lambda text: set(text.split(",")), help="these alone")
+    parser.add_argument("--keep-models", action="store_true", help="use the folders that are there")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    options = parser.parse_args()
+    wanted = options.only or {"networks", *MODELS}
+    if "networks" in wanted:
+        make_networks(options.check)
+    for name in sorted(wanted & set(MODELS)):
+        make_pipelines(name, options)
+
+
+if __name__ == "__main__":
+    main()
