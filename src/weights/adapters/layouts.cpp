@@ -44,6 +44,9 @@ constexpr auto endings = std::to_array<Ending>({
     {"_lora.up.weight", "up"},
     {"_lora.down.weight", "down"},
     {"_lora.alpha", "alpha"},
+    // XLabs, whose processors number what they change: "qkv_lora1"
+    {".up.weight", "up"},
+    {".down.weight", "down"},
 });
 
 // The names of LoHa's and LoKr's tensors are the same in LyCORIS and PEFT.
