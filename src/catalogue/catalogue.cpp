@@ -7,6 +7,7 @@
 #include "blocks/clip_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
 #include "families/flux/flux.hpp"
+#include "families/flux/kontext.hpp"
 #include "families/flux2/flux2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
@@ -51,8 +52,8 @@ BackendInfo backend(const char* name) {
 
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
-                       families::flux(), families::flux2(), families::qwen_image(),
-                       families::upscale()},
+                       families::flux(), families::flux_kontext(), families::flux2(),
+                       families::qwen_image(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),

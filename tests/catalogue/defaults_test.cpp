@@ -113,6 +113,7 @@ const std::map<std::string, const char*>& no_config() {
       {"attention_kwargs", "adapters' scales stand with the adapters"},
       {"text_encoder_out_layers", "the encoder's states that the models were trained with"},
       {"padding_mask_crop", "not implemented"},
+      {"_auto_resize", "auto_resize"},
   };
   return all;
 }
@@ -131,6 +132,9 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "QwenImage" + kind + "Pipeline";
   }
+  if (id == "flux1.fill-dev") return "FluxFillPipeline";
+  if (id == "flux1.kontext-dev") return "FluxKontextPipeline";
+  if (id == "flux1.depth-dev" || id == "flux1.canny-dev") return "FluxControlPipeline";
   if (id.starts_with("flux1")) {
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "Flux" + kind + "Pipeline";

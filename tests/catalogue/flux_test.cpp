@@ -5,6 +5,7 @@
 #include "blocks/shifted_timesteps.hpp"
 #include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
+#include "families/flux/kontext_blocks.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -117,6 +118,50 @@ TEST(Flux, RefusesWhatItHasNot) {
   EXPECT_THAT(ddim.errors, about("config.scheduler", "cannot be given"));
   Proposal cache = engine().check(flux_request("flux_dev", {{"cache", "deep"}}), {});
   EXPECT_FALSE(cache.errors.empty());
+}
+
+TEST(Flux, FillAndControlAreToldByTheirChannelsAndDoWhatTheyWereTrainedFor) {
+  Proposal bare = engine().check(flux_request("flux_fill"), {});
+  EXPECT_THAT(bare.errors, about("task", "not trained"));
+  GenerateRequest fill = flux_request("flux_fill");
+  fill.inputs["image"] = flux_input("image.png");
+  fill.inputs["mask"] = flux_input("mask.png");
+  Proposal filled = engine().check(fill, {});
+  EXPECT_THAT(filled.errors, IsEmpty());
+  EXPECT_EQ(filled.spec->id, "flux1.fill-dev");
+  EXPECT_EQ(filled.config.find("guidance_scale")->value, 30.0);
+  EXPECT_EQ(filled.config.find("strength")->value, 1.0);
+  Proposal without = engine().check(flux_request("flux_control"), {});
+  EXPECT_THAT(without.errors, about("inputs.control_image"));
+  GenerateRequest control = flux_request("flux_control");
+  control.inputs["control_image"] = flux_input("image.png");
+  EXPECT_THAT(engine().check(control, {}).errors, IsEmpty());
+  control.model = flux_request("flux_dev").model;
+  EXPECT_FALSE(engine().check(control, {}).errors.empty());
+}
+
+TEST(FluxKontext, MakesImagesOfItsAreaInTheShapeThatIsAskedFor) {
+  GenerateRequest edit = flux_request("flux_kontext", {{"width", 768}, {"height", 1024}});
+  edit.inputs["image"] = flux_input("image.png");
+  Proposal proposal = engine().check(edit, {});
+  EXPECT_THAT(proposal.errors, IsEmpty());
+  EXPECT_EQ(proposal.task, "edit");
+  EXPECT_EQ(proposal.spec->id, "flux1.kontext-dev");
+  EXPECT_EQ(proposal.config.find("width")->value, 880);
+  EXPECT_EQ(proposal.config.find("height")->value, 1176);
+  EXPECT_THAT(proposal.warnings, about("config.width", "880x1176"));
+  edit.config = {{"width", 8}, {"height", 8192}};
+  EXPECT_THAT(engine().check(edit, {}).errors, about("config.max_area"));
+}
+
+// Values of the reference's PREFERRED_KONTEXT_RESOLUTIONS.
+TEST(FluxKontext, LooksAtImagesInTheNearestOfItsSizes) {
+  using flux::KontextSize;
+  EXPECT_EQ(flux::looked_at({640, 640}, true, 16), (KontextSize{1024, 1024}));
+  EXPECT_EQ(flux::looked_at({1920, 1080}, true, 16), (KontextSize{1392, 752}));
+  EXPECT_EQ(flux::looked_at({100, 4000}, true, 16), (KontextSize{672, 1568}));
+  EXPECT_EQ(flux::looked_at({100, 72}, false, 16), (KontextSize{96, 64}));
+  EXPECT_EQ(flux::of_area({1024, 1024}, 1024 * 1024, 16), (KontextSize{1024, 1024}));
 }
 
 // Values of the reference's calculate_shift.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tiny random FLUX.1 folders: what diffusers makes of their transformer, and of requests to them.
 
-  tools/goldens/flux.py [--only networks,flux_schnell,flux_dev] [--runs inpaint] [--keep-models] [--check]
+  tools/goldens/flux.py [--only networks,flux_schnell,flux_dev,flux_fill] [--runs inpaint] [--keep-models] [--check]
 
 tests/goldens/networks/flux_transformer* as networks.py makes them; tests/goldens/pipelines/flux_*/model is a folder and
 RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
@@ -154,7 +154,7 @@ CLIP = dict(
 SHIFTS = dict(base_image_seq_len=256, base_shift=0.5, max_image_seq_len=4096, max_shift=1.15)
 
 
-def write_model(folder, shift, dynamic, **values):
+def write_model(folder, shift=3.0, dynamic=True, pipeline="FluxPipeline", **values):
     from diffusers import AutoencoderKL, FluxTransformer2DModel
     from transformers import CLIPTextConfig, CLIPTextModel, T5Config, T5EncoderModel
 
@@ -194,13 +194,21 @@ def write_model(folder, shift, dynamic, **values):
     }
     common.write_json(
         folder / "model_index.json",
-        {"_class_name": "FluxPipeline", "_diffusers_version": "0.42.1", **index},
+        {"_class_name": pipeline, "_diffusers_version": "0.42.1", **index},
     )
 
 
 MODELS = {
     "flux_schnell": dict(shift=1.0, dynamic=False),
-    "flux_dev": dict(shift=3.0, dynamic=True, guidance_embeds=True),
+    "flux_dev": dict(guidance_embeds=True),
+    # Latents, the masked image's, and a channel for each of a latent's 4 x 4 pixels.
+    "flux_fill": dict(
+        pipeline="FluxFillPipeline", in_channels=96, out_channels=16, guidance_embeds=True
+    ),
+    "flux_control": dict(
+        pipeline="FluxControlPipeline", in_channels=32, out_channels=16, guidance_embeds=True
+    ),
+    "flux_kontext": dict(pipeline="FluxKontextPipeline", guidance_embeds=True),
 }
 
 # ------------------------------------------------------------------------------------------ runs
@@ -226,6 +234,37 @@ def runs(model):
         yield "image2image", run({**PROMPT, **IMAGE}, 44, "image2image", width=64, height=64)
         return
     size = {"width": 48, "height": 32}
+    if model == "flux_fill":
+        masked = {**PROMPT, **IMAGE, **MASK}
+        yield "inpaint", run(masked, 60, "inpaint", guidance_scale=30.0, width=64, height=64)
+        yield "inpaint_weak", run(
+            {**masked, **TWO}, 61, "inpaint", strength=0.6, width=40, height=56
+        )
+        return
+    if model == "flux_kontext":
+        # At the sizes that the model was trained on these files would be large.
+        small = {"max_area": 48 * 32, "auto_resize": False}
+        yield "edit", run({**PROMPT, **IMAGE}, 64, "edit", guidance_scale=2.5, **small)
+        other = {**TWO, "image": "../../inputs/image_88x72.png", **negative}
+        yield "edit_wide", run(
+            {**other, "negative_prompt": ["people", "time"]},
+            65,
+            "edit",
+            true_cfg_scale=1.5,
+            num_images_per_prompt=2,
+            width=90,
+            height=40,
+            **small,
+        )
+        yield "text2image", run(PROMPT, 66, max_area=40 * 40)
+        return
+    if model == "flux_control":
+        control = {"control_image": "../../inputs/image_88x72.png"}
+        yield "text2image", run({**PROMPT, **control}, 62, guidance_scale=10.0, **size)
+        yield "prompts", run(
+            {**TWO, **control}, 63, num_images_per_prompt=2, width=24, height=40
+        )
+        return
     yield "text2image", run(PROMPT, 50, num_inference_steps=8, guidance_scale=2.5, **size)
     seconds = {**TWO, **SECONDS, "negative_prompt": ["people", "time"]}
     yield "negative", run(
@@ -258,6 +297,10 @@ def given_images(request, folder, count):
     for name, argument, mode in (("image", "image", "RGB"), ("mask", "mask_image", "L")):
         if name in inputs:
             taken[argument] = [Image.open(folder / inputs[name]).convert(mode)] * count
+    if request["task"] == "edit":  # which draws nothing for its image
+        taken["image"] = taken["image"][0]
+    if "control_image" in inputs:
+        taken["control_image"] = Image.open(folder / inputs["control_image"]).convert("RGB")
     return taken
 
 
@@ -268,7 +311,8 @@ def generate(pipe, request, folder):
     import diffusers
 
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
-    pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
+    if type(pipe).__name__ == "FluxPipeline":
+        pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
     pipe.set_progress_bar_config(disable=True)
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
@@ -279,7 +323,10 @@ def generate(pipe, request, folder):
     count = len(inputs["prompt"]) if isinstance(inputs["prompt"], list) else 1
     names = ["num_inference_steps", "guidance_scale", "true_cfg_scale", "num_images_per_prompt"]
     names += ["width", "height", "max_sequence_length", "strength"]
+    names += ["max_area"]
     given.update({name: config[name] for name in names if name in config})
+    if "auto_resize" in config:
+        given["_auto_resize"] = config["auto_resize"]
 
     def on_step(_, index, timestep, values):
         latents.append(values["latents"].clone())

@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
+#include "families/flux/joined.hpp"
+
 namespace omnirt::flux {
 
 void CheckParts::check_channels(Checks& checks) const {
   int64_t in = checks[transformer].in_channels(), out = checks[transformer].out_channels();
   int64_t latents = checks[vae].latent_channels();
   const int64_t squares = FluxTransformer2DConfig::latents_of_a_token;
-  if (in != latents) {
+  const int64_t with_mask = channels_with_mask(checks[vae]),
+                with_control = channels_with_control(checks[vae]);
+  if (in != latents && in != with_mask && in != with_control) {
     checks.error({"transformer.in_channels", std::to_string(in * squares),
-                  fmt::format("2x2 latents of the autoencoder have {} channels", latents * squares),
+                  fmt::format("2x2 latents of the autoencoder have {} channels, {} with a control "
+                              "image, {} with a masked one",
+                              latents * squares, with_control * squares, with_mask * squares),
                   "use the autoencoder of the same model"});
   } else if (out != latents) {
     checks.error({"transformer.out_channels", std::to_string(out * squares),

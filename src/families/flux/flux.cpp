@@ -13,6 +13,7 @@
 #include "families/flux/check.hpp"
 #include "families/flux/encode_prompt.hpp"
 #include "families/flux/entries.hpp"
+#include "families/flux/joined.hpp"
 #include "guiders/true_guidance.hpp"
 #include "nn/patches.hpp"
 
@@ -22,6 +23,7 @@ namespace {
 BlockList flux_blocks() {
   const Trigger image = has("image"), mask = has("mask");
   const Trigger inpaint = image && mask;
+  const Trigger fill = inpaint && flux::fills_masks(), put_back = inpaint && !flux::fills_masks();
   const blocks::LevelShift shift{blocks::linear_mu, nn::patch_side};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
@@ -35,12 +37,14 @@ BlockList flux_blocks() {
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
   // The order of these is the order of draws from the noise source.
+  add(std::make_shared<flux::EncodeControl>(flux::follows_control()));
   add(std::make_shared<blocks::PrepareLatents>(!image));
   add(std::make_shared<blocks::EncodeImage>(image));
   add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
   add(std::make_shared<blocks::PrepareMask>(inpaint));
-  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
-  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<flux::EncodeMasked>(fill));
+  add(std::make_shared<blocks::KeepUnmasked>(put_back));
+  add(std::make_shared<blocks::PutBackUnmasked>(put_back));
   add(std::make_shared<blocks::DenoiseLoop>(
       blocks::DenoiseOptions{.network = "transformer",
                              .constants = {{flux::pooled_prompt_embeds.name, "pooled_projections",
@@ -52,21 +56,6 @@ BlockList flux_blocks() {
   return list;
 }
 
-// FLUX.2's blocks have the same names; modulations of their own do these alone have.
-std::vector<AdapterFamily> flux_adapter_families() {
-  return {{.name = "FLUX.1",
-           .ids = {"flux1.schnell", "flux1.dev"},
-           .marks = {{"_img_mod_lin"},
-                     {"_txt_mod_lin"},
-                     {"_norm1_context_linear"},
-                     {"denoiser:double_blocks_"},
-                     {"denoiser:single_blocks_"},
-                     {"denoiser:single_transformer_blocks_"},
-                     {"_attn_add_q_proj"}},
-           .metadata = {"flux1", "Flux.1", "flux"},
-           .embedding_widths = {}}};
-}
-
 }  // namespace
 
 Family flux() {
@@ -74,11 +63,12 @@ Family flux() {
           .tasks = {{"text2image", {}}, {"image2image", {"image"}}, {"inpaint", {"image", "mask"}}},
           .blocks = flux_blocks(),
           .entries = flux::entries(),
-          .pipeline_classes = {"FluxPipeline", "FluxImg2ImgPipeline", "FluxInpaintPipeline"},
+          .pipeline_classes = {"FluxPipeline", "FluxImg2ImgPipeline", "FluxInpaintPipeline",
+                               "FluxFillPipeline", "FluxControlPipeline"},
           .variant_of = flux::variant_of,
           .adopt_scheduler = {},
           .shifts_by_size = true,
-          .adapter_families = flux_adapter_families(),
+          .adapter_families = flux::adapter_families(),
           .text_encoders = {{"text_encoder", "tokenizer", "clip_l"},
                             {"text_encoder_2", "tokenizer_2", "t5xxl"}},
           .previews = {{"", blocks::flux_latents()}},

@@ -1,0 +1,125 @@
+#include "families/flux/kontext_blocks.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "blocks/image_size.hpp"
+#include "blocks/latents.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt::flux {
+namespace {
+
+constexpr int64_t usual_latents = 128;
+
+constexpr auto preferred = std::to_array<KontextSize>({{672, 1568},
+                                                       {688, 1504},
+                                                       {720, 1456},
+                                                       {752, 1392},
+                                                       {800, 1328},
+                                                       {832, 1248},
+                                                       {880, 1184},
+                                                       {944, 1104},
+                                                       {1024, 1024},
+                                                       {1104, 944},
+                                                       {1184, 880},
+                                                       {1248, 832},
+                                                       {1328, 800},
+                                                       {1392, 752},
+                                                       {1456, 720},
+                                                       {1504, 688},
+                                                       {1568, 672}});
+
+KontextSize whole_tokens(KontextSize size, int64_t token) {
+  return {size.width / token * token, size.height / token * token};
+}
+
+double shape_of(KontextSize size) {
+  return static_cast<double>(size.width) / static_cast<double>(size.height);
+}
+
+int64_t token_of(const nn::Autoencoder& vae) {
+  return vae.scale_factor() * nn::patch_side;
+}
+
+}  // namespace
+
+KontextSize of_area(KontextSize wanted, int64_t area, int64_t token) {
+  const double shape = shape_of(wanted), pixels = static_cast<double>(area);
+  auto side = [](double of) { return static_cast<int64_t>(std::nearbyint(std::sqrt(of))); };
+  return whole_tokens({side(pixels * shape), side(pixels / shape)}, token);
+}
+
+KontextSize looked_at(KontextSize given, bool resized, int64_t token) {
+  KontextSize whole = whole_tokens(given, token);
+  if (!resized || whole.width == 0 || whole.height == 0) return whole;
+  const double shape = shape_of(whole);
+  // The first of equally near ones, which stand in order of their widths.
+  auto nearest = std::ranges::min_element(
+      preferred, {}, [&](KontextSize size) { return std::abs(shape - shape_of(size)); });
+  return whole_tokens(*nearest, token);
+}
+
+void SizeOfArea::check(Checks& checks) const {
+  const int64_t token = token_of(checks[vae]);
+  const int64_t usual = usual_latents * checks[vae].scale_factor();
+  const KontextSize given{checks.maybe(width).value_or(usual),
+                          checks.maybe(height).value_or(usual)};
+  const KontextSize made = of_area(given, checks[area], token);
+  const bool said = checks.maybe(width) || checks.maybe(height);
+  const auto most = static_cast<int64_t>(keys::width.max);
+  if (std::min(made.width, made.height) == 0 || std::max(made.width, made.height) > most) {
+    checks.error({"config.max_area", std::to_string(checks[area]),
+                  fmt::format("an image of the shape {}x{} would be {}x{}", given.width,
+                              given.height, made.width, made.height),
+                  "give sides that differ less, or another area"});
+    return;
+  }
+  if (said && !(made == given)) {
+    checks.warn({"config.width", fmt::format("{}x{}", given.width, given.height),
+                 fmt::format("this model makes images of about {} pixels; it is made at {}x{}",
+                             checks[area], made.width, made.height),
+                 "set max_area for another size"});
+  }
+  checks.settle(width, made.width, Origin::derived);
+  checks.settle(height, made.height, Origin::derived);
+}
+
+void SizeOfArea::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  blocks::tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
+}
+
+void EncodeReference::check(Checks& checks) const {
+  tiling.check(checks, vae);
+  const ImageInput* given = checks.image(image);
+  const int64_t token = token_of(checks[vae]);
+  if (!given || std::min(given->info.width, given->info.height) >= token) return;
+  checks.error({"inputs.image", fmt::format("{}x{}", given->info.width, given->info.height),
+                fmt::format("a token takes {} pixels a side", token), "give a larger image"});
+}
+
+void EncodeReference::run(Frame& frame) const {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  const io::Image& given = frame[image];
+  const KontextSize size =
+      looked_at({given.width, given.height}, frame[resizes], token_of(autoencoder));
+  Tensor pixels = blocks::image_tensor(given, size.width, size.height);
+  const int64_t grid = autoencoder.scale_factor();
+  Tensor no_noise = at::zeros(
+      {1, autoencoder.latent_channels(), size.height / grid, size.width / grid}, at::kFloat);
+  Tensor packed = nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, no_noise));
+  frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
+  const int64_t rows = packed.size(2), columns = packed.size(3);
+  Tensor places = at::zeros({rows, columns, 4}, at::kFloat);
+  places.select(2, 0).fill_(1);
+  places.select(2, 1).copy_(at::arange(rows, at::kFloat).unsqueeze(1));
+  places.select(2, 2).copy_(at::arange(columns, at::kFloat).unsqueeze(0));
+  frame[ids] = places.view({1, rows * columns, 4});
+}
+
+}  // namespace omnirt::flux
