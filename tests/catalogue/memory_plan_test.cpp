@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sd15", "sd15/text2image"}, Case{"sd2", "sd2/text2image"},
         Case{"sdxl", "sdxl/text2image"}, Case{"pixart_alpha", "pixart_alpha/text2image"},
         Case{"flux2_klein", "flux2_klein/text2image"}, Case{"flux_dev", "flux_dev/text2image"},
+        Case{"flux_fill", "flux_fill/inpaint"}, Case{"flux_kontext", "flux_kontext/edit"},
+        Case{"flux_control", "flux_control/text2image"},
         Case{"qwen_image", "qwen_image/text2image"},
         Case{"int8", "sd15/text2image", {{"quantize", "int8"}}},
         Case{"merged", "sd15/text2image", Json::object(),
