@@ -30,6 +30,9 @@ inline std::string small_model(const std::string& id) {
       {"flux1.kontext-dev", "tests/goldens/pipelines/flux_kontext/model"},
       {"qwen-image", "tests/goldens/pipelines/qwen_image/model"},
       {"qwen-image-2512", "tests/goldens/pipelines/qwen_image/model"},
+      {"qwen-image-edit", "tests/goldens/pipelines/qwen_image_edit/model"},
+      {"qwen-image-edit-2509", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
+      {"qwen-image-edit-2511", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

@@ -5,12 +5,14 @@
 #include "backends/cuda/cuda_backend.hpp"
 #include "backends/stub/stub_backend.hpp"
 #include "blocks/clip_image.hpp"
+#include "blocks/qwen2_vl_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
 #include "families/flux/flux.hpp"
 #include "families/flux/kontext.hpp"
 #include "families/flux2/flux2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
+#include "families/qwen_image_edit/qwen_image_edit.hpp"
 #include "families/sd/sd.hpp"
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
@@ -53,7 +55,7 @@ BackendInfo backend(const char* name) {
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
                        families::flux(), families::flux_kontext(), families::flux2(),
-                       families::qwen_image(), families::upscale()},
+                       families::qwen_image(), families::qwen_image_edit(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -83,7 +85,8 @@ Catalogue builtin_catalogue() {
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
                          text::qwen2_tokenizer_info()},
-          .image_processors = {blocks::clip_image_processor_info()},
+          .image_processors = {blocks::clip_image_processor_info(),
+                               blocks::qwen2_vl_image_processor_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),
                        stub_backend_info()},

@@ -48,9 +48,12 @@ bool is_folder(const fs::path& path) {
 }
 
 // The config of a component lies under a name that depends on what it is; tokenizers may have none.
+// Folders of processors hold a tokenizer, too.
 void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
-  for (const char* name : {"config.json", "scheduler_config.json", "tokenizer_config.json",
-                           "preprocessor_config.json"}) {
+  std::vector<const char*> names{"config.json", "scheduler_config.json", "tokenizer_config.json",
+                                 "preprocessor_config.json"};
+  if (component.class_name.ends_with("Processor")) std::swap(names.front(), names.back());
+  for (const char* name : names) {
     fs::path file = component.folder / name;
     if (!is_file(file)) continue;
     component.config_file = file;

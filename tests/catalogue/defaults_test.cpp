@@ -264,7 +264,7 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
-        const bool flow = family.name.starts_with("flux") || family.name == "qwen_image";
+        const bool flow = family.name.starts_with("flux") || family.name.starts_with("qwen_image");
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is held against the reference's trajectories.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/kernels.hpp"
+#include "blocks/vision_patches.hpp"
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
@@ -73,6 +74,42 @@ TEST(Qwen25VL, GivesTheReferencesLastStates) {
     EXPECT_LT(difference(run(cx), t.at("out.last_state")), tolerance);
     expect_same_when_dry(loaded, run);
   });
+}
+
+// An image's windows lie in another order than the reference has them; its tokens come out in its.
+TEST(Qwen25VL, SeesImagesAndReadsPromptsThatLookAtThem) {
+  each_golden("qwen2_5_vl", "image", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& encoder = loaded.as<Qwen25VLForConditionalGeneration>();
+    const blocks::VisionInput input = blocks::vision_input(*encoder.vision(), t.at("in.pixels"));
+    Call look = [&](Context& cx) {
+      return encoder.image_tokens(cx, input.patches, input.positions, input.windows);
+    };
+    Context cx = loaded.context();
+    const Tensor seen = look(cx);
+    EXPECT_LT(difference(seen, t.at("out.image_tokens")), tolerance);
+    expect_same_when_dry(loaded, look);
+    const Tensor& ids = t.at("in.input_ids");
+    const std::vector<ImageSpan> spans{{2, seen.size(1)}};
+    EXPECT_EQ(ids[0][2].item<int64_t>(), encoder.image_token_id());
+    Call read = [&](Context& c) {
+      return encoder.last_state(c, ids, t.at("out.image_tokens"), spans);
+    };
+    EXPECT_LT(difference(read(cx), t.at("out.last_state")), tolerance);
+    expect_same_when_dry(loaded, read);
+  });
+}
+
+TEST(Qwen25VL, PutsPatchesOfOneWindowTogetherAndWindowsOfOneSize) {
+  Qwen25VLVisionConfig config;
+  config.patch_size = 4;
+  config.window_size = 16;  // two squares a side
+  const VisionWindows windows = vision_windows(config, 6, 10);
+  const std::vector<std::array<int64_t, 2>> expected{{1, 4}, {3, 8}, {2, 16}};
+  EXPECT_EQ(windows.groups, expected);
+  EXPECT_EQ(windows.order.size(), 60U);
+  // The last square of all is the only one of the smallest window.
+  EXPECT_EQ(windows.order.front(), 14 * 4);
+  EXPECT_EQ(windows.tokens.back(), 0);
 }
 
 TEST(Qwen25VL, RefusesAnIdThatIsNoTokensOwn) {
@@ -153,6 +190,17 @@ TEST(QwenImageTransformer2DModel, GivesTheReferencesPrediction) {
                 EXPECT_LT(difference(predict(cx), t.at("out.sample")), tolerance);
                 expect_same_when_dry(loaded, predict);
               });
+}
+
+TEST(QwenImageTransformer2DModel, GoesByReferenceImages) {
+  LoadedNetwork loaded = load_case("qwen_image_transformer_zero_t");
+  Tensors tensors = golden("qwen_image_transformer_zero_t", "golden_references");
+  Context cx = loaded.context();
+  auto predicted = [&] { return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors)); };
+  Tensor with = predicted();
+  for (const char* name : {"in.reference_latents", "in.reference_ids", "in.text_start"})
+    tensors.erase(name);
+  EXPECT_GT(difference(predicted(), with), 0.01);
 }
 
 TEST(QwenImageTransformer2DModel, RefusesWhatItCannotComputeByName) {

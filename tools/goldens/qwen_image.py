@@ -123,6 +123,41 @@ def text_golden(model, seed, rows, length, spans=None):
     return {**tensors, "out.last_state": out.hidden_states[-1] * mask.unsqueeze(2)}
 
 
+def patches_of(pixels, patch, merge, frames):
+    """pixels {1, 3, H, W} -> {patches, channels * frames * patch * patch}, as transformers' processors have them."""
+    rows, columns = pixels.shape[2] // patch, pixels.shape[3] // patch
+    squares = pixels.reshape(3, rows // merge, merge, patch, columns // merge, merge, patch)
+    squares = squares.permute(1, 4, 2, 5, 0, 3, 6).unsqueeze(5)
+    return squares.expand(-1, -1, -1, -1, -1, frames, -1, -1).reshape(rows * columns, -1)
+
+
+def image_golden(model, seed, height, width):
+    """A prompt that looks at an image: called as diffusers 0.42.1 calls it, which does not say which tokens are the
+    image's, so that positions are counted through."""
+    vision = model.config.vision_config
+    pixels = common.normal(seed, 1, 3, height, width)
+    grid = torch.tensor([[1, height // vision.patch_size, width // vision.patch_size]])
+    patches = patches_of(
+        pixels, vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
+    )
+    count = int(grid.prod()) // vision.spatial_merge_size**2
+    ids = torch.tensor([[3, 4, *[model.config.image_token_id] * count, 7, 8, 9]])
+    out = model(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        pixel_values=patches,
+        image_grid_thw=grid,
+        output_hidden_states=True,
+        use_cache=False,
+    )
+    return {
+        "in.pixels": pixels,
+        "in.input_ids": ids,
+        "out.image_tokens": model.model.visual(patches, grid_thw=grid).pooler_output[None],
+        "out.last_state": out.hidden_states[-1],
+    }
+
+
 def text_case(seed, dtype=torch.float32, **config):
     def make(folder):
         model = qwen_vl({**TEXT, **config}, VISION, TOKENS)
@@ -136,6 +171,8 @@ def text_case(seed, dtype=torch.float32, **config):
         ).eval()
         yield "golden", text_golden(model, 740, 3, 24, [24, 5, 1])
         yield "golden_long", text_golden(model, 745, 1, 150)
+        yield "image", image_golden(model, 750, 40, 56)
+        yield "image_smallest", image_golden(model, 755, 8, 8)
 
     return make, goldens
 
@@ -157,8 +194,8 @@ def unpacked(tokens, height, width):
     return Pipeline._unpack_latents(tokens, 16 * height, 16 * width, 8)[:, :, 0]
 
 
-def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=None):
-    """height, width: in tokens."""
+def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=None, images=()):
+    """height, width, and those of each of the images to go by: in tokens."""
     config = model.config
     channels = config.in_channels // 4
     sample = common.normal(seed, rows, channels, 2 * height, 2 * width)
@@ -170,15 +207,33 @@ def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=
         mask = (torch.arange(text)[None] < torch.tensor(spans)[:, None]).long()
         inputs["in.encoder_attention_mask"] = mask.float()
     tokens = Pipeline._pack_latents(sample.unsqueeze(1), rows, channels, 2 * height, 2 * width)
+    if images:
+        count = sum(h * w for h, w in images)
+        inputs["in.reference_latents"] = common.normal(seed + 2, rows, count, config.in_channels)
+        tokens = torch.cat([tokens, inputs["in.reference_latents"]], 1)
+        inputs["in.reference_ids"] = reference_ids(images)
+        most = max(max(h // 2, w // 2) for h, w in [(height, width), *images])
+        inputs["in.text_start"] = torch.tensor([[float(most)]])
     out = model(
         tokens,
         encoder_hidden_states=embeds,
         encoder_hidden_states_mask=mask,
         timestep=times / 1000,
-        img_shapes=[[(1, height, width)]] * rows,
+        img_shapes=[[(1, height, width), *((1, h, w) for h, w in images)]] * rows,
         return_dict=False,
-    )[0]
+    )[0][:, : height * width]
     return {**inputs, "out.sample": unpacked(out, height, width)}
+
+
+def reference_ids(images):
+    """{1, N, 3}: number, row and column of each token, the latter counted from the middle."""
+    ids = []
+    for number, (height, width) in enumerate(images, 1):
+        rows = torch.arange(height) - (height - height // 2)
+        columns = torch.arange(width) - (width - width // 2)
+        grid = torch.meshgrid(torch.tensor([number]), rows, columns, indexing="ij")
+        ids.append(torch.stack(grid, -1).reshape(1, -1, 3))
+    return torch.cat(ids, 1).float()
 
 
 def transformer_case(seed, dtype=torch.float32, **config):
@@ -196,6 +251,9 @@ def transformer_case(seed, dtype=torch.float32, **config):
         yield "golden_wide", transformer_golden(model, 810, 1, 3, 11, 13, [499.5])
         yield "golden_padding", transformer_golden(model, 820, 2, 5, 2, 9, [875.0], [9, 4])
         yield "golden_smallest", transformer_golden(model, 830, 1, 1, 1, 1, [250.0])
+        yield "golden_references", transformer_golden(
+            model, 840, 2, 5, 3, 6, [875.0, 20.0], [6, 2], images=((3, 9), (2, 1))
+        )
 
     return make, goldens
 
@@ -220,6 +278,7 @@ def network_cases():
     yield "qwen_image_transformer_one_block", transformer_case(
         106, HALF, num_layers=1, in_channels=12, out_channels=3, axes_dims_rope=(4, 2, 6)
     )
+    yield "qwen_image_transformer_zero_t", transformer_case(111, num_layers=2, zero_cond_t=True)
 
 
 # --------------------------------------------------------------------------------------- folders

@@ -1,13 +1,11 @@
 #include "families/qwen_image/encode_prompt.hpp"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "blocks/padded_embeds.hpp"
 #include "blocks/prompt_tokens.hpp"
 
 namespace omnirt::qwen_image {
@@ -69,22 +67,10 @@ void EncodePrompt::run(Frame& frame) const {
   std::vector<std::string> prompts = frame[prompt];
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
   std::vector<Tensor> each;
-  int64_t longest = 0, shortest = static_cast<int64_t>(most_tokens);
-  for (const std::string& text : prompts) {
-    each.push_back(states(frame, text));
-    longest = std::max(longest, each.back().size(1));
-    shortest = std::min(shortest, each.back().size(1));
-  }
-  Tensor mask = at::zeros({static_cast<int64_t>(each.size()), longest}, at::kFloat);
-  for (size_t i = 0; i < each.size(); ++i) {
-    int64_t tokens = each[i].size(1);
-    mask.select(0, static_cast<int64_t>(i)).narrow(0, 0, tokens).fill_(1);
-    each[i] = at::constant_pad_nd(each[i], {0, 0, 0, longest - tokens});
-  }
-  // A prompt's images stand together; one negative prompt serves all.
-  auto images = static_cast<int64_t>(frame[seeds].size() / each.size());
-  frame[prompt_embeds] = at::cat(each).repeat_interleave(images, 0);
-  if (shortest < longest) frame[embeds_mask] = mask.repeat_interleave(images, 0);
+  for (const std::string& text : prompts) each.push_back(states(frame, text));
+  blocks::PaddedEmbeds padded = blocks::padded_embeds(std::move(each), frame[seeds].size());
+  frame[prompt_embeds] = padded.embeds;
+  if (padded.mask.defined()) frame[embeds_mask] = padded.mask;
 }
 
 }  // namespace omnirt::qwen_image

@@ -1,7 +1,5 @@
 #include "families/qwen_image/qwen_image.hpp"
 
-#include <ATen/ops/upsample_nearest2d.h>
-
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
@@ -10,6 +8,7 @@
 #include "blocks/latents.hpp"
 #include "blocks/shifted_timesteps.hpp"
 #include "blocks/start_noise.hpp"
+#include "blocks/token_norm.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/qwen_image/check.hpp"
 #include "families/qwen_image/encode_prompt.hpp"
@@ -23,21 +22,11 @@ namespace {
 // apart from the config).
 constexpr blocks::LevelShift by_tokens{.mu = blocks::linear_mu, .patch = nn::patch_side};
 
-// Each token's guided prediction is as long as the one under the prompt alone (reference:
-// QwenImagePipeline: comb_pred * (cond_norm / noise_norm)).
-Tensor as_long_as_cond(const Tensor& guided, const Tensor& cond) {
-  auto lengths = [](const Tensor& x) {
-    return nn::packed_patches(x).norm(2, {1}, /*keepdim=*/true);
-  };
-  Tensor ratio = lengths(cond) / lengths(guided);
-  return guided * at::upsample_nearest2d(ratio, {guided.size(2), guided.size(3)});
-}
-
 blocks::DenoiseOptions denoise_options() {
   const auto& mask = qwen_image::prompt_embeds_mask;
   return {.network = "transformer",
           .constants = {{mask.name, "encoder_attention_mask", mask.help}},
-          .after_guidance = as_long_as_cond};
+          .after_guidance = blocks::as_long_as_cond};
 }
 
 BlockList qwen_image_blocks() {
@@ -72,7 +61,8 @@ BlockList qwen_image_blocks() {
 
 std::vector<AdapterFamily> adapter_families() {
   return {{.name = "Qwen-Image",
-           .ids = {"qwen-image", "qwen-image-2512"},
+           .ids = {"qwen-image", "qwen-image-2512", "qwen-image-edit", "qwen-image-edit-2509",
+                   "qwen-image-edit-2511"},
            .marks = {{"_img_mlp_net_"}, {"_txt_mlp_net_"}, {"_img_mod_1"}, {"_txt_mod_1"}},
            .metadata = {"qwen_image", "qwen-image", "Qwen-Image"},
            .embedding_widths = {}}};

@@ -1,7 +1,9 @@
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 
+#include "base/ensure.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
 #include "nn/token_ids.hpp"
 
 namespace omnirt {
@@ -49,6 +51,37 @@ Tensor Qwen25VLForConditionalGeneration::last_state(Context& cx, const Tensor& i
   nn::check_token_ids(cx, input_ids, vocab_size());
   return model.language_model.hidden_states(cx, input_ids, mask, {config_.text.num_hidden_layers})
       .front();
+}
+
+Tensor Qwen25VLForConditionalGeneration::last_state(Context& cx, const Tensor& input_ids,
+                                                    const Tensor& image_tokens,
+                                                    const std::vector<ImageSpan>& spans) const {
+  nn::check_token_ids(cx, input_ids, vocab_size());
+  const Tensor embedded = model.language_model.embed_tokens.forward(cx, input_ids);
+  const Tensor images = nn::in_form(cx, image_tokens);
+  Tensor all;
+  auto add = [&](const Tensor& from, int64_t first, int64_t count) {
+    if (count == 0) return;
+    Tensor part = from.narrow(1, first, count);
+    all = all.defined() ? cx.ops().concat(cx, {all, part}) : part;
+  };
+  int64_t at = 0, used = 0;
+  for (const ImageSpan& span : spans) {
+    add(embedded, at, span.first - at);
+    add(images, used, span.tokens);
+    at = span.first + span.tokens;
+    used += span.tokens;
+  }
+  ensure(used == images.size(1), "{} places for {} tokens of images", used, images.size(1));
+  add(embedded, at, embedded.size(1) - at);
+  return model.language_model.states_of(cx, all, nullptr, {config_.text.num_hidden_layers}).front();
+}
+
+Tensor Qwen25VLForConditionalGeneration::image_tokens(Context& cx, const Tensor& patches,
+                                                      const Tensor& positions,
+                                                      const VisionWindows& windows) const {
+  ensure(model.visual.has_value(), "the weights have no vision tower");
+  return model.visual->forward(cx, patches, positions, windows);
 }
 
 const nn::NetworkInfo& qwen2_5_vl_for_conditional_generation_info() {

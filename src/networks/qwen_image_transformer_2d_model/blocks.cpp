@@ -1,6 +1,7 @@
 #include "networks/qwen_image_transformer_2d_model/blocks.hpp"
 
 #include <array>
+#include <optional>
 
 #include "nn/layout.hpp"
 
@@ -30,6 +31,44 @@ Tensor qwen_image_modulated(Context& cx, const nn::LayerNorm& norm, const Tensor
   Tensor normed = norm.forward(cx, x);
   return cx.ops().modulate(cx, {normed, by.scale, by.shift});
 }
+
+// What an image's tokens are modulated by, those of images to go by maybe by something else.
+class ImageModulation {
+ public:
+  ImageModulation(Context& cx, const nn::Linear& linear, const QwenImageCall& call)
+      : made_(call.made), of_made_(qwen_image_modulations(cx, linear, call.activated)) {
+    if (call.of_references.defined())
+      of_references_ = qwen_image_modulations(cx, linear, call.of_references);
+  }
+
+  Tensor modulated(Context& cx, const nn::LayerNorm& norm, const Tensor& x, size_t part) const {
+    const Tensor normed = norm.forward(cx, x);
+    return apart(cx, normed, [&](const Tensor& tokens, int64_t, const auto& by) {
+      return cx.ops().modulate(cx, {tokens, by[part].scale, by[part].shift});
+    });
+  }
+
+  Tensor gated(Context& cx, const Tensor& y, const Tensor& residual, size_t part) const {
+    return apart(cx, y, [&](const Tensor& tokens, int64_t first, const auto& by) {
+      const Tensor kept = residual.narrow(1, first, tokens.size(1));
+      return cx.ops().gate(cx, {tokens, by[part].gate, &kept});
+    });
+  }
+
+ private:
+  template <class Body>
+  Tensor apart(Context& cx, const Tensor& x, const Body& body) const {
+    if (!of_references_) return body(x, 0, of_made_);
+    const int64_t rest = x.size(1) - made_;
+    const Tensor made = body(x.narrow(1, 0, made_), 0, of_made_);
+    const Tensor references = body(x.narrow(1, made_, rest), made_, *of_references_);
+    return cx.ops().concat(cx, {made, references});
+  }
+
+  int64_t made_;
+  std::array<QwenImageModulation, 2> of_made_;
+  std::optional<std::array<QwenImageModulation, 2>> of_references_;
+};
 
 nn::JointAttentionOptions qwen_image_attention(const QwenImageTransformer2DConfig& config) {
   return {.heads = config.num_attention_heads,
@@ -71,21 +110,22 @@ nn::TextAndImage QwenImageTransformerBlock::forward(Context& cx, const nn::TextA
                                                     const QwenImageCall& call) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    const auto image = qwen_image_modulations(cx, img_mod[0], call.activated);
+    const ImageModulation image(cx, img_mod[0], call);
     const auto text = qwen_image_modulations(cx, txt_mod[0], call.activated);
     nn::TextAndImage normed{.text = qwen_image_modulated(cx, txt_norm1, x.text, text[0]),
-                            .image = qwen_image_modulated(cx, img_norm1, x.image, image[0])};
+                            .image = image.modulated(cx, img_norm1, x.image, 0)};
     nn::TextAndImage y = attn.forward(cx, normed, call.rotary, call.bias);
-    y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
+    y.image = image.gated(cx, y.image, x.image, 0);
     y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
-    auto through = [&](const nn::LayerNorm& norm, const nn::GeluFeedForward& perceptron,
-                       const Tensor& h, const QwenImageModulation& by) {
-      if (cx.site(perceptron.path())) return h;
-      Tensor made = perceptron.forward(cx, qwen_image_modulated(cx, norm, h, by));
-      return cx.ops().gate(cx, {made, by.gate, &h});
-    };
-    return nn::TextAndImage{.text = through(txt_norm2, txt_mlp, y.text, text[1]),
-                            .image = through(img_norm2, img_mlp, y.image, image[1])};
+    if (!cx.site(txt_mlp.path())) {
+      Tensor made = txt_mlp.forward(cx, qwen_image_modulated(cx, txt_norm2, y.text, text[1]));
+      y.text = cx.ops().gate(cx, {made, text[1].gate, &y.text});
+    }
+    if (!cx.site(img_mlp.path())) {
+      Tensor made = img_mlp.forward(cx, image.modulated(cx, img_norm2, y.image, 1));
+      y.image = image.gated(cx, made, y.image, 1);
+    }
+    return y;
   });
 }
 

@@ -23,6 +23,10 @@ struct QwenImageCall {
   Tensor activated;    // {B, D}: SiLU of the embedded timestep
   Tensor rotary;       // {2, T + L, head_dim / 2}: where the tokens stand, the text's first
   const Tensor* bias;  // {B, 1, 1, T + L}: keeps queries from padding of texts; null: none
+  // Tokens of the image that is made, the first of L; those behind them, of images to go by, are
+  // modulated by `of_references` {B, D} where it is defined, else by `activated`.
+  int64_t made;
+  Tensor of_references;
 };
 
 // Attention and perceptron over text and image, which have weights of their own (diffusers

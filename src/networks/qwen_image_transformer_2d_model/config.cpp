@@ -67,6 +67,8 @@ Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int6
           {"num_layers", shapes.count("transformer_blocks.")},
           {"num_attention_heads", dim / head_dim},
           {"joint_attention_dim", shapes.size("txt_in.weight", 1)},
+          // An empty tensor of this name marks files of Qwen-Image-Edit-2511 (ComfyUI's).
+          {"zero_cond_t", shapes.has("__index_timestep_zero__")},
           {"use_additional_t_cond", shapes.has("time_text_embed.addition_t_embedding.weight")}};
 }
 

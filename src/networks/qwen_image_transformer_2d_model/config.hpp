@@ -19,6 +19,7 @@ struct QwenImageTransformer2DConfig {
   int64_t num_attention_heads = 24;
   int64_t joint_attention_dim = 3584;
   std::vector<int64_t> axes_dims_rope{16, 56, 56};
+  bool zero_cond_t = false;  // images to go by are modulated as at timestep 0
 
   static void visit(auto& self, auto& v) {
     v("patch_size", self.patch_size);
@@ -29,9 +30,9 @@ struct QwenImageTransformer2DConfig {
     v("num_attention_heads", self.num_attention_heads);
     v("joint_attention_dim", self.joint_attention_dim);
     v("axes_dims_rope", self.axes_dims_rope);
+    v("zero_cond_t", self.zero_cond_t);
     // The reference declares guidance_embeds and cannot compute with it.
     v.only("guidance_embeds", {false});
-    v.only("zero_cond_t", {false});
     v.only("use_additional_t_cond", {false});
     v.only("use_layer3d_rope", {false});
     v.only("quantization_config", {});

@@ -53,7 +53,7 @@ std::vector<nn::OriginalLayout> QwenImageTransformer2DModel::original_layouts() 
   return {{"qwen_image", {{"", ""}}}};
 }
 
-// Where all tokens stand: once per run, text and size. The text continues the image's diagonal.
+// Where all tokens stand: once per run, text and size. The text continues the images' diagonal.
 Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& input) const {
   const Tensor& text = input.encoder_hidden_states;
   int64_t height = input.sample.size(2) / config_.patch_size;
@@ -61,14 +61,25 @@ Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& in
   return cx.once(fmt::format("rotary {}x{}", height, width), text, [&] {
     int64_t texts = text.size(1);
     Tensor all = cx.ops().token_positions(cx, {text, texts, height, width});
-    auto start = static_cast<double>(std::max(height / 2, width / 2));
     Tensor places = all.narrow(0, 0, texts).narrow(1, 3, 1);
-    Tensor of_text = cx.ops().affine(cx, {places, 1.0, start}).expand({texts, 3}).unsqueeze(0);
+    if (input.text_start) {
+      Tensor start = input.text_start->narrow(0, 0, 1);
+      places = cx.ops().add(cx, {places, start});
+    } else {
+      auto start = static_cast<double>(std::max(height / 2, width / 2));
+      places = cx.ops().affine(cx, {places, 1.0, start});
+    }
+    Tensor of_text = places.expand({texts, 3}).unsqueeze(0);
     Tensor of_image =
         from_the_middle(cx, all.narrow(0, texts, height * width), height, width).unsqueeze(0);
-    Tensor positions = cx.ops().concat(cx, {of_text, of_image}).squeeze(0);
+    Tensor positions = cx.ops().concat(cx, {of_text, of_image});
+    if (input.reference_ids) {
+      Tensor ids = input.reference_ids->narrow(0, 0, 1);
+      positions = cx.ops().concat(cx, {positions, ids});
+    }
+    Tensor each = positions.squeeze(0);
     return cx.ops().rotary_table(
-        cx, {.x = positions, .axes = config_.axes_dims_rope, .theta = qwen_image_theta});
+        cx, {.x = each, .axes = config_.axes_dims_rope, .theta = qwen_image_theta});
   });
 }
 
@@ -85,6 +96,16 @@ Tensor QwenImageTransformer2DModel::bias(Context& cx, const QwenImageInput& inpu
   });
 }
 
+Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInput& input) const {
+  Tensor patches = nn::packed_patches(input.sample, config_.patch_size);
+  Tensor made = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, patches)));
+  if (!input.reference_latents) return made;
+  const Tensor& given = *input.reference_latents;
+  Tensor references =
+      cx.once(img_in.path(), given, [&] { return img_in.forward(cx, nn::in_form(cx, given)); });
+  return cx.ops().concat(cx, {made, references});
+}
+
 Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
   auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
   const Tensor& text = input.encoder_hidden_states;
@@ -93,21 +114,30 @@ Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) c
   ensure(text.size(0) == rows, "{} rows of text for {} samples", text.size(0), rows);
   ensure(input.sample.size(2) % patch == 0 && input.sample.size(3) % patch == 0,
          "latents of {}x{} are no whole patches", input.sample.size(3), input.sample.size(2));
-  Tensor temb = time_text_embed.forward(cx, input.timestep.to(at::kFloat).expand({rows}));
-  Tensor tokens = nn::tokens_of(nn::in_form(cx, nn::packed_patches(input.sample, patch)));
+  const Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+  auto activated = [&](const Tensor& at_time) {
+    Tensor temb = time_text_embed.forward(cx, at_time);
+    return cx.ops().activate(cx, {temb, ops::Activation::silu});
+  };
   // What stays the same through a run, the text, is embedded once.
-  nn::TextAndImage x{
-      .text =
-          cx.once(txt_in.path(), text,
-                  [&] { return txt_in.forward(cx, txt_norm.forward(cx, nn::in_form(cx, text))); }),
-      .image = img_in.forward(cx, tokens)};
-  Tensor padding = bias(cx, input, tokens);
-  const QwenImageCall call{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
-                           .rotary = rotary(cx, input),
-                           .bias = padding.defined() ? &padding : nullptr};
+  nn::TextAndImage x{.text = cx.once(txt_in.path(), text,
+                                     [&] {
+                                       Tensor normed = txt_norm.forward(cx, nn::in_form(cx, text));
+                                       return txt_in.forward(cx, normed);
+                                     }),
+                     .image = image_tokens(cx, input)};
+  const Tensor padding = bias(cx, input, x.image);
+  QwenImageCall call{.activated = activated(timestep),
+                     .rotary = rotary(cx, input),
+                     .bias = padding.defined() ? &padding : nullptr,
+                     .made = height * width,
+                     .of_references = {}};
+  if (config_.zero_cond_t && input.reference_latents)
+    call.of_references = activated(cx.ops().affine(cx, {timestep, 0.0, 0.0}));
   for (size_t i = 0; i < transformer_blocks.size(); ++i)
     x = transformer_blocks[i].forward(cx, x, call);
-  Tensor made = proj_out.forward(cx, norm_out.forward(cx, x.image, call.activated));
+  Tensor last = x.image.narrow(1, 0, call.made);
+  Tensor made = proj_out.forward(cx, norm_out.forward(cx, last, call.activated));
   return nn::unpacked_patches(nn::image_of(made, height, width), patch);
 }
 

@@ -11,12 +11,18 @@ struct QwenImageInput {
   Tensor timestep;                               // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;                  // {B, T, joint_attention_dim}
   std::optional<Tensor> encoder_attention_mask;  // {B, T}: 0 where a text has padding
+  std::optional<Tensor> reference_latents;       // {B, N, in_channels}: tokens of images to go by
+  std::optional<Tensor> reference_ids;           // {B, N, 3}: their positions, all rows alike
+  std::optional<Tensor> text_start;  // {B, 1}: the text's first position, where there are such
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
     v("encoder_attention_mask", self.encoder_attention_mask);
+    v("reference_latents", self.reference_latents);
+    v("reference_ids", self.reference_ids);
+    v("text_start", self.text_start);
   }
 };
 
@@ -48,6 +54,8 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
 
  private:
   Tensor rotary(Context& cx, const QwenImageInput& input) const;
+  // {B, L, D}: the image that is made, and those to go by.
+  Tensor image_tokens(Context& cx, const QwenImageInput& input) const;
   // Undefined where no text has padding.
   Tensor bias(Context& cx, const QwenImageInput& input, const Tensor& tokens) const;
 

@@ -97,19 +97,24 @@ TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_
 std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_ids,
                                                const Tensor* mask,
                                                const std::vector<int64_t>& chosen) const {
+  return states_of(cx, embed_tokens.forward(cx, input_ids), mask, chosen);
+}
+
+std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded, const Tensor* mask,
+                                           const std::vector<int64_t>& chosen) const {
   const auto count = static_cast<int64_t>(layers.size());
   auto exists = [&](int64_t state) { return state >= 0 && state <= count; };
   ensure(!chosen.empty() && std::ranges::all_of(chosen, exists), "states 0 to {} can be chosen",
          count);
   Tensor bias;
   if (mask) bias = cx.ops().key_mask(cx, {*mask, cx.dtype()});
-  Tensor positions = cx.ops().token_positions(cx, {input_ids, input_ids.size(1), 0, 0});
+  Tensor positions = cx.ops().token_positions(cx, {embedded, embedded.size(1), 0, 0});
   TextDecoderPlaces places{
       cx.ops().rotary_table(cx, {positions.narrow(1, 3, 1), {head_dim_}, rope_theta_}),
       mask ? &bias : nullptr};
 
   std::vector<Tensor> states(chosen.size());
-  Tensor h = embed_tokens.forward(cx, input_ids);
+  Tensor h = embedded;
   for (int64_t state = 0, last = std::ranges::max(chosen); state <= last; ++state) {
     if (state > 0) h = layers[static_cast<size_t>(state - 1)].forward(cx, h, places);
     Tensor given = state == count ? norm.forward(cx, h) : h;

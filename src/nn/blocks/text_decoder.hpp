@@ -89,6 +89,9 @@ class TextDecoder final : public Module {
   // are not computed.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
                                     const std::vector<int64_t>& chosen) const;
+  // The same of tokens that are embedded already, {B, T, D}.
+  std::vector<Tensor> states_of(Context& cx, const Tensor& embedded, const Tensor* mask,
+                                const std::vector<int64_t>& chosen) const;
 
   Embedding embed_tokens;
   ModuleList<TextDecoderLayer> layers;

@@ -1,0 +1,53 @@
+#include "families/qwen_image_edit/references.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "blocks/latents.hpp"
+#include "families/qwen_image_edit/sizes.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt::qwen_image_edit {
+namespace {
+
+// {1, rows * columns, 3}: the image's number, and rows and columns counted from its middle.
+Tensor ids_of_image(int64_t number, int64_t rows, int64_t columns) {
+  Tensor made = at::zeros({rows, columns, 3}, at::kFloat);
+  auto from_middle = [](int64_t size) { return at::arange(size, at::kFloat) - (size - size / 2); };
+  made.select(2, 0).fill_(number);
+  made.select(2, 1).copy_(from_middle(rows).unsqueeze(1));
+  made.select(2, 2).copy_(from_middle(columns).unsqueeze(0));
+  return made.view({1, rows * columns, 3});
+}
+
+}  // namespace
+
+void EncodeEditImages::run(Frame& frame) const {
+  std::vector<io::Image> images{frame[image]};
+  if (const auto* more = frame[further]) images.insert(images.end(), more->begin(), more->end());
+  const nn::Autoencoder& autoencoder = frame[vae];
+  const int64_t token = autoencoder.scale_factor() * nn::patch_side;
+  int64_t most = std::max(frame[width], frame[height]) / token / 2;
+  std::vector<Tensor> tokens, places;
+  for (const io::Image& given : images) {
+    const Size size = size_of_area(latents_area, given.height, given.width);
+    const Tensor pixels = blocks::image_tensor(given, size.width, size.height);
+    // Noise of zeros: the distribution's mode, for which the reference draws nothing.
+    const Tensor none = at::zeros(blocks::latent_shape(autoencoder, 1, size.width, size.height));
+    const Tensor packed =
+        nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
+    const int64_t rows = packed.size(2), columns = packed.size(3);
+    tokens.push_back(packed.flatten(2).transpose(1, 2));
+    places.push_back(ids_of_image(static_cast<int64_t>(places.size()) + 1, rows, columns));
+    most = std::max({most, rows / 2, columns / 2});
+  }
+  frame[latents] = at::cat(tokens, 1).contiguous();
+  frame[ids] = at::cat(places, 1);
+  frame[start] = at::full({1, 1}, most, at::kFloat);
+}
+
+}  // namespace omnirt::qwen_image_edit
