@@ -62,8 +62,9 @@ def main():
             model = draw.choice(flags.models)
             large = sum(f.stat().st_size for f in pathlib.Path(model).rglob("*.safetensors")) > 1e9
             width, height = draw.choice(SIZES["large" if large else "small"])
-            request = ["-m", model, "-p", "red apple", "--seed", "1", "--steps", "1", "-W", str(width)]
-            request += ["-H", str(height), "--pack", "never", *draw.choice(OPTIONS)]
+            request = ["-m", model, "-p", "red apple", "--seed", "1", "-W", str(width)]
+            request += ["-H", str(height), "--steps", str(draw.randint(1, 3)), "--pack", "never"]
+            request += draw.choice(OPTIONS)
             least, weights = least_budget(flags.program, request)
             # What the process has already differs a little from run to run.
             budget = int(1.02 * least + draw.random() ** 2 * weights)

@@ -30,7 +30,7 @@ uint64_t scratch(const DryForward& call) {
 }
 // The arena holds other tensors than a dry forward's when a call begins, so its gaps differ.
 uint64_t gaps(const DryForward& call) {
-  return call.reach_bytes / 12;
+  return call.reach_bytes / 8;
 }
 // Of libraries' code and the C library's heap.
 constexpr uint64_t growth_of_process = uint64_t{14} << 20;
@@ -68,21 +68,26 @@ class Rehearsal {
   // What a block does itself is a moment, too.
   void around(size_t block, const std::function<void()>& turn) {
     block_ = block;
-    kept_.clear();
     reset_tensor_peak();
     turn();
-    add({}, tensor_memory().peak_bytes);
+    add({}, tensor_memory().peak_bytes + kept_bytes() + scratch_);
   }
 
   void note(const std::string& name, const DryForward& call) {
     PlannedComponent& component = component_of(name, call);
     component.first_block = std::min(component.first_block, block_);
     component.last_block = std::max(component.last_block, block_);
-    uint64_t others = 0;
-    for (const auto& [other, bytes] : kept_) others += other == name ? 0 : bytes;
+    // Both stay until the run's end: what a call keeps for the next, and what kernels took once.
     kept_[name] = std::max(kept_[name], call.kept_bytes);
+    scratch_ = std::max(scratch_, scratch(call));
     add(name,
-        tensor_memory().current_bytes + call.reach_bytes + gaps(call) + others + scratch(call));
+        tensor_memory().current_bytes + call.reach_bytes + gaps(call) + kept_bytes() + scratch_);
+  }
+
+  uint64_t kept_bytes() const {
+    uint64_t bytes = 0;
+    for (const auto& [name, kept] : kept_) bytes += kept;
+    return bytes;
   }
 
   // The worst of each block and component.
@@ -131,7 +136,8 @@ class Rehearsal {
   LevelRuns levels_;
   PlanningFacts facts_;
   std::map<std::string, PlannedComponent> components_;
-  std::map<std::string, uint64_t> kept_;  // between the steps of the block at hand
+  std::map<std::string, uint64_t> kept_;  // by components, between their calls
+  uint64_t scratch_ = 0;                  // of kernels, the most so far
   size_t block_ = 0;
 };
 
