@@ -18,6 +18,8 @@ DenoiseLoop::DenoiseLoop(const DenoiseOptions& options)
       unet(this, options.network),
       after_guidance_(options.after_guidance) {
   for (const ConstantInput& each : options.constants) constants_.emplace_back(this, each);
+  if (!options.text_mask.empty())
+    text_mask_.emplace(this, options.text_mask, "1 where the prompt has a token, 0 behind it");
 }
 
 namespace {
@@ -173,11 +175,18 @@ bool DenoiseLoop::want(Frame& frame, Walk& walk, std::vector<Row>& rows) const {
   return true;
 }
 
+// {1, T, D}.
+Tensor DenoiseLoop::text_of(Frame& frame, const Condition& condition, int64_t image) const {
+  Tensor embeds = frame.under(condition.name, prompt_embeds).narrow(0, image, 1);
+  const Tensor* mask = text_mask_ ? frame.under(condition.name, *text_mask_) : nullptr;
+  if (!mask) return embeds;
+  return embeds.narrow(1, 0, mask->select(0, image).sum().item<int64_t>());
+}
+
 // The network's inputs for one row that are the same at every step.
 std::map<std::string, Tensor> DenoiseLoop::constants(Frame& frame, const Condition& condition,
                                                      int64_t image) const {
-  const Tensor& embeds = frame.under(condition.name, prompt_embeds);
-  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", embeds.narrow(0, image, 1)}};
+  std::map<std::string, Tensor> inputs{{"encoder_hidden_states", text_of(frame, condition, image)}};
   for (const ConstantPort& each : constants_) {
     const Tensor* given = frame.under(condition.name, each.port);
     if (given) inputs[each.input] = given->narrow(0, given->size(0) == 1 ? 0 : image, 1);

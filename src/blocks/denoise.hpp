@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <optional>
 
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
@@ -27,6 +28,9 @@ struct DenoiseOptions {
   Tensor (*after_guidance)(const Tensor& guided, const Tensor& cond) = nullptr;
   std::string name = "denoise";
   Trigger trigger{};
+  // The port that says which of prompt_embeds are tokens, for networks that take no padding: each
+  // image's texts are cut to theirs. "": all are.
+  std::string text_mask{};
 };
 
 // The loop over a schedule's calls: asks for a prediction per image and condition, lets the guider
@@ -62,6 +66,7 @@ class DenoiseLoop : public WalkLoop {
 
  private:
   void check_restored(Checks& checks) const;
+  Tensor text_of(Frame& frame, const Condition& condition, int64_t image) const;
   SharedStep step(Frame& frame, const Walk& walk) const;
   void make_constants(Frame& frame, Walk& walk) const;
   std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,
@@ -75,6 +80,7 @@ class DenoiseLoop : public WalkLoop {
   };
   std::deque<ConstantPort> constants_;
   Tensor (*after_guidance_)(const Tensor& guided, const Tensor& cond);
+  std::optional<OptionalInput<Tensor>> text_mask_;
 };
 
 }  // namespace omnirt::blocks

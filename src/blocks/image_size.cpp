@@ -34,7 +34,8 @@ void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& 
                 fmt::format("give config.{}", side.name())});
 }
 
-void SizeOfImage::settle_from_image(Checks& checks, const io::ImageInfo& info, int64_t grid) const {
+void settle_from_image(Checks& checks, const Config<int64_t>& width, const Config<int64_t>& height,
+                       const std::string& of, const io::ImageInfo& info, int64_t grid) {
   struct Side {
     const Config<int64_t>& port;
     int64_t pixels;
@@ -47,7 +48,7 @@ void SizeOfImage::settle_from_image(Checks& checks, const io::ImageInfo& info, i
     }
     int64_t rounded = side.pixels / grid * grid;  // down to the grid, as the reference does
     if (rounded == 0 || rounded > static_cast<int64_t>(side.port.key.max)) {
-      checks.error({"inputs." + image.name(), fmt::format("{}x{}", info.width, info.height),
+      checks.error({"inputs." + of, fmt::format("{}x{}", info.width, info.height),
                     fmt::format("{} pixels {}; {} to {} are taken", side.pixels, side.how, grid,
                                 side.port.key.max),
                     "give width and height, and it is resized"});
@@ -74,7 +75,10 @@ void SizeOfImage::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 void SizeOfImage::check(Checks& checks) const {
   int64_t grid = checks[vae].scale_factor();
   const ImageInput* given = checks.image(image);
-  if (unset_ == Unset::image && given) return settle_from_image(checks, given->info, grid);
+  if (unset_ == Unset::image && given) {
+    settle_from_image(checks, width, height, image.name(), given->info, grid);
+    return;
+  }
   auto [high, wide] = checks[unet].sample_size();
   for (auto [port, latents] : {std::pair{&width, wide}, {&height, high}}) {
     if (auto side = checks.maybe(*port))

@@ -13,6 +13,10 @@ void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& 
                        int64_t sample_size, int64_t grid);
 // A finding where a side that was given is not whole latents of `grid` pixels.
 void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int64_t grid);
+// Width and height from those of the image that the input `of` brings, where the request does not
+// give them: rounded down to whole latents, as the reference does.
+void settle_from_image(Checks& checks, const Config<int64_t>& width, const Config<int64_t>& height,
+                       const std::string& of, const io::ImageInfo& info, int64_t grid);
 // What an image of this size and its latents mean in the ports' shapes: H, W, H/8, W/8 and C.
 void tell_image_sizes(int64_t width, int64_t height, const nn::Autoencoder& vae,
                       SymbolSizes& sizes);
@@ -40,7 +44,6 @@ class SizeOfImage final : public Block {
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 
  private:
-  void settle_from_image(Checks& checks, const io::ImageInfo& info, int64_t grid) const;
   Unset unset_;
 };
 

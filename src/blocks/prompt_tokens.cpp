@@ -85,6 +85,15 @@ bool check_vocabulary(Checks& checks, const text::Tokenizer& tokenizer, int64_t 
   return false;
 }
 
+void warn_of_unknown_template(Checks& checks, const text::Qwen2Tokenizer& tokenizer) {
+  const text::ChatTemplate& chat = tokenizer.chat_template();
+  if (chat.kind != text::ChatTemplate::Kind::unknown) return;
+  checks.warn({"model.tokenizer", chat.where,
+               "its chat_template is not one of Qwen3's; prompts are written out as Qwen3's does, "
+               "so that the image may differ from the reference's",
+               "take the template of the model's own tokenizer"});
+}
+
 void warn_of_long_texts(Checks& checks, const Texts& texts, const std::string& unit,
                         const Encode& encode) {
   for (const auto& [input, given] : texts) {

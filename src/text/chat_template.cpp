@@ -60,9 +60,10 @@ std::string ChatTemplate::before() const {
   return "<|im_start|>user\n";
 }
 
-std::string ChatTemplate::after() const {
+std::string ChatTemplate::after(Thinking thinking) const {
   std::string turn = "<|im_end|>\n<|im_start|>assistant\n";
-  return kind == Kind::plain ? turn : turn + "<think>\n\n</think>\n\n";
+  bool bare = kind == Kind::plain || thinking == Thinking::on;
+  return bare ? turn : turn + "<think>\n\n</think>\n\n";
 }
 
 ChatTemplate read_chat_template(const fs::path& folder, const Json& config) {

@@ -79,10 +79,10 @@ TokenizedPrompt Qwen2Tokenizer::encode(std::string_view text, std::string_view f
 }
 
 TokenizedPrompt Qwen2Tokenizer::encode_chat(std::string_view text, std::string_view field,
-                                            int64_t length) const {
+                                            int64_t length, Thinking thinking) const {
   check_prompt(text, field);
   const std::string before = chat_.before();
-  Cut made = cut(before + std::string(text) + chat_.after(), length);
+  Cut made = cut(before + std::string(text) + chat_.after(thinking), length);
   const size_t at = std::max(made.at, before.size()) - before.size();
   if (at < text.size()) made.prompt.cut = without_space(text.substr(at));
   return made.prompt;

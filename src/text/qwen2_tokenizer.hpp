@@ -31,9 +31,10 @@ class Qwen2Tokenizer final : public Tokenizer {
   using Tokenizer::encode;
 
   // The same of the conversation in which a user says `text`, up to where the model would answer
-  // (transformers apply_chat_template with add_generation_prompt=True, enable_thinking=False).
+  // (transformers apply_chat_template with add_generation_prompt=True and enable_thinking).
   // `cut` holds what of the text itself did not fit.
-  TokenizedPrompt encode_chat(std::string_view text, std::string_view field, int64_t length) const;
+  TokenizedPrompt encode_chat(std::string_view text, std::string_view field, int64_t length,
+                              Thinking thinking = Thinking::off) const;
   const ChatTemplate& chat_template() const { return chat_; }
 
   int64_t window() const override { return window_; }

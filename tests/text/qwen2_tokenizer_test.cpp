@@ -121,8 +121,8 @@ TEST(Qwen2Tokenizer, TellsWhereTheTextBeginsBehindPadding) {
 TEST(Qwen2Tokenizer, QuotesWhatIsCutOfThePromptAlone) {
   const std::string words = "one two three four five six";
   int64_t all = tokenizer().encode_chat(words, "prompt", 64).used;
-  auto after =
-      static_cast<int64_t>(tokenizer().encode_words(tokenizer().chat_template().after()).size());
+  auto after = static_cast<int64_t>(
+      tokenizer().encode_words(tokenizer().chat_template().after(Thinking::off)).size());
   EXPECT_EQ(tokenizer().encode_chat(words, "prompt", all).cut, "");
   // What the template adds behind the prompt is none of its words.
   EXPECT_EQ(tokenizer().encode_chat(words, "prompt", all - after).cut, "");
@@ -187,7 +187,14 @@ TEST(ChatTemplate, OfAFileCountsBeforeTheSettings) {
   ChatTemplate read = read_chat_template(folder.path(), settings_of_cut());
   EXPECT_EQ(read.kind, ChatTemplate::Kind::unknown);
   EXPECT_THAT(read.where, HasSubstr("chat_template.jinja"));
-  EXPECT_EQ(read.after(), "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n");
+  EXPECT_EQ(read.after(Thinking::off),
+            "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n");
+}
+
+// As apply_chat_template with enable_thinking=True: the turn of the model that answers stays open.
+TEST(ChatTemplate, WritesNoThoughtWhereTheModelMayThink) {
+  for (auto kind : {ChatTemplate::Kind::thinking_off, ChatTemplate::Kind::plain})
+    EXPECT_EQ(ChatTemplate{kind}.after(Thinking::on), "<|im_end|>\n<|im_start|>assistant\n");
 }
 
 }  // namespace

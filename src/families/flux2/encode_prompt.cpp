@@ -54,14 +54,6 @@ void check_layers(Checks& checks, const std::vector<int64_t>& layers,
   }
 }
 
-void warn_of_template(Checks& checks, const text::ChatTemplate& chat) {
-  if (chat.kind != text::ChatTemplate::Kind::unknown) return;
-  checks.warn({"model.tokenizer", chat.where,
-               "its chat_template is not one of Qwen3's; prompts are written out as Qwen3's does, "
-               "so that the image may differ from the reference's",
-               "take the template of the model's own tokenizer"});
-}
-
 }  // namespace
 
 void EncodePrompt::check(Checks& checks) const {
@@ -73,7 +65,7 @@ void EncodePrompt::check(Checks& checks) const {
 void EncodePrompt::check_loaded(Checks& checks) const {
   const text::Qwen2Tokenizer& qwen = checks[tokenizer];
   if (!blocks::check_vocabulary(checks, qwen, checks[text_encoder].vocab_size())) return;
-  warn_of_template(checks, qwen.chat_template());
+  blocks::warn_of_unknown_template(checks, qwen);
   blocks::warn_of_long_texts(
       checks, checks.all_texts(prompt),
       fmt::format("{} tokens with those of the conversation around it", checks[length]),

@@ -2,6 +2,7 @@
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/patches.hpp"
 
 namespace omnirt {
 namespace {
@@ -98,16 +99,7 @@ Tensor PixArtTransformer2DModel::forward(Context& cx, const PixArtInput& input) 
   Tensor shift = both.narrow(1, 0, 1), scale = both.narrow(1, 1, 1);
   Tensor normed = norm_out.forward(cx, h);
   h = proj_out.forward(cx, cx.ops().modulate(cx, {normed, scale, shift}));
-  return unpatched(h, shared.grid[0], shared.grid[1]);
-}
-
-// {B, height * width, patch * patch * C} -> {B, C, height * patch, width * patch}.
-Tensor PixArtTransformer2DModel::unpatched(const Tensor& tokens, int64_t height,
-                                           int64_t width) const {
-  int64_t patch = config_.patch_size, channels = config_.predicted_channels();
-  return tokens.view({tokens.size(0), height, width, patch, patch, channels})
-      .permute({0, 5, 1, 3, 2, 4})
-      .reshape({tokens.size(0), channels, height * patch, width * patch});
+  return nn::image_of_patches(h, shared.grid[0], shared.grid[1], config_.patch_size);
 }
 
 Tensor PixArtTransformer2DModel::predict(Context& cx, const Values& inputs) const {

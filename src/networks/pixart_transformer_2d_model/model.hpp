@@ -66,7 +66,6 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
 
  private:
   PixArtContext context(Context& cx, const PixArtInput& input, const Tensor& modulation) const;
-  Tensor unpatched(const Tensor& tokens, int64_t height, int64_t width) const;
 
   PixArtTransformer2DConfig config_;
 };
