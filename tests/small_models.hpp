@@ -33,6 +33,8 @@ inline std::string small_model(const std::string& id) {
       {"qwen-image-edit", "tests/goldens/pipelines/qwen_image_edit/model"},
       {"qwen-image-edit-2509", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
       {"qwen-image-edit-2511", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
+      {"z-image", "tests/goldens/pipelines/z_image/model"},
+      {"z-image-turbo", "tests/goldens/pipelines/z_image/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

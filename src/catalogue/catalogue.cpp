@@ -17,6 +17,7 @@
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
 #include "families/upscale/upscale.hpp"
+#include "families/z_image/z_image.hpp"
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
@@ -38,6 +39,7 @@
 #include "networks/t5_encoder_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "networks/unet_spatio_temporal_condition_model/model.hpp"
+#include "networks/z_image_transformer_2d_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
@@ -55,7 +57,8 @@ BackendInfo backend(const char* name) {
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
                        families::flux(), families::flux_kontext(), families::flux2(),
-                       families::qwen_image(), families::qwen_image_edit(), families::upscale()},
+                       families::qwen_image(), families::qwen_image_edit(), families::z_image(),
+                       families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -76,6 +79,7 @@ Catalogue builtin_catalogue() {
                   flux2_transformer_2d_model_info(),
                   flux_transformer_2d_model_info(),
                   qwen_image_transformer_2d_model_info(),
+                  z_image_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   t2i_adapter_info(),

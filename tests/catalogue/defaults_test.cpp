@@ -64,6 +64,12 @@ const std::vector<Difference>& differences() {
       {schnell, "num_inference_steps", 4, "distilled to four steps, as its model card runs it"},
       {schnell, "guidance_scale", nullptr, "its network takes none: the reference ignores a scale"},
       {schnell, "max_sequence_length", 256, "as its model card runs it"},
+      {{"z-image-turbo"},
+       "num_inference_steps",
+       8,
+       "distilled to eight steps, as the reference's example runs it"},
+      {{"z-image-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
+      {{}, "cfg_normalization", 0.0, "the same as False"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
        "clean_caption",
@@ -110,6 +116,7 @@ const std::map<std::string, const char*>& no_config() {
       {"callback_on_step_end", python},
       {"callback_on_step_end_tensor_inputs", python},
       {"cross_attention_kwargs", "adapters' scales stand with the adapters"},
+      {"joint_attention_kwargs", "adapters' scales stand with the adapters"},
       {"attention_kwargs", "adapters' scales stand with the adapters"},
       {"text_encoder_out_layers", "the encoder's states that the models were trained with"},
       {"padding_mask_crop", "not implemented"},
@@ -138,6 +145,11 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id.starts_with("flux1")) {
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "Flux" + kind + "Pipeline";
+  }
+  if (id.starts_with("z-image")) {
+    return task == "inpaint"       ? "ZImageInpaintPipeline"
+           : task == "image2image" ? "ZImageImg2ImgPipeline"
+                                   : "ZImagePipeline";
   }
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
@@ -264,7 +276,8 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
-        const bool flow = family.name.starts_with("flux") || family.name.starts_with("qwen_image");
+        const bool flow = family.name.starts_with("flux") ||
+                          family.name.starts_with("qwen_image") || family.name == "z_image";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is held against the reference's trajectories.

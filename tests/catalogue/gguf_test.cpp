@@ -207,6 +207,17 @@ TEST(Gguf, ATransformerOfFlux1IsAComponent) {
   expect_same_with("transformer", temp / "transformer", "q8_0", model);
 }
 
+TEST(Gguf, ATransformerOfZImageIsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/z_image/model");
+  Json config = read_json_file(model / "transformer/config.json");
+  config["dim"] = 128;
+  config["n_heads"] = 1;
+  config["axes_dims"] = {32, 48, 48};
+  write_component(temp / "transformer", config, "ZImageTransformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+}
+
 TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {
   TempFolder temp;
   Json config = read_json_file(klein() / "text_encoder/config.json");

@@ -37,6 +37,9 @@ PIPELINES = [
     "PixArtSigmaPipeline",
     *(f"QwenImage{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "StableVideoDiffusionPipeline",
+    "ZImageImg2ImgPipeline",
+    "ZImageInpaintPipeline",
+    "ZImagePipeline",
 ]
 
 

@@ -1,0 +1,79 @@
+#include "families/z_image/z_image.hpp"
+
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/given_latents.hpp"
+#include "blocks/hires.hpp"
+#include "blocks/inpaint.hpp"
+#include "blocks/latent_colours.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/shifted_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
+#include "families/z_image/check.hpp"
+#include "families/z_image/encode_prompt.hpp"
+#include "families/z_image/entries.hpp"
+#include "families/z_image/sizes.hpp"
+#include "guiders/original_guidance.hpp"
+
+namespace omnirt::families {
+namespace {
+
+BlockList z_image_blocks() {
+  const Trigger image = has("image"), mask = has("mask");
+  const Trigger from_noise = !image && !mask, inpaint = image && mask;
+  const blocks::LevelShift shift{blocks::linear_mu, ZImageTransformer2DConfig::patch_size};
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<z_image::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
+  const Trigger given_noise = has("latents") && from_noise;
+  add(std::make_shared<blocks::SizeOfNoise>(given_noise));
+  add(std::make_shared<z_image::ImageSize>());
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<z_image::EncodePrompt>());
+  add(std::make_shared<blocks::SetShiftedTimesteps>(shift, from_noise));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
+  for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
+  add(std::make_shared<blocks::PrepareLatents>(from_noise));
+  add(std::make_shared<blocks::EncodeImage>(image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
+  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
+      .network = "transformer", .text_mask = z_image::prompt_attention_mask.name}));
+  add(std::make_shared<blocks::DecodeLatents>());
+  for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::UpscaleMade>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+std::vector<AdapterFamily> adapter_families() {
+  return {{.name = "Z-Image",
+           .ids = {"z-image", "z-image-turbo"},
+           .marks = {{"_feed_forward_w1"}, {"denoiser:context_refiner_"}},
+           .metadata = {"zimage", "z-image", "z_image", "Z-Image"},
+           .embedding_widths = {}}};
+}
+
+}  // namespace
+
+Family z_image() {
+  return {.name = "z_image",
+          .tasks = {{"text2image", {}}, {"image2image", {"image"}}, {"inpaint", {"image", "mask"}}},
+          .blocks = z_image_blocks(),
+          .entries = z_image::entries(),
+          .pipeline_classes = {"ZImagePipeline", "ZImageImg2ImgPipeline", "ZImageInpaintPipeline"},
+          .variant_of = z_image::variant_of,
+          .adopt_scheduler = {},
+          .shifts_by_size = true,
+          .adapter_families = adapter_families(),
+          .previews = {{"", blocks::flux_latents()}},
+          .guider = "cfg_original",
+          .guider_keys = z_image::guider_keys()};
+}
+
+}  // namespace omnirt::families

@@ -1,0 +1,116 @@
+#pragma once
+#include <optional>
+#include <utility>
+
+#include "networks/z_image_transformer_2d_model/config.hpp"
+#include "nn/layers.hpp"
+
+namespace omnirt {
+
+// The sinusoidal embedding of a time and its perceptron (diffusers transformer_z_image.py
+// TimestepEmbedder).
+class ZImageTimestepEmbedder final : public nn::Module {
+ public:
+  ZImageTimestepEmbedder(Module* parent, const std::string& name, int64_t out);
+  const char* class_name() const override { return "TimestepEmbedder"; }
+  // time {B}: 0 at noise, t_scale at the image; {B, out}.
+  Tensor forward(Context& cx, const Tensor& time) const;
+
+  nn::ModuleList<nn::Linear> mlp;
+};
+
+// w2(silu(w1 x) * w3 x) (Shazeer 2020, arXiv 2002.05202; diffusers FeedForward).
+class ZImageFeedForward final : public nn::Module {
+ public:
+  ZImageFeedForward(Module* parent, const std::string& name,
+                    const ZImageTransformer2DConfig& config, SiteKind site);
+  const char* class_name() const override { return "FeedForward"; }
+  SiteKind site_kind() const override { return site_; }
+  Tensor forward(Context& cx, const Tensor& x) const;
+
+  nn::Linear w1, w2, w3;
+
+ private:
+  SiteKind site_;
+};
+
+// Attention of all tokens to all, queries and keys normalised by heads and turned by where tokens
+// stand (diffusers ZSingleStreamAttnProcessor).
+class ZImageAttention final : public nn::Module {
+ public:
+  ZImageAttention(Module* parent, const std::string& name, const ZImageTransformer2DConfig& config);
+  const char* class_name() const override { return "Attention"; }
+  // x {B, T, dim}, rotary {2, T, head_dim / 2}; {B, T, dim}.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
+
+  nn::Linear to_q, to_k, to_v;
+  std::optional<nn::RmsNorm> norm_q, norm_k;
+  nn::ModuleList<nn::Linear> to_out;
+
+ private:
+  Tensor placed(Context& cx, const Tensor& x, const std::optional<nn::RmsNorm>& norm,
+                const Tensor& rotary) const;
+  int64_t heads_;
+};
+
+// Attention and perceptron, each between two norms (diffusers ZImageTransformerBlock). Where the
+// block is modulated, the timestep scales what goes in and gates what comes out.
+class ZImageTransformerBlock final : public nn::Module {
+ public:
+  ZImageTransformerBlock(Module* parent, const std::string& name,
+                         const ZImageTransformer2DConfig& config, bool modulated);
+  const char* class_name() const override { return "ZImageTransformerBlock"; }
+  // Blocks without modulation see the text alone, once per run, so that no step changes them.
+  SiteKind site_kind() const override { return modulated_ ? SiteKind::block : SiteKind::none; }
+  // x {B, T, dim}, rotary {2, T, head_dim / 2}; embedded {B, modulation_dim} where modulated.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary, const Tensor& embedded) const;
+
+  ZImageAttention attention;
+  ZImageFeedForward feed_forward;
+  nn::RmsNorm attention_norm1, ffn_norm1, attention_norm2, ffn_norm2;
+  nn::ModuleList<nn::Linear> adaln_modulation;
+
+ private:
+  Tensor plain(Context& cx, const Tensor& x, const Tensor& rotary) const;
+  Tensor modulated(Context& cx, const Tensor& x, const Tensor& rotary,
+                   const Tensor& embedded) const;
+  bool modulated_;
+};
+
+// A norm scaled by the timestep, and what the tokens predict (diffusers FinalLayer).
+class ZImageFinalLayer final : public nn::Module {
+ public:
+  ZImageFinalLayer(Module* parent, const std::string& name,
+                   const ZImageTransformer2DConfig& config);
+  const char* class_name() const override { return "FinalLayer"; }
+  // x {B, T, dim}, embedded {B, modulation_dim}; {B, T, patch_channels}.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& embedded) const;
+
+  nn::LayerNorm norm_final;
+  nn::Linear linear;
+  nn::ModuleList<nn::Linear> adaln_modulation;
+};
+
+// What the checkpoint keeps by the size of its patches; there is one, of 2 x 2 latents and 1 frame.
+template <class Layer>
+class ZImageByPatch final : public nn::Module {
+ public:
+  template <class... Args>
+  ZImageByPatch(Module* parent, const std::string& name, Args&&... args)
+      : Module(parent, name), layer(this, "2-1", std::forward<Args>(args)...) {}
+  Layer layer;
+};
+
+// A text's states, normalised and as wide as the blocks.
+class ZImageCaptionEmbedder final : public nn::Module {
+ public:
+  ZImageCaptionEmbedder(Module* parent, const std::string& name,
+                        const ZImageTransformer2DConfig& config);
+  // {B, T, cap_feat_dim} -> {B, T, dim}.
+  Tensor forward(Context& cx, const Tensor& text) const;
+
+  nn::RmsNorm norm;
+  nn::Linear linear;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,183 @@
+#include "networks/z_image_transformer_2d_model/model.hpp"
+
+#include <fmt/format.h>
+
+#include "networks/z_image_transformer_2d_model/original.hpp"
+#include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt {
+namespace {
+
+// Texts and images are filled up to a multiple of so many tokens (reference: SEQ_MULTI_OF).
+constexpr int64_t z_image_multiple = 32;
+constexpr double train_timesteps = 1000.0;
+
+int64_t missing(int64_t tokens) {
+  return (z_image_multiple - tokens % z_image_multiple) % z_image_multiple;
+}
+
+// {T, A} and {U, A} one behind the other.
+Tensor behind(Context& cx, const Tensor& first, const Tensor& second) {
+  Tensor a = first.unsqueeze(0), b = second.unsqueeze(0);
+  return cx.ops().concat(cx, {a, b}).squeeze(0);
+}
+
+// The first axis of {T, 1} positions, moved by `offset`, before the others {T, 2}.
+Tensor with_first_axis(Context& cx, const Tensor& first, double offset, const Tensor& others) {
+  Tensor moved = cx.ops().affine(cx, {first, 1.0, offset});
+  return cx.ops().concat(cx, {moved, others});
+}
+
+}  // namespace
+
+int64_t ZImageTransformer2DModel::padded(int64_t tokens) {
+  return tokens + missing(tokens);
+}
+
+ZImageTransformer2DModel::ZImageTransformer2DModel(const ZImageTransformer2DConfig& config,
+                                                   Json json)
+    : DenoiserNetwork(std::move(json)),
+      all_x_embedder(this, "all_x_embedder", config.patch_channels(), config.dim),
+      all_final_layer(this, "all_final_layer", config),
+      noise_refiner(this, "noise_refiner"),
+      context_refiner(this, "context_refiner"),
+      t_embedder(this, "t_embedder", config.modulation_dim()),
+      cap_embedder(this, "cap_embedder", config),
+      x_pad_token(param("x_pad_token", {1, config.dim})),
+      cap_pad_token(param("cap_pad_token", {1, config.dim})),
+      layers(this, "layers"),
+      config_(config) {
+  own(x_pad_token);
+  own(cap_pad_token);
+  for (int64_t i = 0; i < config.n_refiner_layers; ++i) {
+    noise_refiner.add(config, /*modulated=*/true);
+    context_refiner.add(config, /*modulated=*/false);
+  }
+  for (int64_t i = 0; i < config.n_layers; ++i) layers.add(config, /*modulated=*/true);
+}
+
+nn::Metadata ZImageTransformer2DModel::metadata() const {
+  return nn::feature_metadata(*this,
+                              {.no_split_modules = {"ZImageTransformerBlock"},
+                               .skip_layerwise_casting_patterns = {"t_embedder", "cap_embedder"},
+                               .repeated_blocks = {"ZImageTransformerBlock"}});
+}
+
+std::vector<nn::OriginalLayout> ZImageTransformer2DModel::original_layouts() const {
+  return {z_image_original_layout()};
+}
+
+Tensor ZImageTransformer2DModel::filled_up(Context& cx, const Tensor& x, const Param& token) const {
+  int64_t more = missing(x.size(1));
+  if (more == 0) return x;
+  Tensor padding = cx[token].expand({x.size(0), more, x.size(2)});
+  return cx.ops().concat(cx, {x, padding});
+}
+
+// {T, 3}: 1 and on, row 0, column 0.
+Tensor ZImageTransformer2DModel::text_positions(Context& cx, const Tensor& like,
+                                                int64_t text) const {
+  Tensor counted = cx.ops().token_positions(cx, {like, text, 0, 0});
+  return with_first_axis(cx, counted.narrow(1, 3, 1), 1.0, counted.narrow(1, 0, 2));
+}
+
+// {L, 3}: the place behind the text, row, column; what fills up stands at 0.
+Tensor ZImageTransformer2DModel::image_positions(Context& cx, const ZImageInput& input) const {
+  int64_t height = input.sample.size(2) / patch_size(), width = input.sample.size(3) / patch_size();
+  const Tensor& text = input.encoder_hidden_states;
+  Tensor grid = cx.ops().token_positions(cx, {text, 0, height, width});
+  auto place = static_cast<double>(padded(text.size(1)) + 1);
+  Tensor image = with_first_axis(cx, grid.narrow(1, 0, 1), place, grid.narrow(1, 1, 2));
+  int64_t more = missing(height * width);
+  if (more == 0) return image;
+  return behind(cx, image, cx.ops().token_positions(cx, {text, more, 0, 0}).narrow(1, 0, 3));
+}
+
+Tensor ZImageTransformer2DModel::table(Context& cx, const Tensor& positions) const {
+  return cx.ops().rotary_table(cx, {.x = positions,
+                                    .axes = config_.axes_dims,
+                                    .theta = config_.rope_theta,
+                                    .angles_in_fp64 = true});
+}
+
+// Once per run, text and size.
+ZImageTransformer2DModel::Places ZImageTransformer2DModel::places(Context& cx,
+                                                                  const ZImageInput& input) const {
+  const Tensor& text = input.encoder_hidden_states;
+  int64_t tokens = padded(text.size(1));
+  std::string size = fmt::format("{}x{}", input.sample.size(2), input.sample.size(3));
+  return {.text = cx.once("rotary of text", text,
+                          [&] { return table(cx, text_positions(cx, text, tokens)); }),
+          .image = cx.once("rotary of image " + size, text,
+                           [&] { return table(cx, image_positions(cx, input)); }),
+          .all = cx.once("rotary " + size, text, [&] {
+            return table(cx,
+                         behind(cx, image_positions(cx, input), text_positions(cx, text, tokens)));
+          })};
+}
+
+// No step changes it.
+Tensor ZImageTransformer2DModel::refined_text(Context& cx, const ZImageInput& input,
+                                              const Tensor& rotary) const {
+  const Tensor& text = input.encoder_hidden_states;
+  return cx.once("context_refiner", text, [&] {
+    Tensor h = filled_up(cx, cap_embedder.forward(cx, nn::in_form(cx, text)), cap_pad_token);
+    for (size_t i = 0; i < context_refiner.size(); ++i)
+      h = context_refiner[i].forward(cx, h, rotary, Tensor());
+    return h;
+  });
+}
+
+Tensor ZImageTransformer2DModel::refined_image(Context& cx, const ZImageInput& input,
+                                               const Tensor& rotary, const Tensor& embedded) const {
+  Tensor tokens = nn::patch_tokens(nn::in_form(cx, input.sample), patch_size());
+  Tensor h = filled_up(cx, all_x_embedder.layer.forward(cx, tokens), x_pad_token);
+  for (size_t i = 0; i < noise_refiner.size(); ++i)
+    h = noise_refiner[i].forward(cx, h, rotary, embedded);
+  return h;
+}
+
+Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<ZImageInput>(cx, inputs);
+  int64_t rows = input.sample.size(0), height = input.sample.size(2), width = input.sample.size(3);
+  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
+         input.encoder_hidden_states.size(0), rows);
+  ensure(height % patch_size() == 0 && width % patch_size() == 0, "latents of {} x {}", height,
+         width);
+  // The network's time runs from noise to image.
+  Tensor timestep = input.timestep.to(at::kFloat).expand({rows}).contiguous();
+  double scale = config_.t_scale / train_timesteps;
+  Tensor time = cx.ops().affine(cx, {timestep, -scale, config_.t_scale});
+  Tensor embedded = t_embedder.forward(cx, time);
+  Places at_places = places(cx, input);
+  Tensor text = refined_text(cx, input, at_places.text);
+  Tensor h = refined_image(cx, input, at_places.image, embedded);
+  h = cx.ops().concat(cx, {h, text});
+  for (size_t i = 0; i < layers.size(); ++i) h = layers[i].forward(cx, h, at_places.all, embedded);
+  int64_t tokens = height / patch_size() * (width / patch_size());
+  h = all_final_layer.layer.forward(cx, h.narrow(1, 0, tokens), embedded);
+  h = cx.ops().affine(cx, {h, -1.0, 0.0});  // image minus noise -> noise minus image
+  return nn::image_of_patches(h, height / patch_size(), width / patch_size(), patch_size());
+}
+
+const nn::NetworkInfo& z_image_transformer_2d_model_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "ZImageTransformer2DModel",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<ZImageTransformer2DModel>(
+            read_z_image_transformer_2d_config(json, where), json);
+      },
+      .summary = "the diffusion transformer of Z-Image",
+      .weights_base = "diffusion_pytorch_model",
+      .role = "denoiser",
+      .from_tensors = {.signs = "Z-Image's transformer (layers.*, x_pad_token, cap_embedder.*)",
+                       .config = z_image_original_config,
+                       .layout = [](const auto&) { return std::string("z_image"); },
+                       .prefixes = z_image_original_prefixes()},
+  };
+  return info;
+}
+
+}  // namespace omnirt
