@@ -61,6 +61,7 @@ TEST(Examples, AreTaken) {
   std::ranges::fill(mask.pixels, uint8_t{255});
   io::write_image(scratch.file("in.png"), picture);
   io::write_image(scratch.file("mask.png"), mask);
+  io::write_image(scratch.file("edges.png"), picture);
   size_t checked = 0;
   for (const Json& entry : models()) {
     if (entry.contains("alias_of")) continue;
