@@ -215,7 +215,8 @@ TEST(Gguf, ATransformerOfZImageIsAComponent) {
   config["n_heads"] = 1;
   config["axes_dims"] = {32, 48, 48};
   write_component(temp / "transformer", config, "ZImageTransformer2DModel");
-  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+  // Its perceptrons' rows of 341 make no whole blocks.
+  expect_same_with("transformer", temp / "transformer", "fp32", model);
 }
 
 TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {

@@ -73,6 +73,8 @@ TEST(Examples, AreTaken) {
     words.erase(words.begin());
     for (std::string& word : words) {
       if (word == "in.png" || word == "mask.png") word = scratch.file(word);
+      const std::string control = "control_image=";
+      if (word == control + "edges.png") word = control + scratch.file("edges.png");
     }
     words.insert(words.end(), {"--model-path", small_model(id), "--dry-run", "--json"});
     std::ranges::copy(shared_parts(id), std::back_inserter(words));
