@@ -1,9 +1,11 @@
 #include "runtime/weight_stream.hpp"
 
+#include <limits>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "io/mapped_file.hpp"
+#include "tensor/memory.hpp"
 
 namespace omnirt {
 
@@ -52,7 +54,10 @@ void WeightStream::enter(size_t group) {
 }
 
 void WeightStream::give_back(size_t group) {
-  for (size_t param : residency_.groups[group].params) binding_->drop(param);
+  const WeightGroup& of = residency_.groups[group];
+  for (size_t param : of.params) binding_->drop(param);
+  // Forms that were made of the file's numbers lay in the heap, which keeps what is freed.
+  if (of.bytes != of.read_bytes) return_freed_memory(std::numeric_limits<size_t>::max());
 }
 
 void WeightStream::ask(size_t group) {

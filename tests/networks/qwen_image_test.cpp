@@ -20,6 +20,9 @@ using ::testing::ThrowsMessage;
 
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double tolerance = 1e-5;
+// A decoder's convolutions stand one behind the other, some forty: by oneDNN's kernels for SSE4.1
+// the same references differ from those of AVX-512 by 1.2e-5 at its end.
+constexpr double decoded_tolerance = 3e-5;
 
 using Call = std::function<Tensor(Context&)>;
 
@@ -159,7 +162,7 @@ TEST(AutoencoderKLQwenImage, DecodesNormalisedLatentsAsTheReferencesPipeline) {
     const auto& vae = loaded.as<nn::Autoencoder>();
     Call decode = [&](Context& cx) { return vae.decode(cx, t.at("in.latents")); };
     Context cx = loaded.context();
-    EXPECT_LT(difference(at::clamp(decode(cx), -1, 1), t.at("out.image")), tolerance);
+    EXPECT_LT(difference(at::clamp(decode(cx), -1, 1), t.at("out.image")), decoded_tolerance);
     expect_same_when_dry(loaded, decode);
   });
 }
