@@ -11,6 +11,7 @@ import argparse
 
 import common
 import flux2
+import golden_files
 
 FOLDER = common.GOLDENS / "emoji"
 DEFAULTS = dict(num_inference_steps=8, max_sequence_length=32)
@@ -42,7 +43,7 @@ def main():
         tensors = flux2.generate(pipe, settled, FOLDER / name)
         if not options.check:
             common.write_json(FOLDER / name / "request.json", request)
-        flux2.check_or_write(FOLDER / name / "golden.safetensors", tensors, options.check)
+        golden_files.check_or_write(FOLDER / name / "golden.safetensors", tensors, options.check)
 
 
 if __name__ == "__main__":

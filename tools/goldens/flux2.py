@@ -7,7 +7,6 @@ tests/goldens/networks/flux2_* and tiny_taef2 as networks.py makes them; tests/g
 RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
 """
 
-import argparse
 import json
 import shutil
 
@@ -15,8 +14,8 @@ import common
 import networks
 import torch
 from diffusers import Flux2KleinPipeline as Klein
+from golden_files import arguments, make_networks, make_pipeline
 
-NETWORKS, PIPELINES = common.GOLDENS / "networks", common.GOLDENS / "pipelines"
 HALF = torch.float16
 
 # ------------------------------------------------------------------------------------ autoencoder
@@ -504,53 +503,13 @@ def generate(pipe, request, folder):
     return out
 
 
-def check_or_write(path, tensors, check):
-    if not all(bool(value.isfinite().all()) for value in tensors.values()):
-        raise SystemExit(f"{path}: not finite")
-    if not check:
-        common.write_tensors(path, tensors)
-        return
-    for name, (difference, largest) in common.largest_difference(path, tensors).items():
-        print(f"{path.parent.name}/{path.stem} {name}: {difference:.2g} of {largest:.2g}")
-
-
-def make_networks(check):
-    for name, (make, goldens) in network_cases():
-        if not check:
-            make(NETWORKS / name)
-        for file, tensors in goldens(NETWORKS / name):
-            check_or_write(NETWORKS / name / f"{file}.safetensors", tensors, check)
-
-
-def make_pipelines(name, options):
-    folder = PIPELINES / name
-    if not (options.check or options.keep_models):
-        write_model(folder / "model", **MODELS[name])
-    pipe = common.load_any(folder / "model")
-    for title, request in runs(name):
-        if options.runs and title not in options.runs:
-            continue
-        (folder / title).mkdir(parents=True, exist_ok=True)
-        tensors = generate(pipe, request, folder / title)
-        if not options.check:
-            common.write_json(folder / title / "request.json", request)
-        check_or_write(folder / title / "golden.safetensors", tensors, options.check)
-
-
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", type=lambda text: set(text.split(",")))
-    parser.add_argument("--runs", type=lambda text: set(text.split(",")), help="these alone")
-    parser.add_argument("--keep-models", action="store_true", help="use the folders that are there")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+    options = arguments(__doc__)
     wanted = options.only or {"networks", *MODELS}
     if "networks" in wanted:
-        make_networks(options.check)
+        make_networks(network_cases(), options.check)
     for name in sorted(wanted & set(MODELS)):
-        make_pipelines(name, options)
+        make_pipeline(name, lambda folder: write_model(folder, **MODELS[name]), runs(name), generate, options)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ as the original code names them; lora_LAYOUT.safetensors and lokr_LAYOUT.safeten
 tests/goldens/networks/flux2_vae: original.safetensors, likewise.
 """
 
-import argparse
 import re
 
 import common
@@ -20,6 +19,7 @@ from diffusers.loaders.single_file_utils import (
     convert_ldm_vae_checkpoint,
 )
 from safetensors.torch import load_file
+from golden_files import write_or_compare
 
 FOLDER = common.GOLDENS / "networks" / "flux2_transformer_guidance"
 RANK = 2
@@ -272,12 +272,7 @@ def original_vae(state):
     return made
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+def paths():
     state = load_file(FOLDER / "diffusion_pytorch_model.safetensors")
     made = original(state)
     files = {"original": made}
@@ -289,15 +284,10 @@ def main():
     for make in (lokr_original, lokr_lycoris):
         file, converted = make(state, made)
         files[make.__name__], files[make.__name__ + "_deltas"] = file, lokr_deltas(converted)
-    paths = {FOLDER / f"{name}.safetensors": tensors for name, tensors in files.items()}
     vae = load_file(VAE / "diffusion_pytorch_model.safetensors")
-    paths[VAE / "original.safetensors"] = original_vae(vae)
-    for path, tensors in paths.items():
-        if options.check:
-            print(path.stem, max(d for d, _ in common.largest_difference(path, tensors).values()))
-        else:
-            common.write_tensors(path, tensors)
+    paths = {FOLDER / f"{name}.safetensors": tensors for name, tensors in files.items()}
+    return {**paths, VAE / "original.safetensors": original_vae(vae)}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_compare(paths, __doc__)

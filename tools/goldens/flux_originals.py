@@ -9,7 +9,6 @@ them: {a layer's name: what is added to its weight}. Where its converters count 
 38 blocks), they are given these.
 """
 
-import argparse
 import inspect
 import re
 
@@ -19,6 +18,7 @@ from diffusers.loaders import lora_conversion_utils as loras
 from diffusers.loaders import single_file_utils as files
 from flux import FLUX
 from safetensors.torch import load_file
+from golden_files import write_or_compare
 
 FOLDER = common.GOLDENS / "networks" / "flux_transformer_guidance"
 RANK = 2
@@ -241,12 +241,7 @@ def deltas(converted):
     return made
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+def paths():
     state = load_file(FOLDER / "diffusion_pytorch_model.safetensors")
     made = original(state)
     kept = {"original": made}
@@ -257,13 +252,8 @@ def main():
         print(make.__name__, len(file), "tensors,", len(compared), "compared")
         kept[make.__name__] = {k: v.to(torch.float32) for k, v in file.items()}
         kept[make.__name__ + "_deltas"] = {k: v.to(torch.float32) for k, v in compared.items()}
-    for name, tensors in kept.items():
-        path = FOLDER / f"{name}.safetensors"
-        if options.check:
-            print(path.stem, max(d for d, _ in common.largest_difference(path, tensors).values()))
-        else:
-            common.write_tensors(path, tensors)
+    return {FOLDER / f"{name}.safetensors": tensors for name, tensors in kept.items()}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_compare(paths, __doc__)

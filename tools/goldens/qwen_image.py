@@ -7,7 +7,6 @@ tests/goldens/networks/qwen2_5_vl* and qwen_image_* as networks.py makes them; t
 a folder and RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
 """
 
-import argparse
 import shutil
 
 import common
@@ -15,8 +14,8 @@ import flux2
 import networks
 import torch
 from diffusers import QwenImagePipeline as Pipeline
+from golden_files import arguments, make_networks, make_pipeline
 
-NETWORKS, PIPELINES = common.GOLDENS / "networks", common.GOLDENS / "pipelines"
 HALF = torch.float16
 
 # ------------------------------------------------------------------------------------ autoencoder
@@ -427,46 +426,14 @@ def generate(pipe, request, folder):
     return out
 
 
-def make_networks(check, only):
-    for name, (make, goldens) in network_cases():
-        if only and name not in only:
-            continue
-        if not check:
-            make(NETWORKS / name)
-        for file, tensors in goldens(NETWORKS / name):
-            flux2.check_or_write(NETWORKS / name / f"{file}.safetensors", tensors, check)
-
-
-def make_pipelines(name, options):
-    folder = PIPELINES / name
-    if not (options.check or options.keep_models):
-        write_model(folder / "model")
-    pipe = common.load_any(folder / "model")
-    for title, request in runs():
-        if options.runs and title not in options.runs:
-            continue
-        (folder / title).mkdir(parents=True, exist_ok=True)
-        tensors = generate(pipe, request, folder / title)
-        if not options.check:
-            common.write_json(folder / title / "request.json", request)
-        flux2.check_or_write(folder / title / "golden.safetensors", tensors, options.check)
-
-
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", type=lambda text: set(text.split(",")))
-    parser.add_argument("--runs", type=lambda text: set(text.split(",")), help="these alone")
-    parser.add_argument("--keep-models", action="store_true", help="use the folders that are there")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+    options = arguments(__doc__)
     cases = {name for name, _ in network_cases()}
     wanted = options.only or {"networks", "qwen_image"}
     if wanted & {"networks", *cases}:
-        make_networks(options.check, wanted & cases)
+        make_networks(network_cases(), options.check, wanted & cases)
     if "qwen_image" in wanted:
-        make_pipelines("qwen_image", options)
+        make_pipeline("qwen_image", write_model, runs(), generate, options)
 
 
 if __name__ == "__main__":

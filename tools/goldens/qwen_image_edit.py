@@ -7,7 +7,6 @@ tests/goldens/pipelines/qwen_image_edit*/model is a folder and RUN/{request.json
 pipelines.py makes them. The processor is put together here from its parts, of which transformers wants torchvision.
 """
 
-import argparse
 import json
 import shutil
 
@@ -17,8 +16,8 @@ import networks
 import qwen_image
 import torch
 from diffusers import QwenImageEditPipeline, QwenImageEditPlusPipeline
+from golden_files import arguments, make_pipeline
 
-PIPELINES = common.GOLDENS / "pipelines"
 CLASSES = {"qwen_image_edit": QwenImageEditPipeline, "qwen_image_edit_plus": QwenImageEditPlusPipeline}
 WORDS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>"]
 # Images are made so small that what is seen of them is a few tokens.
@@ -197,27 +196,16 @@ def generate(pipe, request, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", type=lambda text: set(text.split(",")), default=set(CLASSES))
-    parser.add_argument("--runs", type=lambda text: set(text.split(",")), help="these alone")
-    parser.add_argument("--keep-models", action="store_true", help="use the folders that are there")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+    options = arguments(__doc__, default=set(CLASSES))
     for name in sorted(options.only & set(CLASSES)):
-        folder = PIPELINES / name
-        if not (options.check or options.keep_models):
-            write_model(folder / "model", name)
-        pipe = load(folder / "model", name)
-        for title, request in runs(name):
-            if options.runs and title not in options.runs:
-                continue
-            (folder / title).mkdir(parents=True, exist_ok=True)
-            tensors = generate(pipe, request, folder / title)
-            if not options.check:
-                common.write_json(folder / title / "request.json", request)
-            flux2.check_or_write(folder / title / "golden.safetensors", tensors, options.check)
+        make_pipeline(
+            name,
+            lambda folder: write_model(folder, name),
+            runs(name),
+            generate,
+            options,
+            load=lambda folder: load(folder, name),
+        )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ lora_LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: w
 tests/goldens/networks/qwen_image_vae_wan: original.safetensors, the same weights as the original code names them.
 """
 
-import argparse
 import re
 
 import common
@@ -16,6 +15,7 @@ import torch
 from diffusers.loaders import lora_conversion_utils as loras
 from diffusers.loaders.single_file_utils import convert_wan_vae_to_diffusers
 from safetensors.torch import load_file
+from golden_files import write_or_compare
 
 FOLDER = common.GOLDENS / "networks" / "qwen_image_transformer"
 VAE = common.GOLDENS / "networks" / "qwen_image_vae_wan"
@@ -125,24 +125,14 @@ def original_vae(state):
     return made
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
-    paths = {}
+def paths():
+    made = {}
     for name, file in lora_files(load_file(FOLDER / "diffusion_pytorch_model.safetensors")):
-        paths[FOLDER / f"{name}.safetensors"] = file
-        paths[FOLDER / f"{name}_deltas.safetensors"] = deltas(file)
+        made[FOLDER / f"{name}.safetensors"] = file
+        made[FOLDER / f"{name}_deltas.safetensors"] = deltas(file)
     vae = load_file(VAE / "diffusion_pytorch_model.safetensors")
-    paths[VAE / "original.safetensors"] = original_vae(vae)
-    for path, tensors in paths.items():
-        if options.check:
-            print(path.stem, max(d for d, _ in common.largest_difference(path, tensors).values()))
-        else:
-            common.write_tensors(path, tensors)
+    return {**made, VAE / "original.safetensors": original_vae(vae)}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_compare(paths, __doc__)

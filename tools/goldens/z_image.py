@@ -7,7 +7,6 @@ tests/goldens/networks/z_image_* as networks.py makes them; tests/goldens/pipeli
 RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
 """
 
-import argparse
 import shutil
 
 import common
@@ -15,8 +14,8 @@ import flux2
 import networks
 import torch
 from torch.nn.utils.rnn import pad_sequence
+from golden_files import arguments, make_networks, make_pipeline
 
-NETWORKS, PIPELINES = common.GOLDENS / "networks", common.GOLDENS / "pipelines"
 HALF = torch.float16
 
 # ------------------------------------------------------------------------------------ transformer
@@ -256,43 +255,13 @@ def generate(pipe, request, folder):
     return out
 
 
-def make_networks(check):
-    for name, (make, goldens) in network_cases():
-        if not check:
-            make(NETWORKS / name)
-        for file, tensors in goldens(NETWORKS / name):
-            flux2.check_or_write(NETWORKS / name / f"{file}.safetensors", tensors, check)
-
-
-def make_pipelines(options):
-    folder = PIPELINES / "z_image"
-    if not (options.check or options.keep_models):
-        write_model(folder / "model")
-    pipe = common.load_any(folder / "model")
-    for title, request in runs():
-        if options.runs and title not in options.runs:
-            continue
-        (folder / title).mkdir(parents=True, exist_ok=True)
-        tensors = generate(pipe, request, folder / title)
-        if not options.check:
-            common.write_json(folder / title / "request.json", request)
-        flux2.check_or_write(folder / title / "golden.safetensors", tensors, options.check)
-
-
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", type=lambda text: set(text.split(",")))
-    parser.add_argument("--runs", type=lambda text: set(text.split(",")), help="these alone")
-    parser.add_argument("--keep-models", action="store_true", help="use the folder that is there")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+    options = arguments(__doc__)
     wanted = options.only or {"networks", "pipelines"}
     if "networks" in wanted:
-        make_networks(options.check)
+        make_networks(network_cases(), options.check)
     if "pipelines" in wanted:
-        make_pipelines(options)
+        make_pipeline("z_image", write_model, runs(), generate, options)
 
 
 if __name__ == "__main__":

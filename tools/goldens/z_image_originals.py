@@ -8,7 +8,6 @@ original code names them; lora_LAYOUT.safetensors and lokr_ai_toolkit.safetensor
 ..._LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: what is added to its weight}.
 """
 
-import argparse
 
 import common
 import torch
@@ -16,6 +15,7 @@ from diffusers.loaders import lora_conversion_utils as loras
 from diffusers.loaders.single_file_utils import convert_z_image_transformer_checkpoint_to_diffusers
 from flux2_originals import deltas, factors, lokr_file
 from safetensors.torch import load_file
+from golden_files import write_or_compare
 
 FOLDER = common.GOLDENS / "networks" / "z_image_transformer"
 # Of each kind of place, one; of query, key and value all, for they lie in one matrix.
@@ -131,12 +131,7 @@ def lokr_deltas(theirs):
     return made
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    options = parser.parse_args()
+def paths():
     state = load_file(FOLDER / "diffusion_pytorch_model.safetensors")
     made = original(state)
     files = {"original": made}
@@ -146,13 +141,8 @@ def main():
         kept = {name: value.contiguous() for name, value in whole.items() if name in COMPARED}
         files[make.__name__] = {name: value.float() for name, value in file.items()}
         files[make.__name__ + "_deltas"] = kept
-    for name, tensors in files.items():
-        path = FOLDER / f"{name}.safetensors"
-        if options.check:
-            print(path.stem, max(d for d, _ in common.largest_difference(path, tensors).values()))
-        else:
-            common.write_tensors(path, tensors)
+    return {FOLDER / f"{name}.safetensors": tensors for name, tensors in files.items()}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_compare(paths, __doc__)
