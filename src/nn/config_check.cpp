@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace omnirt::nn {
 
@@ -44,6 +45,20 @@ void ConfigCheck::divisible(const std::string& name, int64_t value, const std::s
                             int64_t divisor) {
   expect(divisor > 0 && value % divisor == 0, name, std::to_string(value),
          fmt::format("the value must be a multiple of {} ({})", by, divisor));
+}
+
+void ConfigCheck::rotary_axes(const std::string& name, const std::vector<int64_t>& axes,
+                              size_t count, int64_t least, int64_t head_dim) {
+  expect(axes.size() == count, name, fmt::format("{} values", axes.size()),
+         fmt::format("tokens have positions on {} axes", count));
+  for (int64_t axis : axes) {
+    range(name, axis, least, 1 << 10);
+    divisible(name, axis, "pairs that turn together", 2);
+  }
+  if (!ok()) return;
+  const int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t{0});
+  expect(sum == head_dim, name, std::to_string(sum), fmt::format("heads are {} wide", head_dim),
+         "the axes' sum must be attention_head_dim");
 }
 
 void ConfigCheck::finish() const {

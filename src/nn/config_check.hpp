@@ -27,6 +27,10 @@ class ConfigCheck {
   void one_of(const std::string& name, const std::string& value,
               const std::vector<std::string>& implemented);
   void divisible(const std::string& name, int64_t value, const std::string& by, int64_t divisor);
+  // The widths that positions on each of `count` axes turn of heads `head_dim` wide, each at least
+  // `least`: looked at once the sizes before them are right.
+  void rotary_axes(const std::string& name, const std::vector<int64_t>& axes, size_t count,
+                   int64_t least, int64_t head_dim);
   void expect(bool ok, const std::string& name, std::string value, std::string message,
               std::string way_out = "");
   bool ok() const { return findings_.empty(); }

@@ -3,28 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
+#include "networks/originals.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
-#include "networks/support.hpp"
-#include "weights/adapters/layer_change.hpp"
-#include "weights/adapters/resolve.hpp"
-#include "weights/original_weights.hpp"
 
 namespace omnirt::testing {
 namespace {
 
 constexpr const char* transformer_case = "tests/goldens/networks/qwen_image_transformer";
 constexpr const char* vae_case = "tests/goldens/networks/qwen_image_vae_wan";
-
-using Shapes = std::map<std::string, std::vector<int64_t>>;
-
-void expect_same_parameters(const nn::Network& made, const nn::Network& wanted) {
-  ASSERT_EQ(made.params().size(), wanted.params().size());
-  for (size_t i = 0; i < made.params().size(); ++i) {
-    EXPECT_EQ(made.params()[i]->name, wanted.params()[i]->name);
-    EXPECT_EQ(made.params()[i]->shape, wanted.params()[i]->shape);
-  }
-}
 
 std::unique_ptr<nn::Network> stock(const char* component) {
   return make_network(
@@ -44,13 +31,7 @@ Shapes shapes_in(const nn::Network& network, const nn::OriginalLayout* layout) {
 }
 
 TEST(QwenImageOriginals, HoldTheSameAutoencoderAsAFolder) {
-  auto network = make_network(read_json(source_path(vae_case) / "config.json"));
-  auto file = io::TensorFiles::open_file(source_path(vae_case) / "original.safetensors");
-  auto store = open_original_weights(file, *network, network->original_layouts().at(0), "", "vae");
-  Tensors expected = read_tensors(source_path(vae_case) / "diffusion_pytorch_model.safetensors");
-  ASSERT_EQ(store->all().size(), network->params().size());
-  for (const auto& [name, weight] : store->all())
-    EXPECT_TRUE(weight->view().equal(expected.at(name))) << name;
+  expect_weights_of_folder(OriginalFile(vae_case));
 }
 
 TEST(QwenImageOriginals, OfTheStockAutoencoderTellItsConfig) {
@@ -98,24 +79,7 @@ class QwenImageLora : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(QwenImageLora, ChangesWeightsAsTheReferenceDoes) {
   auto network = make_network(read_json(source_path(transformer_case) / "config.json"));
-  std::vector<adapters::Targets> targets;
-  targets.emplace_back("transformer", *network, /*denoiser=*/true);
-  auto path = source_path(transformer_case) / (std::string(GetParam()) + ".safetensors");
-  adapters::AdapterFile file = adapters::open_adapter(path, "", "adapters[0]");
-  adapters::ResolveOptions options;
-  options.field = "adapters[0]";
-  adapters::Resolution resolved = adapters::resolve(file, targets, options);
-  EXPECT_TRUE(resolved.findings.empty());
-  std::map<std::string, Tensor> made;
-  for (const adapters::LayerChange& change : resolved.changes)
-    made[change.param->name] = adapters::delta(change);
-  Tensors expected = read_tensors(source_path(transformer_case) /
-                                  (std::string(GetParam()) + "_deltas.safetensors"));
-  EXPECT_GE(expected.size(), 10U);
-  for (const auto& [layer, delta] : expected) {
-    ASSERT_TRUE(made.contains(layer + ".weight")) << layer;
-    EXPECT_LT(difference(made.at(layer + ".weight"), delta), 1e-6) << layer;
-  }
+  expect_changes_of_reference(*network, transformer_case, GetParam(), 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, QwenImageLora,

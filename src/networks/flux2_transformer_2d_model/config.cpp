@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "nn/config_check.hpp"
 
 namespace omnirt {
@@ -11,22 +9,6 @@ namespace {
 
 // Positions have four axes: time, row, column, and place in the text.
 constexpr size_t position_axes = 4;
-
-void check_axes(const Flux2Transformer2DConfig& config, nn::ConfigCheck& check) {
-  const std::vector<int64_t>& axes = config.axes_dims_rope;
-  check.expect(axes.size() == position_axes, "axes_dims_rope",
-               fmt::format("{} values", axes.size()),
-               fmt::format("tokens have positions on {} axes", position_axes));
-  for (int64_t axis : axes) {
-    check.range("axes_dims_rope", axis, 0, 1 << 10);
-    check.divisible("axes_dims_rope", axis, "pairs that turn together", 2);
-  }
-  if (!check.ok()) return;
-  int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t{0});
-  check.expect(sum == config.attention_head_dim, "axes_dims_rope", std::to_string(sum),
-               fmt::format("heads are {} wide", config.attention_head_dim),
-               "the axes' sum must be attention_head_dim");
-}
 
 }  // namespace
 
@@ -50,7 +32,8 @@ Flux2Transformer2DConfig read_flux2_transformer_2d_config(const Json& json,
                "more than 64");
   check.positive("rope_theta", config.rope_theta);
   check.positive("eps", config.eps);
-  check_axes(config, check);
+  check.rotary_axes("axes_dims_rope", config.axes_dims_rope, position_axes, 0,
+                    config.attention_head_dim);
   if (check.ok()) check.range("mlp_ratio", config.mlp_dim(), 1, 1 << 24);
   check.finish();
   return config;

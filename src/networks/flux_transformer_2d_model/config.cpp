@@ -1,9 +1,5 @@
 #include "networks/flux_transformer_2d_model/config.hpp"
 
-#include <fmt/format.h>
-
-#include <numeric>
-
 #include "nn/config_check.hpp"
 
 namespace omnirt {
@@ -11,22 +7,6 @@ namespace {
 
 // Positions have three axes: which image, row, and column.
 constexpr size_t flux_position_axes = 3;
-
-void check_flux_axes(const FluxTransformer2DConfig& config, nn::ConfigCheck& check) {
-  const std::vector<int64_t>& axes = config.axes_dims_rope;
-  check.expect(axes.size() == flux_position_axes, "axes_dims_rope",
-               fmt::format("{} values", axes.size()),
-               fmt::format("tokens have positions on {} axes", flux_position_axes));
-  for (int64_t axis : axes) {
-    check.range("axes_dims_rope", axis, 2, 1 << 10);
-    check.divisible("axes_dims_rope", axis, "pairs that turn together", 2);
-  }
-  if (!check.ok()) return;
-  int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t{0});
-  check.expect(sum == config.attention_head_dim, "axes_dims_rope", std::to_string(sum),
-               fmt::format("heads are {} wide", config.attention_head_dim),
-               "the axes' sum must be attention_head_dim");
-}
 
 }  // namespace
 
@@ -48,7 +28,8 @@ FluxTransformer2DConfig read_flux_transformer_2d_config(const Json& json,
   if (check.ok())
     check.divisible("out_channels", config.predicted_channels(), squares,
                     config.latents_of_a_token);
-  check_flux_axes(config, check);
+  check.rotary_axes("axes_dims_rope", config.axes_dims_rope, flux_position_axes, 2,
+                    config.attention_head_dim);
   check.finish();
   return config;
 }

@@ -1,9 +1,5 @@
 #include "networks/qwen_image_transformer_2d_model/config.hpp"
 
-#include <fmt/format.h>
-
-#include <numeric>
-
 #include "nn/config_check.hpp"
 #include "weights/tensor_shapes.hpp"
 
@@ -12,22 +8,6 @@ namespace {
 
 // Positions have three axes: image of the sequence, row, column.
 constexpr size_t qwen_image_axes = 3;
-
-void check_qwen_image_axes(const QwenImageTransformer2DConfig& config, nn::ConfigCheck& check) {
-  const std::vector<int64_t>& axes = config.axes_dims_rope;
-  check.expect(axes.size() == qwen_image_axes, "axes_dims_rope",
-               fmt::format("{} values", axes.size()),
-               fmt::format("tokens have positions on {} axes", qwen_image_axes));
-  for (int64_t axis : axes) {
-    check.range("axes_dims_rope", axis, 2, 1 << 10);
-    check.divisible("axes_dims_rope", axis, "pairs that turn together", 2);
-  }
-  if (!check.ok()) return;
-  int64_t sum = std::accumulate(axes.begin(), axes.end(), int64_t{0});
-  check.expect(sum == config.attention_head_dim, "axes_dims_rope", std::to_string(sum),
-               fmt::format("heads are {} wide", config.attention_head_dim),
-               "the axes' sum must be attention_head_dim");
-}
 
 }  // namespace
 
@@ -42,7 +22,8 @@ QwenImageTransformer2DConfig read_qwen_image_transformer_2d_config(const Json& j
   check.range("attention_head_dim", config.attention_head_dim, 1, 1 << 10);
   check.range("num_attention_heads", config.num_attention_heads, 1, 1 << 10);
   check.range("joint_attention_dim", config.joint_attention_dim, 1, 1 << 17);
-  check_qwen_image_axes(config, check);
+  check.rotary_axes("axes_dims_rope", config.axes_dims_rope, qwen_image_axes, 2,
+                    config.attention_head_dim);
   if (check.ok())
     check.divisible("in_channels", config.in_channels, "patch_size squared", config.patch_area());
   check.finish();
