@@ -224,7 +224,7 @@ void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const 
   list.push_back(std::make_shared<HiresNetwork>(hires && network));
   list.push_back(std::move(loop));
   list.push_back(std::make_shared<DecodeLatents>(hires, "decode_hires", slots::hires_latents,
-                                                 slots::hires_pictures));
+                                                 slots::hires_decoded_images));
 }
 
 }  // namespace omnirt::blocks

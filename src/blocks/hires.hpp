@@ -66,8 +66,8 @@ inline constexpr Slot<Tensor> hires_start{
     "hires_start", "the first pass's result at the second's size", {"B", "C", "H2/8", "W2/8"}};
 inline constexpr Slot<Tensor> hires_latents{
     "hires_latents", "from noise to image, in the second pass", {"B", "C", "H2/8", "W2/8"}};
-inline constexpr Slot<Tensor> hires_pictures{
-    slots::pictures.name, slots::pictures.help, {"B", "3", "H2", "W2"}};
+inline constexpr Slot<Tensor> hires_decoded_images{
+    slots::decoded_images.name, slots::decoded_images.help, {"B", "3", "H2", "W2"}};
 
 }  // namespace omnirt::slots
 

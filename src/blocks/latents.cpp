@@ -146,7 +146,7 @@ void DecodeLatents::run(Frame& frame) const {
     all.push_back(decoded(frame, sample.narrow(0, i, 1)));
     made.push_back(tensor_to_image(all.back(), 0));
   }
-  frame[pictures] = at::cat(all);
+  frame[decoded_images] = at::cat(all);
   frame[images] = std::move(made);
 }
 

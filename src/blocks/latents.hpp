@@ -92,14 +92,14 @@ class DecodeLatents : public Block {
   TilingPorts tiling{this};
   Input<Tensor> latents;
   Output<std::vector<io::Image>> images{this, slots::images};
-  Output<Tensor> pictures;
+  Output<Tensor> decoded_images;
 
   explicit DecodeLatents(Trigger trigger = {}, std::string name = "decode_latents",
                          const Slot<Tensor>& of = slots::latents,
-                         const Slot<Tensor>& as = slots::pictures)
+                         const Slot<Tensor>& as = slots::decoded_images)
       : Block(std::move(name), Stage::decode, Guidance::shared, std::move(trigger)),
         latents(this, of),
-        pictures(this, as) {}
+        decoded_images(this, as) {}
   void check(Checks& checks) const override { tiling.check(checks, vae); }
   void run(Frame& frame) const override;
 

@@ -32,8 +32,8 @@ inline constexpr Slot<Tensor> mask_pixels{
 inline constexpr Slot<Tensor> noise{"noise", "the first draw", {"B", "C", "H/8", "W/8"}};
 inline constexpr Slot<std::shared_ptr<Noise>> noise_source{
     "noise_source", "the generators, one per image", {"B"}};
-inline constexpr Slot<Tensor> pictures{
-    "pictures", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
+inline constexpr Slot<Tensor> decoded_images{
+    "decoded_images", "the images as decoded, -1..1", {"B", "3", "H", "W"}};
 inline constexpr Slot<std::vector<std::string>> prompt{"prompt", "what the image shows"};
 inline constexpr Slot<Tensor> prompt_embeds{
     "prompt_embeds", "what the prompt means", {"B", "T", "D"}};

@@ -99,31 +99,31 @@ Image decode_first_frame(const ImageSource& source, const WebPBitstreamFeatures&
   return features.has_alpha ? image : to_rgb(image);
 }
 
-class Picture {
+class WebpEncoding {
  public:
-  Picture() {
-    ensure(WebPPictureInit(&picture_) != 0, "libwebp's version differs from its headers");
+  WebpEncoding() {
+    ensure(WebPPictureInit(&encoded_) != 0, "libwebp's version differs from its headers");
     WebPMemoryWriterInit(&writer_);
-    picture_.writer = WebPMemoryWrite;
-    picture_.custom_ptr = &writer_;
+    encoded_.writer = WebPMemoryWrite;
+    encoded_.custom_ptr = &writer_;
   }
-  Picture(const Picture&) = delete;
-  ~Picture() {
-    WebPPictureFree(&picture_);
+  WebpEncoding(const WebpEncoding&) = delete;
+  ~WebpEncoding() {
+    WebPPictureFree(&encoded_);
     WebPMemoryWriterClear(&writer_);
   }
 
   void encode(const Image& image, const WebPConfig& config) {
-    picture_.use_argb = config.lossless;
-    picture_.width = static_cast<int>(image.width);
-    picture_.height = static_cast<int>(image.height);
+    encoded_.use_argb = config.lossless;
+    encoded_.width = static_cast<int>(image.width);
+    encoded_.height = static_cast<int>(image.height);
     const int stride = static_cast<int>(image.row_bytes());
     const int imported = image.channels == 4
-                             ? WebPPictureImportRGBA(&picture_, image.pixels.data(), stride)
-                             : WebPPictureImportRGB(&picture_, image.pixels.data(), stride);
-    if (!imported || !WebPEncode(&config, &picture_)) {
-      if (picture_.error_code == VP8_ENC_ERROR_PARTITION0_OVERFLOW ||
-          picture_.error_code == VP8_ENC_ERROR_FILE_TOO_BIG) {
+                             ? WebPPictureImportRGBA(&encoded_, image.pixels.data(), stride)
+                             : WebPPictureImportRGB(&encoded_, image.pixels.data(), stride);
+    if (!imported || !WebPEncode(&config, &encoded_)) {
+      if (encoded_.error_code == VP8_ENC_ERROR_PARTITION0_OVERFLOW ||
+          encoded_.error_code == VP8_ENC_ERROR_FILE_TOO_BIG) {
         throw InvalidRequest(Finding{"format", "webp", "the image has too much detail for WebP",
                                      "lower the quality, or write PNG or JPEG"});
       }
@@ -134,7 +134,7 @@ class Picture {
   WebPData bytes() const { return {writer_.mem, writer_.size}; }
 
  private:
-  WebPPicture picture_;
+  WebPPicture encoded_;
   WebPMemoryWriter writer_;
 };
 
@@ -204,9 +204,9 @@ std::string encode_webp(const Image& image, const ImageMetadata& metadata,
         "format", "webp",
         "a WebP side is at most " + std::to_string(WEBP_MAX_DIMENSION) + " pixels", "write a PNG"});
   }
-  Picture picture;
-  picture.encode(image.channels == 1 ? to_rgb(image) : image, make_config(options));
-  return with_metadata(as_string(picture.bytes()), metadata);
+  WebpEncoding encoding;
+  encoding.encode(image.channels == 1 ? to_rgb(image) : image, make_config(options));
+  return with_metadata(as_string(encoding.bytes()), metadata);
 }
 
 }  // namespace omnirt::io

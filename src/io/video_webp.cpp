@@ -18,14 +18,14 @@ struct DeleteEncoder {
   void operator()(WebPAnimEncoder* encoder) const { WebPAnimEncoderDelete(encoder); }
 };
 
-struct Picture {
+struct WebpFrame {
   WebPPicture picture{};
-  Picture() {
+  WebpFrame() {
     ensure(WebPPictureInit(&picture) != 0, "libwebp's version differs from its headers");
     picture.use_argb = 1;
   }
-  Picture(const Picture&) = delete;
-  ~Picture() { WebPPictureFree(&picture); }
+  WebpFrame(const WebpFrame&) = delete;
+  ~WebpFrame() { WebPPictureFree(&picture); }
 };
 
 struct Assembled {
@@ -60,14 +60,14 @@ std::string encode_animated_webp(std::span<const Image> frames, const ImageMetad
                                 WebPAnimEncoderGetError(encoder.get())));
   };
   for (size_t i = 0; i < frames.size(); ++i) {
-    Picture picture;
-    picture.picture.width = width;
-    picture.picture.height = height;
-    if (!WebPPictureImportRGB(&picture.picture, frames[i].pixels.data(),
+    WebpFrame frame;
+    frame.picture.width = width;
+    frame.picture.height = height;
+    if (!WebPPictureImportRGB(&frame.picture, frames[i].pixels.data(),
                               static_cast<int>(frames[i].row_bytes())))
       throw OutOfMemory("no memory to encode a WebP");
     auto at = static_cast<int>(shown_at(i, options.fps, milliseconds));
-    if (!WebPAnimEncoderAdd(encoder.get(), &picture.picture, at, &config)) fail();
+    if (!WebPAnimEncoderAdd(encoder.get(), &frame.picture, at, &config)) fail();
   }
   auto end = static_cast<int>(shown_at(frames.size(), options.fps, milliseconds));
   Assembled made;

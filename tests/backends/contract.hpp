@@ -34,7 +34,7 @@ PlanFacts facts_of(const std::string& dtype, const std::string& quantize = "none
 class ProbeNetwork {
  public:
   ProbeNetwork();
-  // The picture {B, 4, H, W} to {B, H * W, 8}.
+  // The image {B, 4, H, W} to {B, H * W, 8}.
   Tensor forward(Context& cx, const Tensor& x) const;
   std::shared_ptr<const Binding> bind(const Backend& backend, const ComputeForm& form) const;
   static Tensor input(int64_t batch, int64_t side);

@@ -38,7 +38,7 @@ Json cases() {
   return parse_json(io::read_file(file, 1 << 20), file.string());
 }
 
-TEST(CLIPImageProcessor, PreparesPicturesAsTheReference) {
+TEST(CLIPImageProcessor, PreparesImagesAsTheReference) {
   const Json all = cases();
   for (const auto& [name, each] : all.items()) {
     SCOPED_TRACE(name);

@@ -8,12 +8,12 @@ namespace omnirt::blocks {
 namespace {
 using ::testing::ElementsAre;
 
-TEST(Windows, APictureNoLargerThanAWindowIsOneWindow) {
+TEST(Windows, AnImageNoLargerThanAWindowIsOneWindow) {
   EXPECT_THAT(windows_over(8, 6, 8, 2, false), ElementsAre(Window{0, 8, 0, 6}));
   EXPECT_THAT(windows_over(8, 8, 8, 2, true), ElementsAre(Window{0, 8, 0, 8}));
 }
 
-TEST(Windows, TheLastWindowEndsWithThePictureSoThatNothingIsLeftUncovered) {
+TEST(Windows, TheLastWindowEndsWithTheImageSoThatNothingIsLeftUncovered) {
   EXPECT_THAT(windows_over(4, 11, 4, 3, false),
               ElementsAre(Window{0, 4, 0, 4}, Window{0, 4, 3, 7}, Window{0, 4, 6, 10},
                           Window{0, 4, 7, 11}));

@@ -1,4 +1,4 @@
-// Requests with adapters: the reference's pictures, exact undoing, both modes, truthful reports and
+// Requests with adapters: the reference's images, exact undoing, both modes, truthful reports and
 // refusals.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ GenerateRequest request_of(const std::string& name) {
   return request;
 }
 
-// A run of the case's picture with these adapters of tests/goldens/adapters/files.
+// A run of the case's image with these adapters of tests/goldens/adapters/files.
 GenerateRequest with(std::vector<Json> adapters) {
   GenerateRequest request = request_of("kohya");
   request.adapters = Json::array();
@@ -64,7 +64,7 @@ void expect_equal(const Outcome& outcome, const std::string& name) {
 
 class GoldenAdapter : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenAdapter, GivesTheReferencesPicture) {
+TEST_P(GoldenAdapter, GivesTheReferencesImage) {
   for (const char* level : {"eager", "compile"}) {
     SCOPED_TRACE(level);
     GenerateRequest request = request_of(GetParam());
@@ -86,7 +86,7 @@ std::vector<std::string> cases() {
 INSTANTIATE_TEST_SUITE_P(All, GoldenAdapter, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param; });
 
-TEST(Adapters, StandBesideTheWeightsWithTheSamePicture) {
+TEST(Adapters, StandBesideTheWeightsWithTheSameImage) {
   for (const char* name : {"kohya_conv", "two", "blocks"}) {
     for (const char* level : {"eager", "compile"}) {
       SCOPED_TRACE(std::string(name) + " " + level);
@@ -130,7 +130,7 @@ TEST(Adapters, AreToldWithTheLayersThatEachChanged) {
             std::vector<std::string>{"<hat>"});
 }
 
-TEST(Adapters, OfScaleZeroGiveThePlainPictureAndAreTold) {
+TEST(Adapters, OfScaleZeroGiveThePlainImageAndAreTold) {
   Outcome zero = run(with({{{"path", "kohya.safetensors"}, {"scale", 0}}}));
   EXPECT_TRUE(at::equal(zero.image, run(with({})).image));
   ASSERT_EQ(zero.report.warnings.size(), 1u);
@@ -141,7 +141,7 @@ TEST(Adapters, WorkOverWeightsRoundedToEightBits) {
   GenerateRequest plain = with({}), adapted = with({{{"path", "kohya.safetensors"}}});
   for (auto* request : {&plain, &adapted}) request->config["quantize"] = "int8";
   Tensor golden = read_tensors(folder() / "kohya" / "golden.safetensors").at("image");
-  // Rounded weights make another picture, nearer to the adapter's than the plain one is.
+  // Rounded weights make another image, nearer to the adapter's than the plain one is.
   EXPECT_GT(psnr(run(adapted).image, golden, 1.0), psnr(run(plain).image, golden, 1.0) + 6);
 }
 

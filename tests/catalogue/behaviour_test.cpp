@@ -40,7 +40,7 @@ TEST(Run, GivesTheSameBytesForTheSameRequest) {
   fs::remove(file);
 }
 
-TEST(Run, GivesEachPictureOfABatchAsItWouldBeAlone) {
+TEST(Run, GivesEachImageOfABatchAsItWouldBeAlone) {
   GenerateRequest batch = emoji("a castle", 4);
   batch.config["num_images_per_prompt"] = 4;
   batch.config["scheduler"] = "euler-ancestral";
@@ -54,7 +54,7 @@ TEST(Run, GivesEachPictureOfABatchAsItWouldBeAlone) {
   }
 }
 
-TEST(Run, GivesTwoThreadsOnOnePipelineThePicturesThatEachGetsAlone) {
+TEST(Run, GivesTwoThreadsOnOnePipelineTheImagesThatEachGetsAlone) {
   GenerateRequest a = emoji("a rocket", 1), b = emoji("a sunflower", 2);
   a.config["scheduler"] = "dpm-solver";
   b.config.update({{"scheduler", "ddim"}, {"width", 192}});
@@ -103,7 +103,7 @@ TEST(Run, TellsEveryStepInOrder) {
   fs::remove_all(fs::temp_directory_path() / "omnirt-steps");
 }
 
-TEST(Run, DrawsAndReportsASeedThatGivesThePictureAgain) {
+TEST(Run, DrawsAndReportsASeedThatGivesTheImageAgain) {
   GenerateRequest request = emoji("a dog face", 0, 2);
   request.config.erase("seed");
   Outcome drawn = run(request);
@@ -114,7 +114,7 @@ TEST(Run, DrawsAndReportsASeedThatGivesThePictureAgain) {
   EXPECT_EQ(psnr(run(request).image, drawn.image, 1.0), INFINITY);
 }
 
-TEST(Run, WritesTheRequestThatMakesThePictureIntoTheFile) {
+TEST(Run, WritesTheRequestThatMakesTheImageIntoTheFile) {
   fs::path file = fs::temp_directory_path() / "omnirt-record.png";
   GenerateRequest request = emoji("a \"quoted\" caf\u00e9", 3, 2);
   request.config["output"] = file.string();
@@ -129,7 +129,7 @@ TEST(Run, WritesTheRequestThatMakesThePictureIntoTheFile) {
   fs::remove(file);
 }
 
-TEST(StepCache, GivesThePictureWhateverTheBatches) {
+TEST(StepCache, GivesTheImageWhateverTheBatches) {
   GenerateRequest request = emoji("a rocket", 3, 5);
   request.config.update({{"num_images_per_prompt", 2}, {"cache", "deep"}, {"cache_interval", 2}});
   Tensor together = run(request).image;

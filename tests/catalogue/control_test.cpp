@@ -1,5 +1,5 @@
 // What requests with ControlNets, T2I-Adapters and IP-Adapters are held to before any weight is
-// read; the pictures are in goldens_test.cpp.
+// read; the images are in goldens_test.cpp.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Control, SaysHowToGiveTheControlNetThatAControlImageWants) {
   EXPECT_THAT(errors, Contains(Field(&Finding::way_out, HasSubstr("components.controlnet"))));
 }
 
-TEST(Control, WantsAPictureForEachPart) {
+TEST(Control, WantsAnImageForEachPart) {
   for (const auto& [name, input] : {std::pair{"controlnet", "control_image"},
                                     {"t2i_full", "adapter_image"},
                                     {"ip_base", "ip_adapter_image"}}) {
@@ -55,7 +55,7 @@ TEST(Control, WantsAPictureForEachPart) {
   }
 }
 
-TEST(Control, CountsPicturesAndControlNets) {
+TEST(Control, CountsImagesAndControlNets) {
   GenerateRequest request = control("controlnet_two");
   request.components["controlnet"] = part("controlnet_a");
   EXPECT_THAT(errors_of(request), finding("inputs.control_image_1", "only 1"));
@@ -101,7 +101,7 @@ TEST(Control, WantsTheImageEncoderThatTheIPAdapterWasMadeWith) {
   EXPECT_THAT(errors_of(request), finding("model.image_encoder", "no such component"));
 }
 
-TEST(Control, WantsAMaskForEachPictureOrNone) {
+TEST(Control, WantsAMaskForEachImageOrNone) {
   GenerateRequest request = control("ip_masks");
   request.inputs["ip_adapter_masks"].erase(1);
   request.config["ip_adapter_scale"] = 1.0;
@@ -176,7 +176,7 @@ TEST(Control, RefusesWhatItCannotPrepareAnImageBy) {
   EXPECT_THAT(errors_of(request), finding("config.control_preprocess[1].low", "out of range"));
 }
 
-TEST(Control, LeavesThePictureAloneAtScaleZero) {
+TEST(Control, LeavesTheImageAloneAtScaleZero) {
   GenerateRequest without = control("controlnet");
   without.components.erase("controlnet");
   without.inputs.erase("control_image");
@@ -187,7 +187,7 @@ TEST(Control, LeavesThePictureAloneAtScaleZero) {
   EXPECT_TRUE(run(with).image.equal(plain));
 }
 
-TEST(Control, GivesEachPictureOfABatchAsItWouldBeAlone) {
+TEST(Control, GivesEachImageOfABatchAsItWouldBeAlone) {
   for (const char* name : {"controlnet_scale", "ip_scale"}) {
     GenerateRequest batch = control(name);
     Tensor together = run(batch).image;

@@ -1,4 +1,4 @@
-// What the levels of the cpu backend promise of a whole run: the picture, the memory, and what the
+// What the levels of the cpu backend promise of a whole run: the image, the memory, and what the
 // report tells of both.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -48,15 +48,15 @@ TEST(CpuLevels, TheTimelineNamesTheTargetThatServes) {
               StartsWith(cpu::targets().used + " kernels"));
 }
 
-TEST(CpuLevels, GiveTheSamePictureButForTheOrderOfAdditions) {
+TEST(CpuLevels, GiveTheSameImageButForTheOrderOfAdditions) {
   Tensor eager = run(emoji({{"level", "eager"}})).image;
   EXPECT_GT(psnr(run(emoji({{"level", "compile"}})).image, eager, 1.0), 70);
   EXPECT_GT(psnr(run(emoji({{"level", "kernel_override"}})).image, eager, 1.0), 70);
 }
 
-// Sixteen bits of each number's twenty-four: far below what a picture shows. Where the processor
+// Sixteen bits of each number's twenty-four: far below what an image shows. Where the processor
 // has no unit for it, both are the same.
-TEST(CpuLevels, HighPrecisionIsTheHighestOnesPicture) {
+TEST(CpuLevels, HighPrecisionIsTheHighestOnesImage) {
   Outcome high = run(emoji()), highest = run(emoji({{"matmul_precision", "highest"}}));
   EXPECT_GT(psnr(high.image, highest.image, 1.0), 70);
   std::string reason = selected(high.report, "unet").reason;
@@ -66,7 +66,7 @@ TEST(CpuLevels, HighPrecisionIsTheHighestOnesPicture) {
 
 // Eight bits of each number in linear layers, where the processor has an instruction for it; near
 // enough for the eye.
-TEST(CpuLevels, MediumPrecisionIsNearTheHighestOnesPicture) {
+TEST(CpuLevels, MediumPrecisionIsNearTheHighestOnesImage) {
   Outcome medium = run(emoji({{"matmul_precision", "medium"}}));
   Outcome highest = run(emoji({{"matmul_precision", "highest"}}));
   EXPECT_GT(psnr(medium.image, highest.image, 1.0), 57);  // 62 by AVX512-BF16, and a margin of 5

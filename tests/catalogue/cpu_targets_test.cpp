@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A picture from words, from a picture, of few steps and of a second order, of sizes that fill no
+// An image from words, from an image, of few steps and of a second order, of sizes that fill no
 // vector; and what the levels promise, rounding to int8 included.
 constexpr const char* golden_runs[] = {"emoji_sd_one_step",
                                        "emoji_sd_img2img_batch",
@@ -57,7 +57,7 @@ Ended run_tests_on(const std::string& target) {
 
 class CpuTargets : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(CpuTargets, GiveTheReferencesPictures) {
+TEST_P(CpuTargets, GiveTheReferencesImages) {
   Ended ended = run_tests_on(GetParam());
   EXPECT_EQ(ended.status, 0) << ended.output;
   size_t expected = std::size(golden_runs) + std::size(promises);

@@ -92,7 +92,7 @@ class Cuda : public ::testing::Test {
   }
 };
 
-TEST_F(Cuda, GivesTheCpusPictureOfAnSd15SizeCheckpointAtEveryLevel) {
+TEST_F(Cuda, GivesTheCpusImageOfAnSd15SizeCheckpointAtEveryLevel) {
   RandomModel model;
   Tensor expected = run(request_of(model, "cpu")).image;
   for (const char* level : {"eager", "kernel_override", "compile"}) {

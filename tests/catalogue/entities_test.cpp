@@ -1,4 +1,4 @@
-// Prompts for parts of the picture, and denoising in windows, on tiny folders.
+// Prompts for parts of the image, and denoising in windows, on tiny folders.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ class Entities : public ::testing::Test {
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // White in the left `share` of the picture.
+  // White in the left `share` of the image.
   std::string mask(double share) {
     io::Image image{.width = 64, .height = 64, .channels = 1, .pixels = {}};
     image.pixels.assign(64 * 64, 0);
@@ -65,7 +65,7 @@ TEST_F(Entities, RefusesEntitiesThatChangeWithTheStep) {
   EXPECT_THAT(refusal(base), HasSubstr("entities are read alike at every step"));
 }
 
-TEST_F(Entities, OneWhoseMaskIsWhiteAllOverGivesThePictureOfItsPrompt) {
+TEST_F(Entities, OneWhoseMaskIsWhiteAllOverGivesTheImageOfItsPrompt) {
   Tensor plain = run(request("sd15", "a red ball")).image;
   Tensor entity = run(with(request("sd15", "a blue sea"), {"a red ball"}, {1.0})).image;
   EXPECT_GT(psnr(plain, entity, 1.0), 100);
@@ -77,7 +77,7 @@ TEST_F(Entities, TheSameHoldsForStableDiffusionXLWithThePromptAsAWhole) {
   EXPECT_GT(psnr(plain, entity, 1.0), 100);
 }
 
-TEST_F(Entities, EachChangesThePictureAndTheNegativePromptIsLeftAloneUnlessAsked) {
+TEST_F(Entities, EachChangesTheImageAndTheNegativePromptIsLeftAloneUnlessAsked) {
   GenerateRequest two =
       with(request("sd15", "a blue sea"), {"a red ball", "a green tree"}, {0.5, 0.25});
   Tensor plain = run(request("sd15", "a blue sea")).image, both = run(two).image;
@@ -110,7 +110,7 @@ TEST_F(Entities, AMaskThatIsBlackAllOverEndsTheRunWithItsName) {
       InvalidRequest);
 }
 
-TEST_F(Entities, WindowsThatCoverThePictureAtOnceAreThePlainRun) {
+TEST_F(Entities, WindowsThatCoverTheImageAtOnceAreThePlainRun) {
   GenerateRequest plain = request("sd15", "a sea");
   plain.config.update({{"width", 64}, {"height", 64}});
   GenerateRequest windows = plain;

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 // The same maths in another order of additions: embeddings pass a few layers, latents many
 // evaluations of the network, which amplify the last bits (between two CPUs the reference itself
 // differs by up to 2e-4 in latents; see the README beside the goldens). Where that is more than the
-// tolerance, how much more is measured (expect_latents). The picture is held to what the project
+// tolerance, how much more is measured (expect_latents). The image is held to what the project
 // promises.
 constexpr double embeds_tolerance = 2e-5;
 constexpr double latents_tolerance = 1e-3;
@@ -172,11 +172,11 @@ void expect_golden_at(const Case& golden, const char* level) {
   expect_equal(request, run(request), read_tensors(golden.folder / "golden.safetensors"));
 }
 
-TEST_P(GoldenPipeline, GivesTheReferencesPictureStageByStage) {
+TEST_P(GoldenPipeline, GivesTheReferencesImageStageByStage) {
   expect_golden_at(GetParam(), "eager");
 }
 
-TEST_P(GoldenPipeline, GivesTheReferencesPictureByTheKernels) {
+TEST_P(GoldenPipeline, GivesTheReferencesImageByTheKernels) {
   expect_golden_at(GetParam(), "compile");
 }
 

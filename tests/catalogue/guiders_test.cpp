@@ -31,7 +31,7 @@ std::string told(const GenerateRequest& request) {
 }
 
 // Peers' hooks attach to nothing, or to nothing that counts.
-TEST(Guiders, EveryDisturbanceChangesThePicture) {
+TEST(Guiders, EveryDisturbanceChangesTheImage) {
   Json cfg = {{"type", "cfg"}, {"guidance_scale", 5.0}};
   std::vector<Tensor> pictures{run(guided(cfg)).image};
   for (Json guider : std::vector<Json>{

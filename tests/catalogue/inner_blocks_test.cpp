@@ -148,7 +148,7 @@ TEST(InnerBlocks, AReplacedOrInsertedBlockPreparesEveryChunk) {
   replace(list, "denoise", std::make_shared<CountedLoop>(loop_of(list), calls));
   insert_before(list, "prepare_video_latents",
                 std::make_shared<Counted>("counted", Stage::prepare_latents, turns));
-  insert_before(list, "encode_first_pictures",
+  insert_before(list, "encode_first_images",
                 std::make_shared<Counted>("outside", Stage::prepare_conditions, outside));
   run_with(catalogue, video(3));
   EXPECT_EQ(*calls, 3 * 2);

@@ -69,7 +69,7 @@ Tensor undisturbed_picture() {
   return picture;
 }
 
-TEST(Levels, TheStubGivesThePictureOfTheCpusReferencesBitByBit) {
+TEST(Levels, TheStubGivesTheImageOfTheCpusReferencesBitByBit) {
   GenerateRequest cpu = emoji();
   cpu.backend = "cpu";
   cpu.config["level"] = "eager";

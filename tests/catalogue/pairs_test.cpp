@@ -14,7 +14,7 @@ namespace omnirt::testing {
 namespace {
 namespace fs = std::filesystem;
 
-// Both pictures are rounded to 8 bits, so that a difference of 60 dB is one value in fifteen that
+// Both images are rounded to 8 bits, so that a difference of 60 dB is one value in fifteen that
 // was rounded the other way.
 constexpr double floor_db = 60;
 constexpr size_t groups = 8;
@@ -61,7 +61,7 @@ GenerateRequest request_of(const Json& json) {
 
 class Pairs : public ::testing::TestWithParam<size_t> {};
 
-TEST_P(Pairs, GiveTheReferencesPictures) {
+TEST_P(Pairs, GiveTheReferencesImages) {
   const Json& cases = document()["cases"];
   for (size_t i = GetParam(); i < cases.size(); i += groups) {
     SCOPED_TRACE(cases[i]["of"].dump());

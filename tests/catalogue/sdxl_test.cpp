@@ -138,7 +138,7 @@ TEST(Sdxl, RefusesBeforeAnyWeightIsRead) {
   }
 }
 
-TEST(Sdxl, RefusesARefinerThatIsAskedForAPictureFromNoise) {
+TEST(Sdxl, RefusesARefinerThatIsAskedForAnImageFromNoise) {
   GenerateRequest request = golden_request("sdxl_refiner/image2image");
   request.task = "";
   request.inputs.erase("image");
@@ -207,7 +207,7 @@ TEST(Sdxl, TakesWhatAFolderIsFromItsFiles) {
   EXPECT_EQ(config.find("width")->value, 64);  // the UNet's sample_size
 }
 
-TEST(Sdxl, GivesEachPictureOfABatchAsItWouldBeAlone) {
+TEST(Sdxl, GivesEachImageOfABatchAsItWouldBeAlone) {
   GenerateRequest batch = golden_request("sdxl/text2image");
   batch.config["num_images_per_prompt"] = 3;
   Outcome together = run(batch);

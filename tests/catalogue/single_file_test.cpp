@@ -261,7 +261,7 @@ TEST_P(Folders, KeepEveryBitIntoOneFileAndBack) {
   }
 }
 
-// Mapped, with nothing written: the same picture to the bit.
+// Mapped, with nothing written: the same image to the bit.
 TEST_P(Folders, RunAsOneFileToo) {
   TempFolder temp;
   convert(catalogue(), {model(), temp / "one.safetensors", "", "", {}});

@@ -114,7 +114,7 @@ TEST_F(Split, AStageNamesTheCutBehindItsLastBlock) {
   }
 }
 
-TEST_F(Split, ThreePartsAndSeveralPicturesGiveTheBytesOfTheWholeRun) {
+TEST_F(Split, ThreePartsAndSeveralImagesGiveTheBytesOfTheWholeRun) {
   GenerateRequest whole = request("image2image");
   whole.config["num_images_per_prompt"] = 2;
   run(engine(), whole, "whole.png");
@@ -135,7 +135,7 @@ TEST_F(Split, LoadsOnlyTheComponentsThatThePartNeeds) {
   EXPECT_THAT(third.components_loaded, ::testing::ElementsAre("vae"));
 }
 
-TEST_F(Split, NeedsNoPictureThatTheStateHolds) {
+TEST_F(Split, NeedsNoImageThatTheStateHolds) {
   stop(engine(), request("inpaint"), "encode_prompt");
   fs::remove(file("image.png"));
   fs::remove(file("mask.png"));

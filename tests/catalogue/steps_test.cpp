@@ -146,8 +146,8 @@ TEST_F(Steps, PreviewsAreDrawnEverySoManySteps) {
   }
 }
 
-// The last step's prediction is the picture's latents: its previews are near the picture.
-TEST_F(Steps, TheLastPreviewLooksLikeThePicture) {
+// The last step's prediction is the image's latents: its previews are near the image.
+TEST_F(Steps, TheLastPreviewLooksLikeTheImage) {
   GenerateRequest asked = request(8);
   asked.config["scheduler"] = "euler-discrete";
   asked.config["guidance_scale"] = 4.0;
@@ -188,7 +188,7 @@ TEST_F(Steps, PreviewsThatCannotBeDrawnAreRefused) {
   EXPECT_THAT(refusal("preview_name", "x.bmp"), HasSubstr("bmp"));
 }
 
-TEST_F(Steps, PreviewsDoNotChangeThePicture) {
+TEST_F(Steps, PreviewsDoNotChangeTheImage) {
   RunReport report;
   engine().run(request(), {}, {}, report);
   io::Image plain = io::read_image(folder_ / "out.png");

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// As for pictures (goldens_test.cpp): the same maths in another order of additions.
+// As for images (goldens_test.cpp): the same maths in another order of additions.
 constexpr double embeds_tolerance = 2e-5;
 constexpr double latents_tolerance = 1e-3;
 constexpr double picture_floor_db = 60;
@@ -48,14 +48,14 @@ VideoOutcome run_video(GenerateRequest request) {
     outcome.steps.push_back(progress);
   };
   hooks.on_block = [&](const std::string& block, const Frame& frame) {
-    if (block == "encode_first_pictures")
+    if (block == "encode_first_images")
       outcome.image_embeds = frame.peek<Tensor>("prompt_embeds", "cond")->clone();
     if (block == "encode_first_latents")
       outcome.first_latents = frame.peek<Tensor>("first_latents")->clone();
     if (block == "prepare_video_latents")
       outcome.initial_latents = frame.peek<Tensor>("latents")->clone();
     if (block == "decode_frames")
-      outcome.frames = (frame.peek<Tensor>("pictures")->flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
+      outcome.frames = (frame.peek<Tensor>("decoded_images")->flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
   };
   engine().run(request, {}, hooks, outcome.report);
   return outcome;
@@ -120,7 +120,7 @@ TEST_P(GoldenVideo, GivesTheReferencesFramesByTheKernels) {
 INSTANTIATE_TEST_SUITE_P(AllGoldens, GoldenVideo, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(FirstPictures, AreResizedAsTheReferenceDoesIt) {
+TEST(FirstImages, AreResizedAsTheReferenceDoesIt) {
   auto golden = read_tensors(videos() / "resize.safetensors");
   for (const char* name : {"down", "up", "mixed"}) {
     const Tensor& image = golden.at(fmt::format("in.{}", name));

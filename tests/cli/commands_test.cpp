@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Generate, PrintsOneAbsolutePathAPictureAndNothingElse) {
+TEST(Generate, PrintsOneAbsolutePathAnImageAndNothingElse) {
   Scratch scratch;
   Ended ended = run_program({"generate", "--prompt", "a red apple", "--steps", "2", "--seed", "1",
                              "-n", "2", "-o", scratch.file("out.png")});

@@ -144,7 +144,7 @@ TEST(Output, AStateIsItsOwnersAlone) {
   EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
 
-TEST(Output, AWeightsFileThatShrinksDuringTheRunIsNamedAndNoPictureMade) {
+TEST(Output, AWeightsFileThatShrinksDuringTheRunIsNamedAndNoImageMade) {
   Scratch scratch, outputs;
   fs::path model = copy_of_emoji(scratch);
   fs::path weights = model / "vae/diffusion_pytorch_model.safetensors";

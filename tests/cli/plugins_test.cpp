@@ -75,7 +75,7 @@ TEST(Plugins, ABlockTakesPartWhenItsInputIsGiven) {
   EXPECT_NEAR(mean_of(made, 0), 40, 2);
   EXPECT_NEAR(mean_of(made, 1), 90, 2);
   EXPECT_NEAR(mean_of(made, 2), 200, 2);
-  // Its key is a flag like any other; at 0 the picture is the one without it.
+  // Its key is a flag like any other; at 0 the image is the one without it.
   words.insert(words.end(), {"--colour-match", "0", "-o", scratch.file("same.png")});
   words.erase(words.end() - 6, words.end() - 4);
   ASSERT_EQ(run_program(words).exit_code, 0);

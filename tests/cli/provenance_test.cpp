@@ -1,4 +1,4 @@
-// Pictures carry the request that makes them again: read back, in another folder, to the same
+// Images carry the request that makes them again: read back, in another folder, to the same
 // bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ void change_weights(const fs::path& model) {
   change_numbers(model / "unet" / "diffusion_pytorch_model.safetensors");
 }
 
-TEST(Provenance, APictureMakesItselfAgainFromAnotherFolderToTheByteWithoutAWarning) {
+TEST(Provenance, AnImageMakesItselfAgainFromAnotherFolderToTheByteWithoutAWarning) {
   Scratch scratch;
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
   for (const char* format : {".png", ".jpg", ".webp"}) {
@@ -181,7 +181,7 @@ TEST(Provenance, AnotherModelOfTheSameIdInTheCacheIsRefused) {
   EXPECT_NE(bytes_of(scratch.file("other.png")), bytes_of(scratch.file("out.png")));
 }
 
-TEST(Provenance, AnotherStartingPictureIsRefused) {
+TEST(Provenance, AnotherStartingImageIsRefused) {
   Scratch scratch;
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
   make(Words{"-m", "emoji-sd", "-p", "a pear", "-i", scratch.file("start.png"), "-o",
@@ -239,7 +239,7 @@ TEST(Provenance, WithNamesOrNothingTellsNoFolder) {
   EXPECT_THAT(none.err, HasSubstr("carries no request"));
 }
 
-// Base names are found beside the picture.
+// Base names are found beside the image.
 TEST(Provenance, WithNamesRunsWhereItsFilesLieTogether) {
   Scratch scratch;
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);

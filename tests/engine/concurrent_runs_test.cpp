@@ -79,7 +79,7 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-TEST(ConcurrentRuns, GiveThePicturesThatEachGivesAlone) {
+TEST(ConcurrentRuns, GiveTheImagesThatEachGivesAlone) {
   std::vector<GenerateRequest> all = requests();
   std::vector<Tensor> alone;
   for (const GenerateRequest& request : all) alone.push_back(run(request).image);

@@ -59,7 +59,7 @@ GenerateRequest small_request(const std::string& scheduler) {
 }
 
 // A state of each kind of value: of conditions, of noise and a schedule, of latents that were
-// stepped, of pictures.
+// stepped, of images.
 std::vector<std::string> make_seeds() {
   std::vector<std::string> seeds;
   for (const char* scheduler : {"pndm", "unipc"}) {

@@ -35,7 +35,7 @@ TEST(FrameGuidance, AsksForOneConditionWhereNoFrameIsGuided) {
   EXPECT_EQ(FrameGuidance({2.0, 1.0}).conditions().size(), 2u);
 }
 
-TEST(FrameGuidance, GivesPicturesTheLastFramesScale) {
+TEST(FrameGuidance, GivesImagesTheLastFramesScale) {
   GuidanceStep step;
   Predictions p = predictions({2, 4, 2, 2});
   Tensor expected = p["uncond"] + 3.0 * (p["cond"] - p["uncond"]);

@@ -32,7 +32,7 @@ TEST(Guidance, AsksForOneConditionAtAScaleOfOneOrLess) {
   }
 }
 
-TEST(Guidance, FullRescaleGivesEachPictureTheSpreadOfCond) {
+TEST(Guidance, FullRescaleGivesEachImageTheSpreadOfCond) {
   GuidanceStep step;
   Tensor combined = ClassifierFreeGuidance({7.0, 1.0}).combine(predictions(), step);
   Tensor cond = predictions()["cond"];

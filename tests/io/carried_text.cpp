@@ -38,7 +38,7 @@ TEST(CarriedText, ComesBackFromEveryFormatThatIsWritten) {
   }
 }
 
-TEST(CarriedText, IsNothingWherePicturesCarryNoneAndInOtherFiles) {
+TEST(CarriedText, IsNothingWhereImagesCarryNoneAndInOtherFiles) {
   TempFolder folder;
   write_image(folder / "a.png", frames().front());
   EXPECT_EQ(read_carried_text(folder / "a.png")->text, std::nullopt);

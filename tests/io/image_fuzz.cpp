@@ -1,4 +1,4 @@
-// Seeded damage to every sample: the outcome is a picture or InvalidFile, nothing else.
+// Seeded damage to every sample: the outcome is an image or InvalidFile, nothing else.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -74,7 +74,7 @@ void mend_png_checksums(std::string& bytes) {
   }
 }
 
-// The outcome of one reading: whether a picture came out.
+// The outcome of one reading: whether an image came out.
 bool reads(const std::string& bytes, const ReadOptions& options) {
   try {
     const Image image = decode_image(bytes, "fuzzed", options);
@@ -90,7 +90,7 @@ bool reads(const std::string& bytes, const ReadOptions& options) {
   }
 }
 
-TEST(ImageFuzz, DamagedFilesGiveAPictureOrInvalidFile) {
+TEST(ImageFuzz, DamagedFilesGiveAnImageOrInvalidFile) {
   ReadOptions options;
   options.limits.max_pixels = 1 << 16;  // time, not safety
   Random random(2024);

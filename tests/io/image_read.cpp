@@ -71,7 +71,7 @@ TEST(ImageReader, ProbesTheShapeThatItWillRead) {
   }
 }
 
-TEST(ImageReader, LeavesThePictureAsStoredWhenOrientationIsNotWanted) {
+TEST(ImageReader, LeavesTheImageAsStoredWhenOrientationIsNotWanted) {
   ReadOptions options;
   options.apply_exif_orientation = false;
   const Image upright = read_image(image_folder() / "exif1.jpg");
@@ -118,7 +118,7 @@ TEST(ImageReader, RefusesAFolderAndAMissingFile) {
   EXPECT_THROW(probe_image(image_folder() / "none.png"), InvalidFile);
 }
 
-TEST(ImageReader, RefusesAPictureOverTheLimitsFromItsHeader) {
+TEST(ImageReader, RefusesAnImageOverTheLimitsFromItsHeader) {
   ReadOptions options;
   options.limits.max_side = 36;
   for (const char* file : {"rgb8.png", "rgb444.jpg", "lossless.webp", "animated.webp"}) {

@@ -65,7 +65,7 @@ inline Image noise_image(int64_t width, int64_t height, int64_t channels) {
   return image;
 }
 
-// A picture that lossy formats keep well.
+// An image that lossy formats keep well.
 inline Image smooth_image(int64_t width, int64_t height, int64_t channels) {
   Image image = Image::zeros(width, height, channels);
   for (int64_t y = 0; y < height; ++y) {

@@ -66,7 +66,7 @@ TEST(ImageWriter, KeepsEveryPixelInPngAndLosslessWebp) {
 
 // libjpeg-turbo 2.1 gives 51.7 dB and libwebp 1.2 48.5 dB; the floors leave room for other
 // versions.
-TEST(ImageWriter, KeepsLossyPicturesClose) {
+TEST(ImageWriter, KeepsLossyImagesClose) {
   const Image image = smooth_image(64, 48, 3);
   EXPECT_GT(psnr(decode_image(encode_image(image, ImageFormat::jpeg), "jpeg"), image), 46);
   EXPECT_GT(psnr(decode_image(encode_image(image, ImageFormat::webp), "webp"), image), 44);
@@ -83,7 +83,7 @@ TEST(ImageWriter, WritesSmallerFilesAtLowerQuality) {
   }
 }
 
-TEST(ImageWriter, GivesTheSameBytesForTheSamePicture) {
+TEST(ImageWriter, GivesTheSameBytesForTheSameImage) {
   const Image image = noise_image(40, 30, 4);
   const ImageMetadata metadata{{"omnirt", "{}"}, {"Software", "OmniRT"}};
   EXPECT_EQ(encode_image(image, ImageFormat::png, metadata),
@@ -118,7 +118,7 @@ TEST_F(ImageFile, IsWrittenInTheFormatOfItsExtension) {
   }
 }
 
-TEST_F(ImageFile, LeavesTheOldPictureWhenTheNewOneIsRefused) {
+TEST_F(ImageFile, LeavesTheOldImageWhenTheNewOneIsRefused) {
   const auto path = folder_ / "picture.jpg";
   write_image(path, noise_image(8, 8, 3));
   const std::string before = read_file(path, 1 << 20);
@@ -152,7 +152,7 @@ TEST(ImageMetadata, HoldsAMegabyteOfText) {
 }
 
 // Pillow looks for an orientation in XMP by a pattern over its text.
-TEST(ImageMetadata, CannotTurnThePicture) {
+TEST(ImageMetadata, CannotTurnTheImage) {
   const ImageMetadata metadata =
       request_text("tiff:Orientation=\"6\" <tiff:Orientation>6</tiff:Orientation>");
   for (ImageFormat format : formats) {
@@ -162,7 +162,7 @@ TEST(ImageMetadata, CannotTurnThePicture) {
   }
 }
 
-TEST(ImageMetadata, IsEmptyForAPictureWithout) {
+TEST(ImageMetadata, IsEmptyForAnImageWithout) {
   for (const char* file : {"rgb8.png", "rgb444.jpg", "lossless.webp"}) {
     EXPECT_TRUE(image_metadata(sample_bytes(file), file).empty());
   }

@@ -214,7 +214,7 @@ TEST(AnimatedWebp, HoldsTheFramesAtTheirSpeed) {
   EXPECT_EQ(image_metadata(bytes, "clip.webp").at("omnirt"), "made so");
 }
 
-TEST(Frames, AreNumberedPicturesInAFolder) {
+TEST(Frames, AreNumberedImagesInAFolder) {
   TempFolder folder;
   fs::path path = folder.path() / "clip";
   std::vector<Image> frames = moving(20, 10, 3);

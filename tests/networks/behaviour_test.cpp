@@ -79,7 +79,7 @@ TEST(CLIPTextModel, RefusesToSkipMoreLayersThanItHas) {
       ThrowsMessage<InvalidRequest>(HasSubstr("clip_skip")));
 }
 
-TEST(CLIPVisionModel, RefusesPicturesOfAnotherSize) {
+TEST(CLIPVisionModel, RefusesImagesOfAnotherSize) {
   LoadedNetwork loaded = load_case("vision_projected");
   Context cx = loaded.context();
   EXPECT_THAT(

@@ -101,7 +101,7 @@ TEST(PixArtTransformer2DModel, DoesNotSeePaddingBehindThePrompt) {
   EXPECT_TRUE(predicted(cx, loaded, tensors).equal(before));
 }
 
-TEST(PixArtTransformer2DModel, TakesThePicturesSizeWhereItWasTrainedSo) {
+TEST(PixArtTransformer2DModel, TakesTheImagesSizeWhereItWasTrainedSo) {
   auto names = [](const Json& config) {
     std::vector<std::string> all;
     Json full = config;

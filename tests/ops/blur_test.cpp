@@ -25,7 +25,7 @@ TEST(BlurTokens, SpreadsATokenAsAGaussianDoes) {
   EXPECT_EQ(picture[2][5].item<double>(), 0);
 }
 
-TEST(BlurTokens, KeepsAnEvenPictureOfAnySize) {
+TEST(BlurTokens, KeepsAnEvenImageOfAnySize) {
   for (int64_t height : {1, 2, 3, 8}) {
     for (double sigma : {0.01, 1.0, 100.0}) {
       Tensor x = at::full({2, height * 5, 3}, 0.75, at::kFloat);

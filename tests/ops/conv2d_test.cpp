@@ -107,7 +107,7 @@ TEST(Conv2d, LeavesItsArgumentsAsTheyAre) {
   EXPECT_TRUE(residual.equal(before));
 }
 
-TEST(Conv2d, RefusesAKernelLargerThanThePicture) {
+TEST(Conv2d, RefusesAKernelLargerThanTheImage) {
   Tensor x = numbers({1, 1, 1, 1}), weight = numbers({1, 1, 3, 3});
   EXPECT_THAT(([&] {
                 ops::Conv2d::shape({x, weight, nullptr, 2, {0, 1, 0, 1}});

@@ -19,7 +19,7 @@ class Looks final : public Block {
  public:
   Config<int64_t> count{this, sides};
   Input<std::vector<std::string>> prompt{this, "prompt", "a text"};
-  Input<io::Image> picture{this, "picture", "an image"};
+  Input<io::Image> photo{this, "photo", "an image"};
   Component<nn::Network> part{this, "part_1"};
   Described<nn::Network> network{this, "network"};
   Looks() : Block("looks", Stage::prepare_conditions, Guidance::per_condition) {}
@@ -37,7 +37,7 @@ TEST(Checks, ThrowForAPortOfAnotherBlock) {
   EXPECT_THROW(asked.checks.maybe(asked.other.count), InternalError);
   EXPECT_THROW(asked.checks.settle(asked.other.count, 3, Origin::derived), InternalError);
   EXPECT_THROW(asked.checks.texts(asked.other.prompt), InternalError);
-  EXPECT_THROW(asked.checks.image(asked.other.picture), InternalError);
+  EXPECT_THROW(asked.checks.image(asked.other.photo), InternalError);
   EXPECT_THROW(asked.checks.folder(asked.other.part), InternalError);
   EXPECT_THROW(asked.checks[asked.other.network], InternalError);
   EXPECT_THROW(asked.checks.refuse_restored(asked.other.prompt, "no"), InternalError);
@@ -106,7 +106,7 @@ TEST(Checks, SeeAnInnerBlockByItsOwnView) {
 
 TEST(Plan, LoadsNothingForWhatIsOnlyDescribed) {
   BlockList list{std::make_shared<Looks>()};
-  Plan plan = make_plan(list, {.inputs = {"prompt", "picture"}}, {});
+  Plan plan = make_plan(list, {.inputs = {"prompt", "photo"}}, {});
   EXPECT_THAT(plan.components, ElementsAre("part_1"));
 }
 

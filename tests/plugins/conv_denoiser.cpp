@@ -147,7 +147,7 @@ Family conv_family() {
   family.name = "conv";
   family.tasks = {{"text2image", {}}};
   BlockList& list = family.blocks;
-  append(list, std::make_shared<blocks::SizeOfImage>("picture_size",
+  append(list, std::make_shared<blocks::SizeOfImage>("image_size",
                                                      blocks::SizeOfImage::Unset::model, Trigger{}));
   append(list, std::make_shared<blocks::StartNoise>());
   append(list, std::make_shared<blocks::EncodePrompt>());

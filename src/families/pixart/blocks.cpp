@@ -94,7 +94,7 @@ void PrepareLatents::run(Frame& frame) const {
 }
 
 void FitImages::run(Frame& frame) const {
-  Tensor& made = frame[pictures];
+  Tensor& made = frame[decoded_images];
   int64_t high = frame[height], wide = frame[width];
   if (made.size(2) == high && made.size(3) == wide) return;
   double ratio = std::max(static_cast<double>(high) / static_cast<double>(made.size(2)),

@@ -80,10 +80,10 @@ class FitImages final : public Block {
  public:
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  InOut<Tensor> pictures{this, slots::pictures};
+  InOut<Tensor> decoded_images{this, slots::decoded_images};
   InOut<std::vector<io::Image>> images{this, slots::images};
 
-  FitImages() : Block("fit_pictures", Stage::decode) {}
+  FitImages() : Block("fit_images", Stage::decode) {}
   void run(Frame& frame) const override;
 };
 

@@ -64,7 +64,7 @@ Size binned(Size wanted, std::span<const Bin> bins) {
 }
 
 ImageSize::ImageSize()
-    : Block("picture_size", Stage::prepare_conditions), binning(this, use_resolution_binning) {}
+    : Block("image_size", Stage::prepare_conditions), binning(this, use_resolution_binning) {}
 
 // The images' own sides are bound by no symbol: they are made at another size, and fitted.
 void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {

@@ -35,7 +35,7 @@ void StartVideos::run(Frame& frame) const {
   std::vector<uint64_t> all;
   for (uint64_t i = 0; i < count; ++i) all.push_back(first + i);
   frame[noise_source] = std::make_shared<Noise>(all);
-  frame[first_pictures] = std::vector<io::Image>(count, frame[image]);
+  frame[first_images] = std::vector<io::Image>(count, frame[image]);
   frame[seeds] = std::move(all);
 }
 
@@ -45,7 +45,7 @@ void StartVideos::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 
 void EncodeFirstImages::run(Frame& frame) const {
   const CLIPVisionModel& encoder = frame[image_encoder];
-  const auto& firsts = frame[first_pictures];
+  const auto& firsts = frame[first_images];
   auto count = static_cast<int64_t>(firsts.size());
   if (frame.unconditional()) {
     frame[prompt_embeds] = at::zeros({count, 1, encoder.projection_dim()}, at::kFloat);
@@ -68,7 +68,7 @@ void EncodeFirstImages::run(Frame& frame) const {
 
 void EncodeFirstLatents::run(Frame& frame) const {
   std::vector<Tensor> pixels;
-  for (const io::Image& first : frame[first_pictures])
+  for (const io::Image& first : frame[first_images])
     pixels.push_back(blocks::image_tensor(first, frame[width], frame[height]));
   Tensor image = at::cat(pixels);
   image = image + frame[noise_aug_strength] * frame[noise_source]->randn(image.sizes());
@@ -147,8 +147,8 @@ void DecodeFrames::run(Frame& frame) const {
     decoded.push_back(at::cat(parts));
   }
   Tensor all = at::stack(decoded);
-  if (const Tensor* earlier = frame[earlier_pictures]) all = at::cat({*earlier, all}, 1);
-  frame[pictures] = all;
+  if (const Tensor* earlier = frame[earlier_frames]) all = at::cat({*earlier, all}, 1);
+  frame[decoded_images] = all;
   std::vector<io::Image> made;
   Tensor flat = all.flatten(0, 1);
   for (int64_t i = 0; i < flat.size(0); ++i) made.push_back(tensor_to_image(flat, i));

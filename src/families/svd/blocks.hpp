@@ -51,7 +51,7 @@ class StartVideos final : public Block {
   Config<int64_t> seed{this, keys::seed};
   Output<std::vector<uint64_t>> seeds{this, video_slots::seeds};
   Output<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
-  Output<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
+  Output<std::vector<io::Image>> first_images{this, video_slots::first_images};
 
   StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
@@ -63,11 +63,11 @@ class EncodeFirstImages final : public Block {
  public:
   Component<CLIPVisionModel> image_encoder{this, "image_encoder"};
   Component<blocks::CLIPImageProcessor> feature_extractor{this, "feature_extractor"};
-  Input<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
+  Input<std::vector<io::Image>> first_images{this, video_slots::first_images};
   Output<Tensor> prompt_embeds{this, "prompt_embeds", "the images' embeddings", {"n", "1", "D"}};
 
   EncodeFirstImages()
-      : Block("encode_first_pictures", Stage::prepare_conditions, Guidance::per_condition) {}
+      : Block("encode_first_images", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
 };
@@ -80,7 +80,7 @@ class EncodeFirstLatents final : public Block {
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
-  Input<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
+  Input<std::vector<io::Image>> first_images{this, video_slots::first_images};
   InOut<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
   Output<Tensor> first_latents{this, video_slots::first_latents};
 
@@ -151,9 +151,9 @@ class DecodeFrames final : public Block {
   Component<nn::Autoencoder> vae{this, "vae"};
   Config<int64_t> decode_chunk_size{this, keys::decode_chunk_size};
   Input<Tensor> latents{this, video_slots::latents};
-  OptionalInput<Tensor> earlier_pictures{this, video_slots::earlier_pictures};
+  OptionalInput<Tensor> earlier_frames{this, video_slots::earlier_frames};
   Output<std::vector<io::Image>> frames{this, video_slots::frames};
-  Output<Tensor> pictures{this, video_slots::pictures};
+  Output<Tensor> decoded_images{this, video_slots::decoded_images};
 
   DecodeFrames() : Block("decode_frames", Stage::decode) {}
   void run(Frame& frame) const override;

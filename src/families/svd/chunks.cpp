@@ -64,7 +64,7 @@ DenoiseChunks::DenoiseChunks(const BlockList& inner, Trigger trigger)
     }
   }
   if (!inner_) refuse_inner("", "needs a loop to run per chunk");
-  for (const Port* made : {static_cast<Port*>(&frames), static_cast<Port*>(&pictures)}) {
+  for (const Port* made : {static_cast<Port*>(&frames), static_cast<Port*>(&decoded_images)}) {
     if (!makes(decode_, made->name()))
       refuse_inner("", "needs a block after the loop that makes '" + made->name() + "'");
   }
@@ -96,7 +96,7 @@ bool DenoiseChunks::want(Frame& frame, LoopState& state, std::vector<Row>& rows)
     if (!inner_wants()) return false;
   }
   // Features that steps share belong to a chunk's video.
-  auto before = static_cast<uint32_t>(at.chunk * frame[first_pictures].size());
+  auto before = static_cast<uint32_t>(at.chunk * frame[first_images].size());
   for (Row& row : rows) row.id.image += before;
   return true;
 }
@@ -104,9 +104,9 @@ bool DenoiseChunks::want(Frame& frame, LoopState& state, std::vector<Row>& rows)
 // From the last frame of this one.
 void DenoiseChunks::prepare_next_chunk(Frame& frame) const {
   for (const auto& block : decode_) run_within(frame, *block);
-  frame[earlier_pictures] = frame[pictures];
+  frame[earlier_frames] = frame[decoded_images];
   const std::vector<io::Image>& made = frame[frames];
-  auto& first = frame[first_pictures];
+  auto& first = frame[first_images];
   size_t frames_so_far = made.size() / first.size();
   for (size_t i = 0; i < first.size(); ++i) first[i] = made[(i + 1) * frames_so_far - 1];
   for (const auto& block : prepare_) run_within(frame, *block);

@@ -12,12 +12,12 @@ namespace omnirt::families {
 class DenoiseChunks final : public LoopBlock {
  public:
   Config<int64_t> num_chunks{this, keys::num_chunks};
-  InOut<std::vector<io::Image>> first_pictures{this, video_slots::first_pictures};
+  InOut<std::vector<io::Image>> first_images{this, video_slots::first_images};
   Output<std::vector<io::Image>> frames{this, video_slots::frames};
-  Output<Tensor> pictures{this, video_slots::pictures};
-  Output<Tensor> earlier_pictures{this, video_slots::earlier_pictures};
+  Output<Tensor> decoded_images{this, video_slots::decoded_images};
+  Output<Tensor> earlier_frames{this, video_slots::earlier_frames};
 
-  // `inner`: blocks that prepare a chunk from first_pictures, the loop, and blocks that make frames
+  // `inner`: blocks that prepare a chunk from first_images, the loop, and blocks that make frames
   // and images of its latents. Throws InvalidRequest for other lists. Blocks with a trigger may
   // be among them; they are refused in requests of several chunks that switch them on.
   DenoiseChunks(const BlockList& inner, Trigger trigger);

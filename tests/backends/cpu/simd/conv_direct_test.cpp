@@ -67,7 +67,7 @@ struct Operands {
     }
   }
 
-  // x of the padded, upsampled picture, all channels; null in the padding.
+  // x of the padded, upsampled image, all channels; null in the padding.
   const float* pixel(int64_t sample, int64_t h, int64_t w_place) const {
     h -= shape.padding[2], w_place -= shape.padding[0];
     if (h < 0 || h >= shape.conv_height() || w_place < 0 || w_place >= shape.conv_width()) {

@@ -390,7 +390,7 @@ TEST(SplitConvolution, IsTheConvolutionToSixteenBits) {
   });
 }
 
-TEST(SplitConvolution, APictureOfManyBandsHasNoSeams) {
+TEST(SplitConvolution, AnImageOfManyBandsHasNoSeams) {
   const ConvRun run({1, 20, 8, 90, 60, 3, 0, 0, Activation::silu, Activation::none, true});
   const SplitKernels kernels = split_kernels(split_available());
   run.check(run.run(kernels));

@@ -91,7 +91,7 @@ TEST(WinogradInput, LeavesThePaddingZero) {
   check(wide);
 }
 
-TEST(WinogradInput, NormalisesTheNearestUpsampledPicture) {
+TEST(WinogradInput, NormalisesTheNearestUpsampledImage) {
   for (const auto [height, width] :
        {std::array<int64_t, 2>{10, 12}, {9, 11}, {5, 6}, {15, 7}, {17, 23}}) {
     WinogradShape shape{

@@ -93,7 +93,7 @@ TEST(Winograd, TakesAnyPaddingOnEachSide) {
   check(wide, WeightType::f32, false);
 }
 
-TEST(Winograd, ConvolvesTheNearestUpsampledPictureWithoutMakingIt) {
+TEST(Winograd, ConvolvesTheNearestUpsampledImageWithoutMakingIt) {
   for (const auto [height, width] :
        {std::array<int64_t, 2>{10, 12}, {9, 11}, {5, 6}, {15, 7}, {17, 23}}) {
     WinogradShape shape{
