@@ -1,0 +1,86 @@
+#include "serve/job_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "io/file.hpp"
+
+namespace omnirt::serve {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void cannot(const char* what, const fs::path& path, int error) {
+  throw RunFailed(path.string() + ": " + what + ": " + std::strerror(error));
+}
+
+// A name in a folder lasts when the folder is on the disk, too.
+void sync_folder(const fs::path& folder) {
+  io::Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) cannot("cannot be opened", folder, errno);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) cannot("cannot be written", folder, errno);
+}
+
+}  // namespace
+
+JobFiles::JobFiles(const fs::path& folder) : folder_(folder) {
+  std::error_code error;
+  fs::create_directories(folder.parent_path(), error);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw InvalidRequest({"state", folder.string(),
+                          std::string("the folder cannot be made: ") + std::strerror(errno),
+                          "name a folder that this user may write to"});
+  }
+}
+
+fs::path JobFiles::folder_of(const std::string& job) const {
+  return folder_ / job;
+}
+
+void JobFiles::begin(const std::string& job) {
+  remove(job);
+  const fs::path folder = folder_of(job);
+  if (::mkdir(folder.c_str(), 0700) != 0) cannot("cannot be made", folder, errno);
+  sync_folder(folder_);
+}
+
+fs::path JobFiles::write(const std::string& job, const std::string& name, std::string_view bytes) {
+  const fs::path path = folder_of(job) / name;
+  io::AtomicFile file(path, io::Readers::owner);
+  file.write(bytes);
+  file.commit();
+  sync_folder(path.parent_path());
+  return path;
+}
+
+void JobFiles::remove(const std::string& job) noexcept {
+  std::error_code error;
+  fs::remove_all(folder_of(job), error);
+}
+
+void JobFiles::sweep(const std::set<std::string>& known) noexcept {
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    if (!known.contains(it->path().filename().string())) {
+      std::error_code ignored;
+      fs::remove_all(it->path(), ignored);
+    }
+  }
+}
+
+int64_t JobFiles::bytes_of(const std::string& job) const {
+  std::error_code error;
+  int64_t bytes = 0;
+  for (fs::directory_iterator it(folder_of(job), error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_regular_file(ignored)) bytes += static_cast<int64_t>(it->file_size(ignored));
+  }
+  return bytes;
+}
+
+}  // namespace omnirt::serve

@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace omnirt::serve {
+
+// The files of jobs: a folder for each, readable by the server's user only, in one for all.
+class JobFiles {
+ public:
+  // Makes the folder. Throws InvalidRequest where it cannot be made.
+  explicit JobFiles(const std::filesystem::path& folder);
+
+  std::filesystem::path folder_of(const std::string& job) const;
+  // Makes a job's folder; empties one that is there.
+  void begin(const std::string& job);
+  // The whole file is on the disk under its name, or nothing is. Names are this program's. Throws
+  // RunFailed.
+  std::filesystem::path write(const std::string& job, const std::string& name,
+                              std::string_view bytes);
+  // Removes a job's files; failures are left to the next start.
+  void remove(const std::string& job) noexcept;
+  // Removes those of jobs that are not in `known`: of one that was never accepted, or is forgotten.
+  void sweep(const std::set<std::string>& known) noexcept;
+  // Bytes that a job's files take.
+  int64_t bytes_of(const std::string& job) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace omnirt::serve

@@ -1,0 +1,154 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "serve/client_shares.hpp"
+#include "serve/job_store.hpp"
+#include "serve/queue_clock.hpp"
+#include "serve/step_times.hpp"
+
+namespace omnirt::serve {
+
+struct QueueLimits {
+  size_t waiting = 64;                          // queued jobs
+  size_t kept = 1000;                           // ended jobs, the newest
+  int64_t kept_bytes = int64_t{4} << 30;        // of their files and results
+  int64_t keep_ms = int64_t{24} * 3600 * 1000;  // how long an ended job is kept
+  int64_t crashes = 3;                          // of a job, before it is dead
+  int64_t promote_ms = 300'000;                 // of waiting that lifts a job by one priority
+  double ageing = 0.1;    // remaining time that a time of waiting makes up for
+  double fair_ms = 2000;  // of computing that a client may be ahead of others
+  size_t at_once = 1;     // runs that compute at a time
+};
+
+struct Submission {
+  std::string id{};
+  std::string client{}, model{}, work{}, request{};
+  Priority priority = Priority::normal;
+  int64_t steps = 1;
+  int64_t deadline_in_ms = 0;  // from now; 0: none
+  size_t client_jobs = 0;      // the most that the client may have queued and running; 0: no limit
+  int64_t bytes = 0;
+  bool waited_for = false;
+};
+
+// A job that is not accepted: QueueFull, TooManyJobs, DeadlineTooSoon. `retry_after_ms` is when
+// another attempt may succeed by the times that were measured; 0: never.
+class QueueRefusal : public Error {
+ public:
+  QueueRefusal(std::string kind, const std::string& what, int64_t retry_after_ms)
+      : Error(std::move(kind), what, 2), retry_after_ms(retry_after_ms) {}
+  int64_t retry_after_ms;
+};
+
+// The right to run a job once. A later attempt of the same job makes an earlier one void.
+struct Lease {
+  std::string id;
+  int64_t attempt = 0;
+};
+
+struct JobProgress {
+  std::string stage;
+  int64_t step = 0;  // done
+  int64_t steps = 0;
+};
+
+// The queue of one server as a state machine: it has no threads and waits for nothing, time comes
+// from a clock and what must last goes to a store, before a call returns. Each call takes effect
+// wholly, or throws what the store threw and changes nothing here.
+//
+// Order (docs/server.md): between clients, those that have had least computing, within `fair_ms`;
+// then priority, to which each `promote_ms` of waiting adds one; then the shortest remaining time,
+// less `ageing` times the time waited.
+class JobQueue {
+ public:
+  // Takes up what the store holds, by the rule of a restart: what had ended stays; what was queued
+  // is queued; what was running is queued again, or cancelled where that was asked for, or dead
+  // after its last crash. One that a connection waited for is cancelled: the connection is gone.
+  JobQueue(JobStore& store, const QueueClock& clock, QueueLimits limits = {});
+
+  // Called after each change of a job's state.
+  std::function<void(const Job&)> on_change;
+
+  // Throws QueueRefusal; InvalidRequest where a text is too long.
+  const Job& submit(const Submission& submission);
+  // The job that goes first among `paused` ones, which are running, and, where `queued`, those that
+  // wait; "" where there is none.
+  std::string first(bool queued, std::span<const std::string> paused) const;
+  // A queued job begins.
+  Lease lease(const std::string& id);
+  // How far it is, after `ms` of computing since the last call. False: it is to stop, because it
+  // was cancelled, its deadline passed, or the lease is void.
+  bool progress(const Lease& lease, const JobProgress& progress, double ms);
+  // The ways to end, each once: false where the lease is void. One that was asked to stop is
+  // cancelled (or expired) whatever its run says.
+  bool finish(const Lease& lease, const std::string& result, int64_t bytes);
+  bool fail(const Lease& lease, JobReason reason);
+  // Back to the queue, for a server that ends: it begins again, and nothing counts as a crash.
+  bool release(const Lease& lease);
+  // Fails it here where the store takes nothing any more; a restart finds it running.
+  void abandon(const Lease& lease, JobReason reason);
+  // A queued job ends, a running one is asked to stop; null where there is no such job.
+  const Job* cancel(const std::string& id);
+  // Ends queued jobs whose deadline has passed, asks running ones to stop, and forgets ended jobs
+  // beyond what is kept; the ids of these.
+  std::vector<std::string> tick();
+
+  const Job* find(const std::string& id) const;
+  const JobProgress* progress_of(const std::string& id) const;
+  const std::map<std::string, Job>& jobs() const { return jobs_; }
+  size_t waiting() const { return waiting_.size(); }
+  size_t running() const { return runs_.size(); }
+  // By measured times, how long until a place in the queue comes free, and until a job ends that is
+  // queued or running.
+  int64_t retry_after_ms() const;
+  int64_t remaining_ms(const std::string& id) const;
+  const StepTimes& times() const { return times_; }
+
+ private:
+  struct Run {
+    JobProgress at;
+    double steps_ms = 0, other_ms = 0;
+  };
+  struct Rank {
+    double had = 0;
+    int64_t level = 0;
+    double key = 0;
+    int64_t number = 0;
+    bool before(const Rank& other) const;
+  };
+
+  void restart(Job job);
+  void put(Job job);
+  void end(Job job, JobState state, JobReason reason);
+  void settle(Job& job, const JobReason& reason) const;
+  bool end_run(const Lease& lease, Job ended);
+  void take_out(const std::string& id);
+  Job* leased(const Lease& lease);
+  void check(const Submission& submission) const;
+  void check_deadline(const Submission& submission) const;
+  void expire(std::vector<std::string> ids);
+  void forget_one(std::vector<std::string>& forgotten);
+  Rank rank(const Job& job) const;
+  int64_t steps_left(const Job& job) const;
+  double ahead_ms(const Rank& rank) const;
+
+  JobStore& store_;
+  const QueueClock& clock_;
+  QueueLimits limits_;
+  std::map<std::string, Job> jobs_;
+  std::vector<std::string> waiting_;
+  std::map<std::string, Run> runs_;
+  std::deque<std::string> ended_;  // in the order of their ends
+  int64_t ended_bytes_ = 0;
+  int64_t next_number_ = 1;
+  ClientShares shares_;
+  StepTimes times_;
+};
+
+}  // namespace omnirt::serve
