@@ -55,7 +55,8 @@ VideoOutcome run_video(GenerateRequest request) {
     if (block == "prepare_video_latents")
       outcome.initial_latents = frame.peek<Tensor>("latents")->clone();
     if (block == "decode_frames")
-      outcome.frames = (frame.peek<Tensor>("decoded_images")->flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
+      outcome.frames =
+          (frame.peek<Tensor>("decoded_images")->flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
   };
   engine().run(request, {}, hooks, outcome.report);
   return outcome;
