@@ -69,8 +69,10 @@ void add_convert(CLI::App& app, Run& run, Session& session) {
       ->required();
   command->add_option("--to", flags->layout, "diffusers or single-file; unset: the other one")
       ->check(CLI::IsMember({"diffusers", "single-file"}));
-  command->add_option("--quantize", flags->quantize,
-                      "into a .gguf: what matrices become, as q8_0, q5_1 or q4_0");
+  command->add_option(
+      "--quantize", flags->quantize,
+      "what matrices become: in a .gguf q8_0, q4_k, q4_0 and others; in a .safetensors fp8 "
+      "or int8_convrot");
   command
       ->add_option("--prediction-type", flags->prediction_type,
                    "what the model predicts, over what the file says or does not say")

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "engine/convert_gguf.hpp"
+#include "engine/convert_weights.hpp"
 #include "io/file.hpp"
 #include "io/new_folder.hpp"
 #include "request/model_search.hpp"
@@ -30,10 +30,6 @@ const nn::NetworkInfo& network_info(const Catalogue& catalogue, const ComponentF
   if (const nn::NetworkInfo* info = catalogue.find_network(component.class_name)) return *info;
   throw Unsupported({component.name, component.class_name,
                      "this build has no such network class, so it knows no layout of it", ""});
-}
-
-bool is_gguf_name(const fs::path& path) {
-  return path.extension() == ".gguf";
 }
 
 std::string config_name(const ComponentFolder& component) {
@@ -201,8 +197,8 @@ class ToFile {
     io::FileMetadata metadata = add_rest();
     metadata[single_file_configs] = configs().dump();
     Json told = {{"tensors", tensors_.size()}};
-    if (is_gguf_name(request_.to))
-      told = write_as_gguf(request_, tensors_, metadata);
+    if (is_gguf_name(request_.to) || !request_.quantize.empty())
+      told = write_quantized(request_, tensors_, metadata);
     else
       io::stream_safetensors(request_.to, tensors_, metadata);
     told["kind"] = kind_;
@@ -311,24 +307,30 @@ class ToFile {
   std::vector<io::TensorSource> tensors_;
 };
 
-Json to_gguf(const Catalogue& catalogue, const ConvertRequest& request) {
+// A file of tensors in other types, under the original's names.
+Json to_quantized(const Catalogue& catalogue, const ConvertRequest& request) {
   std::error_code error;
-  if (!request.layout.empty()) {
+  const char* layout = is_gguf_name(request.to) ? "gguf" : "single-file";
+  if (!request.layout.empty() && request.layout != layout) {
     throw InvalidRequest(
-        {"to", request.layout, "a GGUF file has the original's layout", "omit --to"});
+        {"to", request.layout, "such a file has the original's layout", "omit --to"});
   }
-  bool pipeline = fs::is_regular_file(request.from / "model_index.json", error);
-  Json told =
-      pipeline ? ToFile(catalogue, request).run() : convert_weights_to_gguf(catalogue, request);
-  told["layout"] = "gguf";
+  Json told;
+  if (fs::is_regular_file(request.from / "model_index.json", error)) {
+    told = ToFile(catalogue, request).run();
+  } else {
+    WeightsToConvert weights(catalogue, request);
+    told = write_quantized(request, weights.tensors(), weights.metadata());
+  }
+  told["layout"] = layout;
   return told;
 }
 
 Json between_layouts(const Catalogue& catalogue, const ConvertRequest& request) {
   std::error_code error;
   if (!request.quantize.empty()) {
-    throw InvalidRequest({"quantize", request.quantize, "only a GGUF file is written so",
-                          "name a file that ends with .gguf"});
+    throw InvalidRequest({"quantize", request.quantize, "only one file is written so",
+                          "name a file that ends with .gguf or .safetensors"});
   }
   bool is_file = fs::is_regular_file(request.from, error);
   std::string layout =
@@ -357,8 +359,9 @@ Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
     throw InvalidRequest({"to", request.to.string(), "there is something of this name already",
                           "name another, or remove it first"});
   }
-  bool gguf = is_gguf_name(request.to);
-  Json told = gguf ? to_gguf(catalogue, request) : between_layouts(catalogue, request);
+  bool scaled = !request.quantize.empty() && request.to.extension() == ".safetensors";
+  Json told = scaled || is_gguf_name(request.to) ? to_quantized(catalogue, request)
+                                                 : between_layouts(catalogue, request);
   told["from"] = request.from.string();
   told["to"] = request.to.string();
   return told;

@@ -13,8 +13,4 @@ namespace omnirt {
 Json write_as_gguf(const ConvertRequest& request, std::span<const io::TensorSource> tensors,
                    const io::FileMetadata& metadata);
 
-// The same of a file of weights under its own names, or of a component's folder under those of the
-// network's first original layout.
-Json convert_weights_to_gguf(const Catalogue& catalogue, const ConvertRequest& request);
-
 }  // namespace omnirt

@@ -116,7 +116,7 @@ class Planner {
   RunMemoryPlan plan_;
 };
 
-Json to_json(const PlannedComponent& component, const Residency& residency) {
+Json component_json(const PlannedComponent& component, const Residency& residency) {
   Json json = {{"name", component.name},
                {"offload", name_of(residency.offload)},
                {"bytes", component.bytes},
@@ -140,7 +140,7 @@ Json RunMemoryPlan::to_json(const PlanningFacts& facts, const PlanningWishes& wi
                {"stages", Json::array()}};
   if (wishes.budget_bytes) json["budget_bytes"] = *wishes.budget_bytes;
   for (const PlannedComponent& component : facts.components)
-    json["components"].push_back(omnirt::to_json(component, components.at(component.name)));
+    json["components"].push_back(component_json(component, components.at(component.name)));
   for (const PlannedMoment& moment : facts.moments) {
     uint64_t weights = 0;
     for (const PlannedComponent& component : facts.components) {

@@ -10,7 +10,7 @@
 namespace omnirt {
 namespace {
 
-std::string layer_of(const std::string& parameter) {
+std::string leaf_of(const std::string& parameter) {
   return parameter.substr(0, std::min(parameter.size(), parameter.rfind('.')));
 }
 
@@ -121,7 +121,7 @@ class Rehearsal {
   }
 
   static ParamUse planned(const DryUse& use, const Weight& weight, const ComputeForm& form) {
-    ParamUse planned{use.param.index, layer_of(use.param.name), use.segment,
+    ParamUse planned{use.param.index, leaf_of(use.param.name), use.segment,
                      Binding::bytes_in_memory(weight, form), use.param.shape.size() < 2};
     if (planned.bytes != weight.bytes) planned.made_of = weight.bytes;
     // Of a table that is read as it is stored, only the rows that are asked for come in.

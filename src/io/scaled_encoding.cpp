@@ -58,22 +58,6 @@ std::array<float, 256> table_of(Numbers numbers) {
   return table;
 }
 
-// Multiplies by the Hadamard matrix that is the Kronecker power of one of 4 x 4 (a row's element is
-// -1 opposite its own place and 1 elsewhere), divided by the root of the size. Its own inverse.
-void rotate(std::span<float> group) {
-  for (size_t step = 1; step < group.size(); step *= 4) {
-    for (size_t i = 0; i < group.size(); ++i) {
-      if (i / step % 4 != 0) continue;
-      float *a = &group[i], *b = a + step, *c = b + step, *d = c + step;
-      const float sum = *a + *b + *c + *d;
-      const std::array<float, 4> turned{sum - 2 * *d, sum - 2 * *c, sum - 2 * *b, sum - 2 * *a};
-      *a = turned[0], *b = turned[1], *c = turned[2], *d = turned[3];
-    }
-    // The root of 4 at each step, which is exact.
-    for (float& value : group) value *= 0.5F;
-  }
-}
-
 class ScaledEncoding final : public Encoding {
  public:
   explicit ScaledEncoding(ScaledForm form)
@@ -104,7 +88,7 @@ class ScaledEncoding final : public Encoding {
       at += count;
     }
     if (form_.rotation == 0) return;
-    for (size_t at = 0; at < to.size(); at += unit()) rotate(to.subspan(at, unit()));
+    for (size_t at = 0; at < to.size(); at += unit()) rotate_group(to.subspan(at, unit()));
   }
 
  private:
@@ -162,6 +146,20 @@ class ScaledEncoding final : public Encoding {
 };
 
 }  // namespace
+
+void rotate_group(std::span<float> group) {
+  for (size_t step = 1; step < group.size(); step *= 4) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (i / step % 4 != 0) continue;
+      float *a = &group[i], *b = a + step, *c = b + step, *d = c + step;
+      const float sum = *a + *b + *c + *d;
+      const std::array<float, 4> turned{sum - 2 * *d, sum - 2 * *c, sum - 2 * *b, sum - 2 * *a};
+      *a = turned[0], *b = turned[1], *c = turned[2], *d = turned[3];
+    }
+    // The root of 4 at each step, which is exact.
+    for (float& value : group) value *= 0.5F;
+  }
+}
 
 std::shared_ptr<const Encoding> scaled_encoding(ScaledForm form) {
   return std::make_shared<const ScaledEncoding>(std::move(form));

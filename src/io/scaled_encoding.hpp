@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "io/weight_file.hpp"
@@ -30,6 +31,11 @@ struct ScaledForm {
   // (arXiv 2512.03673, ConvRot); 0: none. A power of 4.
   int64_t rotation = 0;
 };
+
+// Multiplies by the Hadamard matrix that is the Kronecker power of one of 4 x 4 (a row's element is
+// -1 opposite its own place and 1 elsewhere), divided by the root of the size, a power of 4. Its
+// own inverse.
+void rotate_group(std::span<float> group);
 
 // The form's sizes must fit each other and its tensors (fold_scales checks them).
 std::shared_ptr<const Encoding> scaled_encoding(ScaledForm form);

@@ -72,6 +72,20 @@ inline uint16_t narrow_f16(float value) {
   const uint32_t odd = size >> 13 & 1U;
   return static_cast<uint16_t>(sign | ((size - 0x38000000U + 0xFFFU + odd) >> 13));
 }
+// The same of E4M3 "fn"; what is larger than 448 becomes 448.
+inline uint8_t narrow_f8_e4m3(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 24 & 0x80U, size = bits & 0x7FFFFFFFU;
+  if (size > 0x7F800000U) return static_cast<uint8_t>(sign | 0x7FU);
+  if (size >= 0x43E00000U) return static_cast<uint8_t>(sign | 0x7EU);  // 448 and more
+  if (size < 0x3C800000U) {
+    // Below 2^-6: the last bit is worth 2^-9. Adding 2^14 puts it into fp32's last place.
+    const float rounded = std::bit_cast<float>(size) + 16384.0F;
+    return static_cast<uint8_t>(sign | (std::bit_cast<uint32_t>(rounded) - 0x46800000U));
+  }
+  const uint32_t odd = size >> 20 & 1U;
+  return static_cast<uint8_t>(sign | ((size - 0x3C000000U + 0x7FFFFU + odd) >> 20));
+}
 inline uint16_t narrow_bf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<uint16_t>(bits >> 16 | 64U);

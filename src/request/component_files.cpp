@@ -32,10 +32,11 @@ struct Told {
 
 constexpr size_t max_embedded_config = size_t{1} << 20;  // bytes; real ones take 2 KB
 
-// What this program wrote with the tensors (single_file_configs), which are in the network's first
-// original layout; nothing where the file is another program's, or holds more than one component.
+// What this program wrote with the tensors (single_file_configs), which are in the layout that
+// their names are of, else in the network's first; nothing where the file is another program's, or
+// holds more than one component.
 std::optional<Told> told_by_metadata(const Catalogue& catalogue, const io::FileMetadata& metadata,
-                                     const std::filesystem::path& path) {
+                                     const Shapes& shapes, const std::filesystem::path& path) {
   auto it = metadata.find(single_file_configs);
   if (it == metadata.end()) return std::nullopt;
   std::string where = fmt::format("{} (metadata {})", path.string(), single_file_configs);
@@ -51,7 +52,8 @@ std::optional<Told> told_by_metadata(const Catalogue& catalogue, const io::FileM
   auto layouts = info->make(config, where)->original_layouts();
   if (layouts.empty())
     throw InvalidFile({where, info->class_name, "the network has no original layout", ""});
-  return Told{config, layouts.front().name, ""};
+  const auto& layout_of = info->from_tensors.layout;
+  return Told{config, layout_of ? layout_of(shapes) : layouts.front().name, ""};
 }
 
 Told told_by(const Catalogue& catalogue, const Shapes& shapes, const std::string& field,
@@ -82,7 +84,7 @@ std::optional<ComponentFolder> read_component_file(const Catalogue& catalogue,
   io::TensorFiles files = io::TensorFiles::open_file(path);
   Shapes shapes;
   for (const std::string& tensor : files.names()) shapes[tensor] = files.find(tensor)->entry->shape;
-  auto own = told_by_metadata(catalogue, files.files().front()->metadata(), path);
+  auto own = told_by_metadata(catalogue, files.files().front()->metadata(), shapes, path);
   Told told = own ? *own : told_by(catalogue, shapes, "components." + name, path);
   auto file = std::filesystem::absolute(path, error).lexically_normal();
   std::optional<OriginalPart> original;

@@ -305,7 +305,9 @@ TEST(ConvertToGguf, RefusesTypesThatAreNotWritten) {
   EXPECT_THAT(refused("q6_k", "a.gguf"), HasSubstr("read, and not written"));
   EXPECT_THAT(refused("q6_k", "a.gguf"), HasSubstr("q8_0, q5_k, q5_1, q5_0, q4_k, q4_1, q4_0"));
   EXPECT_THAT(refused("q7", "a.gguf"), HasSubstr("no such type"));
-  EXPECT_THAT(refused("q8_0", "a.safetensors"), HasSubstr("only a GGUF file is written so"));
+  EXPECT_THAT(refused("q8_0", "a.safetensors"), HasSubstr("safetensors files are not written so"));
+  EXPECT_THAT(refused("fp8", "a.gguf"), HasSubstr("no such type"));
+  EXPECT_THAT(refused("fp8", "a"), HasSubstr("only one file is written so"));
   EXPECT_TRUE(temp.names().empty());
 }
 

@@ -5,7 +5,7 @@
 
 Writes tests/goldens/scaled: CASE.safetensors, a file as programs write it, and CASE_numbers.safetensors, its matrices in
 fp32 by the definitions of ComfyUI (QUANTIZATION.md; comfy-kitchen, backends/eager/quantization.py and awq.py) and of
-diffusers (quantizers/bfl/utils.py), computed by torch.
+diffusers (quantizers/bfl/utils.py), computed by torch; written.safetensors has matrices and what `omnirt convert` makes of them.
 """
 
 import json
@@ -183,6 +183,31 @@ def awq():
     return tensors, {"a.weight": numbers}, None
 
 
+def written():
+    """Matrices and what convert makes of them; planted outliers, numbers below fp8's least, ties."""
+    made = {}
+    for name, columns in (("a", 512), ("b", 48), ("c", 20)):
+        numbers = torch.randn(6, columns) * torch.rand(6, 1) * 0.1
+        numbers[2, 3], numbers[4] = 12.5, 0
+        numbers[1] *= 1e-5
+        scale = numbers.abs().max() / 448
+        group = next((size for size in (256, 64, 16) if columns % size == 0), 1)
+        rotated = numbers.double().view(6, -1, group)
+        if group > 1:
+            rotated = rotated @ hadamard(group)
+        rotated = rotated.reshape(6, columns)
+        rows = rotated.abs().amax(1, keepdim=True) / 127
+        rows[rows == 0] = 1
+        made |= {
+            f"{name}.weight": numbers,
+            f"{name}.fp8": (numbers / scale).to(E4M3),
+            f"{name}.fp8_scale": scale,
+            f"{name}.int8_unrounded": (rotated / rows).float(),
+            f"{name}.int8_scale": rows.float(),
+        }
+    return made
+
+
 def main():
     torch.manual_seed(11)
     cases = [old_scaled, comfy_fp8, comfy_metadata, mxfp8, nvfp4, nvfp4_of_diffusers, fp8_by_row]
@@ -190,6 +215,7 @@ def main():
         tensors, numbers, metadata = case()
         common.write_tensors(FOLDER / f"{case.__name__}.safetensors", tensors, metadata)
         common.write_tensors(FOLDER / f"{case.__name__}_numbers.safetensors", numbers)
+    common.write_tensors(FOLDER / "written.safetensors", written())
 
 
 main()

@@ -1,0 +1,15 @@
+#pragma once
+#include <vector>
+
+#include "io/safetensors_writer.hpp"
+
+namespace omnirt {
+
+// Whether a tensor may be written in fewer bits: floats of a matrix or a filter, of which the field
+// rounds neither tables of tokens and positions, nor what takes the time and the class, nor the
+// first and last layer, nor autoencoders.
+bool may_be_rounded(const io::TensorSource& tensor);
+// All its numbers, in fp32.
+std::vector<float> numbers_of(const io::TensorSource& tensor);
+
+}  // namespace omnirt
