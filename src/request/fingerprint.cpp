@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/mapped_file.hpp"
+#include "io/file_pieces.hpp"
 #include "io/sha256.hpp"
 #include "io/sharded.hpp"
 
@@ -14,17 +14,14 @@ void add_file(io::Sha256& sha, const fs::path& file) {
   // Pieces are small and many: a run that writes an image must not feel it, and what tells two
   // checkpoints apart is how many places are looked at.
   constexpr size_t whole = size_t{128} << 10, piece = 512, pieces = 256;
-  auto mapped = io::MappedFile::open(file);
-  auto bytes = mapped->bytes();
-  sha.add_counted(std::to_string(bytes.size()));
-  if (bytes.size() <= whole) return sha.add(bytes);
-  // What a piece brings into memory with it goes again, so that no memory budget feels it.
-  auto add = [&](size_t at, size_t size) {
-    sha.add(bytes.subspan(at, size));
-    mapped->release(at, size);
-  };
-  add(0, whole);
-  for (size_t i = 1; i <= pieces; ++i) add((bytes.size() - piece) / pieces * i, piece);
+  io::FilePieces pieces_of(file);
+  const size_t size = pieces_of.bytes();
+  sha.add_counted(std::to_string(size));
+  if (size <= whole) return sha.add(pieces_of.read(0, size));
+  auto at = [&](size_t i) { return (size - piece) / pieces * i; };
+  for (size_t i = 1; i <= pieces; ++i) pieces_of.expect(at(i), piece);
+  sha.add(pieces_of.read(0, whole));
+  for (size_t i = 1; i <= pieces; ++i) sha.add(pieces_of.read(at(i), piece));
 }
 
 // The files that say what a tokenizer does.
