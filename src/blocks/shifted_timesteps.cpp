@@ -9,13 +9,13 @@
 namespace omnirt::blocks {
 namespace {
 
-// Levels evenly spread before the shift, where the scheduler takes them from outside.
+// Levels are spread evenly before the shift where the scheduler is given them and takes them.
 std::shared_ptr<Scheduler> planned_shifted(const SchedulerChoice& choice, const LevelShift& shift,
                                            int64_t steps, int64_t tokens) {
   std::shared_ptr<Scheduler> scheduler = choice.make();
   StepPlan plan = choice.plan(steps);
   plan.mu = shift.mu(choice.config, tokens, steps);
-  plan.even_levels = scheduler->takes_even_levels();
+  plan.even_levels = shift.gives_levels && scheduler->takes_even_levels();
   scheduler->set_timesteps(plan);
   return scheduler;
 }
@@ -27,8 +27,8 @@ int64_t tokens_of_image(const nn::Autoencoder& vae, const LevelShift& shift, int
 }
 
 // The reference gives levels to a scheduler, which must take them, unless it spreads flow's own.
-void check_takes_levels(Checks& checks, const SchedulerChoice& choice) {
-  if (!choice.info) return;  // it was refused
+void check_takes_levels(Checks& checks, const LevelShift& shift, const SchedulerChoice& choice) {
+  if (!shift.gives_levels || !choice.info) return;  // one without info was refused
   bool flow = choice.config.value("use_flow_sigmas", Json(false)) == Json(true);
   if (flow || choice.make()->takes_even_levels()) return;
   checks.error({"config.scheduler", choice.info->class_name,
@@ -59,7 +59,7 @@ int64_t first_flow_step(int64_t steps, double strength) {
 }
 
 void SetShiftedTimesteps::check(Checks& checks) const {
-  check_takes_levels(checks, checks[scheduler]);
+  check_takes_levels(checks, shift_, checks[scheduler]);
 }
 
 void SetShiftedTimesteps::run(Frame& frame) const {
@@ -69,7 +69,7 @@ void SetShiftedTimesteps::run(Frame& frame) const {
 }
 
 void SetPartialShiftedTimesteps::check(Checks& checks) const {
-  check_takes_levels(checks, checks[scheduler]);
+  check_takes_levels(checks, shift_, checks[scheduler]);
   int64_t steps = checks[num_inference_steps];
   if (first_flow_step(steps, checks[strength]) < steps) return;
   checks.error({"config.strength", fmt::format("{}", checks[strength]),

@@ -11,6 +11,8 @@ struct LevelShift {
   // Of a scheduler with this config, for so many tokens denoised in so many steps.
   double (*mu)(const Json& scheduler_config, int64_t tokens, int64_t steps);
   int64_t patch = 1;  // latents of a token, in height and in width
+  // Levels spread evenly before the shift are given to the scheduler; else it has its own.
+  bool gives_levels = true;
 };
 
 // The shift that grows with the number of tokens, through (base_image_seq_len, base_shift) and

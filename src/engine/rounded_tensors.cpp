@@ -15,26 +15,15 @@ constexpr int64_t least_numbers = 1025;
 // the class, the first and last layer, autoencoders, and what looks at images (github
 // leejet/stable-diffusion.cpp, model.cpp: tensor_should_be_converted; city96/ComfyUI-GGUF,
 // keys_hiprec).
-constexpr std::array kept_parts{"embedding.weight",
-                                "token_embd.",
-                                "time_embed.",
-                                "label_emb.",
-                                "time_in.",
-                                "vector_in.",
-                                "guidance_in.",
-                                "img_in.",
-                                "txt_in.",
-                                "final_layer.",
-                                "modulation",
-                                "text_projection",
-                                "first_stage_model.",
-                                "input_blocks.0.0.",
-                                "out.2.",
-                                "embed_tokens.",
-                                "shared.weight",
-                                "relative_attention_bias.",
-                                "lm_head.",
-                                "visual."};
+constexpr std::array kept_parts{
+    "embedding.weight",   "token_embd.",       "time_embed.",
+    "label_emb.",         "time_in.",          "vector_in.",
+    "guidance_in.",       "img_in.",           "txt_in.",
+    "final_layer.",       "modulation",        "text_projection",
+    "first_stage_model.", "input_blocks.0.0.", "out.2.",
+    "embed_tokens.",      "shared.weight",     "relative_attention_bias.",
+    "lm_head.",           "visual.",           "x_embedder.proj.",
+    "y_embedder.",        "context_embedder."};
 
 std::vector<float> as_floats(io::Dtype dtype, std::span<const std::byte> bytes) {
   const size_t width = io::dtype_bits(dtype) / 8;

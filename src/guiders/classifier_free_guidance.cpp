@@ -38,7 +38,9 @@ SigmaRange sigma_range(const ConfigValues& values) {
 
 Condition unconditional() {
   return {.name = "uncond",
-          .renames = {{"prompt", "negative_prompt"}, {"prompt_2", "negative_prompt_2"}}};
+          .renames = {{"prompt", "negative_prompt"},
+                      {"prompt_2", "negative_prompt_2"},
+                      {"prompt_3", "negative_prompt_3"}}};
 }
 
 std::vector<Condition> ClassifierFreeGuidance::conditions() const {

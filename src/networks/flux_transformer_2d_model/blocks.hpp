@@ -1,46 +1,11 @@
 #pragma once
-#include <optional>
-
 #include "networks/flux_transformer_2d_model/config.hpp"
+#include "nn/blocks/ada_layer_norm.hpp"
 #include "nn/blocks/gelu_feed_forward.hpp"
 #include "nn/blocks/joint_attention.hpp"
-#include "nn/blocks/time_embedding.hpp"
+#include "nn/blocks/time_text_embedding.hpp"
 
 namespace omnirt {
-
-// Timestep, the prompt as a whole and, in models that were distilled of guided ones, guidance scale
-// (diffusers embeddings.py CombinedTimestepGuidanceTextProjEmbeddings).
-class FluxTimeTextEmbeddings final : public nn::Module {
- public:
-  FluxTimeTextEmbeddings(Module* parent, const std::string& name,
-                         const FluxTransformer2DConfig& config);
-  const char* class_name() const override { return "CombinedTimestepGuidanceTextProjEmbeddings"; }
-  // timestep {B}, 0..1000; guidance {B}, a scale, or null; pooled {B, P}. {B, D}.
-  Tensor forward(Context& cx, const Tensor& timestep, const Tensor* guidance,
-                 const Tensor& pooled) const;
-
-  nn::TimestepEmbedding timestep_embedder;
-  std::optional<nn::TimestepEmbedding> guidance_embedder;
-  nn::TimestepEmbedding text_embedder;  // of the same two layers
-};
-
-// Shift, scale and gate for one part of a block, {B, 1, D} each.
-struct FluxModulation {
-  Tensor shift, scale, gate;
-};
-
-// A layer norm without weights, and what the timestep makes of shifts, scales and gates for `parts`
-// parts of a block (diffusers normalization.py AdaLayerNormZero, AdaLayerNormZeroSingle).
-class FluxAdaLayerNorm final : public nn::Module {
- public:
-  FluxAdaLayerNorm(Module* parent, const std::string& name, int64_t dim, int64_t parts);
-  const char* class_name() const override { return "AdaLayerNormZero"; }
-  // activated {B, D}: SiLU of the embedded timestep.
-  std::vector<FluxModulation> modulations(Context& cx, const Tensor& activated) const;
-
-  nn::Linear linear;
-  nn::LayerNorm norm;
-};
 
 // What all blocks are given beside their tokens.
 struct FluxContext {
@@ -59,7 +24,7 @@ class FluxTransformerBlock final : public nn::Module {
   nn::TextAndImage forward(Context& cx, const nn::TextAndImage& x,
                            const FluxContext& context) const;
 
-  FluxAdaLayerNorm norm1, norm1_context;
+  nn::AdaLayerNormZero norm1, norm1_context;
   nn::JointAttention attn;
   nn::LayerNorm norm2;
   nn::GeluFeedForward ff;
@@ -94,23 +59,10 @@ class FluxSingleTransformerBlock final : public nn::Module {
   // x {B, T + L, D}, text and image; {B, T + L, D}.
   Tensor forward(Context& cx, const Tensor& x, const FluxContext& context) const;
 
-  FluxAdaLayerNorm norm;
+  nn::AdaLayerNormZero norm;
   nn::Linear proj_mlp;
   nn::Linear proj_out;
   FluxSingleAttention attn;
-};
-
-// A layer norm whose scale and shift depend on the timestep (diffusers normalization.py
-// AdaLayerNormContinuous).
-class FluxNormOut final : public nn::Module {
- public:
-  FluxNormOut(Module* parent, const std::string& name, const FluxTransformer2DConfig& config);
-  const char* class_name() const override { return "AdaLayerNormContinuous"; }
-  // x {B, T, D}, activated {B, D}: SiLU of the embedded timestep.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& activated) const;
-
-  nn::Linear linear;
-  nn::LayerNorm norm;
 };
 
 }  // namespace omnirt

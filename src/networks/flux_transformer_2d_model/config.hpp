@@ -40,7 +40,7 @@ struct FluxTransformer2DConfig {
   // What the reference's pipelines make a token of: 2x2 latents.
   static constexpr int64_t latents_of_a_token = 4;
   // The same whatever a config says.
-  static constexpr int64_t mlp_ratio = 4, timestep_channels = 256;
+  static constexpr int64_t mlp_ratio = 4;
   static constexpr double eps = 1e-6, rope_theta = 10000;
 
   int64_t inner_dim() const { return num_attention_heads * attention_head_dim; }

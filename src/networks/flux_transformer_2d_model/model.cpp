@@ -11,12 +11,15 @@ namespace omnirt {
 
 FluxTransformer2DModel::FluxTransformer2DModel(const FluxTransformer2DConfig& config, Json json)
     : DenoiserNetwork(std::move(json)),
-      time_text_embed(this, "time_text_embed", config),
+      time_text_embed(this, "time_text_embed",
+                      {.pooled = config.pooled_projection_dim,
+                       .out = config.inner_dim(),
+                       .guidance = config.guidance_embeds}),
       context_embedder(this, "context_embedder", config.joint_attention_dim, config.inner_dim()),
       x_embedder(this, "x_embedder", config.in_channels, config.inner_dim()),
       transformer_blocks(this, "transformer_blocks"),
       single_transformer_blocks(this, "single_transformer_blocks"),
-      norm_out(this, "norm_out", config),
+      norm_out(this, "norm_out", config.inner_dim(), FluxTransformer2DConfig::eps),
       proj_out(this, "proj_out", config.inner_dim(), config.predicted_channels()),
       config_(config) {
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);

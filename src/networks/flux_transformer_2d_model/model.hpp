@@ -51,12 +51,12 @@ class FluxTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t pooled_dim() const { return config_.pooled_projection_dim; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
 
-  FluxTimeTextEmbeddings time_text_embed;
+  nn::TimeTextEmbedding time_text_embed;
   nn::Linear context_embedder;
   nn::Linear x_embedder;
   nn::ModuleList<FluxTransformerBlock> transformer_blocks;
   nn::ModuleList<FluxSingleTransformerBlock> single_transformer_blocks;
-  FluxNormOut norm_out;
+  nn::AdaLayerNormContinuous norm_out;
   nn::Linear proj_out;
 
  private:

@@ -42,6 +42,10 @@ nn::OriginalLayout t5_llama_layout() {
           {"dec", "output"}};
 }
 
+nn::OriginalLayout t5_transformers_layout() {
+  return {"transformers", {{"shared", "shared"}, {"encoder", "encoder"}}, {"encoder.embed_tokens"}};
+}
+
 std::string t5_layout_of(const std::map<std::string, std::vector<int64_t>>& shapes) {
   return shapes.contains(t5_llama_names.embedding) ? "llama.cpp" : "";
 }

@@ -10,6 +10,8 @@ namespace omnirt {
 
 // The names of llama.cpp's GGUF files (gguf 0.19, gguf/constants.py: MODEL_TENSOR).
 nn::OriginalLayout t5_llama_layout();
+// transformers' own names, below a prefix in files that hold more than the encoder.
+nn::OriginalLayout t5_transformers_layout();
 // Which layout names of these shapes are in: "llama.cpp", or "" for the network's own.
 std::string t5_layout_of(const std::map<std::string, std::vector<int64_t>>& shapes);
 

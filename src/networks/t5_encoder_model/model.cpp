@@ -22,7 +22,7 @@ nn::WeightMap T5EncoderModel::weight_map() const {
 }
 
 std::vector<nn::OriginalLayout> T5EncoderModel::original_layouts() const {
-  return {t5_llama_layout()};
+  return {t5_llama_layout(), t5_transformers_layout()};
 }
 
 Tensor T5EncoderModel::forward(Context& cx, const Tensor& input_ids, const Tensor* mask) const {
