@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -31,7 +32,8 @@ Json joined(const Json& value) {
 
 bool StepRange::holds(size_t index, size_t steps) const {
   auto first = static_cast<size_t>(start * static_cast<double>(steps));
-  auto last = static_cast<size_t>(stop * static_cast<double>(steps));
+  double until = stop * static_cast<double>(steps);
+  auto last = static_cast<size_t>(rounds_up ? std::ceil(until) : until);
   return (after_start ? index > first : index >= first) && index < last;
 }
 

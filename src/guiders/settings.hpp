@@ -27,6 +27,7 @@ struct StepRange {
   double start = 0;
   double stop = 1;
   bool after_start = false;  // not at call int(start * steps) itself, but after it
+  bool rounds_up = false;    // until before call ceil(stop * steps)
   bool holds(size_t index, size_t steps) const;
 };
 
