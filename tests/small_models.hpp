@@ -35,6 +35,10 @@ inline std::string small_model(const std::string& id) {
       {"qwen-image-edit-2511", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
       {"z-image", "tests/goldens/pipelines/z_image/model"},
       {"z-image-turbo", "tests/goldens/pipelines/z_image/model"},
+      {"sd3-medium", "tests/goldens/pipelines/sd3/model"},
+      {"sd3.5-medium", "tests/goldens/pipelines/sd35/model"},
+      {"sd3.5-large", "tests/goldens/pipelines/sd35/model"},
+      {"sd3.5-large-turbo", "tests/goldens/pipelines/sd35/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

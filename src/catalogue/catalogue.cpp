@@ -14,6 +14,7 @@
 #include "families/qwen_image/qwen_image.hpp"
 #include "families/qwen_image_edit/qwen_image_edit.hpp"
 #include "families/sd/sd.hpp"
+#include "families/sd3/sd3.hpp"
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
 #include "families/upscale/upscale.hpp"
@@ -34,6 +35,7 @@
 #include "networks/qwen3_for_causal_lm/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/rrdb_net/model.hpp"
+#include "networks/sd3_transformer_2d_model/model.hpp"
 #include "networks/span/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
@@ -58,7 +60,7 @@ Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
                        families::flux(), families::flux_kontext(), families::flux2(),
                        families::qwen_image(), families::qwen_image_edit(), families::z_image(),
-                       families::upscale()},
+                       families::sd3(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -80,6 +82,7 @@ Catalogue builtin_catalogue() {
                   flux_transformer_2d_model_info(),
                   qwen_image_transformer_2d_model_info(),
                   z_image_transformer_2d_model_info(),
+                  sd3_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   t2i_adapter_info(),

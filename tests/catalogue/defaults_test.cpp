@@ -69,6 +69,11 @@ const std::vector<Difference>& differences() {
        8,
        "distilled to eight steps, as the reference's example runs it"},
       {{"z-image-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
+      {{"sd3.5-large-turbo"},
+       "num_inference_steps",
+       4,
+       "distilled to four steps, as its model card runs it"},
+      {{"sd3.5-large-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
       {{}, "cfg_normalization", 0.0, "the same as False"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
@@ -89,6 +94,8 @@ const std::map<std::string, const char*>& no_config() {
       {"prompt_2", input},
       {"negative_prompt", input},
       {"negative_prompt_2", input},
+      {"prompt_3", input},
+      {"negative_prompt_3", input},
       {"image", input},
       {"image_reference", input},
       {"mask_image", input},
@@ -150,6 +157,10 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     return task == "inpaint"       ? "ZImageInpaintPipeline"
            : task == "image2image" ? "ZImageImg2ImgPipeline"
                                    : "ZImagePipeline";
+  }
+  if (id.starts_with("sd3")) {
+    std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
+    return "StableDiffusion3" + kind + "Pipeline";
   }
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
@@ -277,7 +288,8 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
         const bool flow = family.name.starts_with("flux") ||
-                          family.name.starts_with("qwen_image") || family.name == "z_image";
+                          family.name.starts_with("qwen_image") || family.name == "z_image" ||
+                          family.name == "sd3";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is held against the reference's trajectories.

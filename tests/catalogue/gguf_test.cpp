@@ -219,6 +219,18 @@ TEST(Gguf, ATransformerOfZImageIsAComponent) {
   expect_same_with("transformer", temp / "transformer", "fp32", model);
 }
 
+TEST(Gguf, ATransformerOfStableDiffusion3IsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/sd35/model");
+  Json config = read_json_file(model / "transformer/config.json");
+  config["attention_head_dim"] = 64;
+  config["num_attention_heads"] = 2;
+  config["caption_projection_dim"] = 128;
+  write_component(temp / "transformer", config, "SD3Transformer2DModel");
+  // Modulations stay as they are, and are most of so small a network.
+  expect_same_with("transformer", temp / "transformer", "fp32", model);
+}
+
 TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {
   TempFolder temp;
   Json config = read_json_file(klein() / "text_encoder/config.json");

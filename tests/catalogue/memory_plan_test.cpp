@@ -68,6 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"flux_control", "flux_control/text2image"},
         Case{"qwen_image", "qwen_image/text2image"},
         Case{"qwen_image_edit", "qwen_image_edit/edit"}, Case{"z_image", "z_image/text2image"},
+        Case{"sd3", "sd3/text2image"}, Case{"sd35", "sd35/skip_layers"},
         Case{"int8", "sd15/text2image", {{"quantize", "int8"}}},
         Case{"merged", "sd15/text2image", Json::object(),
              Json::array({{{"path", adapter("kohya.safetensors")}, {"mode", "merged"}}})},

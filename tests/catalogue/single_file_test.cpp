@@ -125,7 +125,8 @@ TEST_P(SingleFiles, KeepEveryBitThereAndBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SingleFiles,
-                         ::testing::Values("sd1", "sd1_inpaint", "sd2", "sdxl", "sdxl_refiner"),
+                         ::testing::Values("sd1", "sd1_inpaint", "sd2", "sdxl", "sdxl_refiner",
+                                           "sd3"),
                          [](const auto& info) { return info.param; });
 
 std::string prediction_of(const std::string& name, const io::FileMetadata& metadata,
@@ -241,7 +242,8 @@ TEST_P(Folders, KeepEveryBitIntoOneFileAndBack) {
   fs::path one = temp / "one.safetensors";
   convert(catalogue(), {model(), one, "", "", {}});
   convert(catalogue(), {one, temp / "folder", "", "", {}});
-  for (const char* component : {"unet", "vae", "text_encoder", "text_encoder_2"}) {
+  for (const char* component :
+       {"unet", "transformer", "vae", "text_encoder", "text_encoder_2", "text_encoder_3"}) {
     SCOPED_TRACE(component);
     if (!fs::exists(model() / component)) continue;
     static const std::string bases[] = {"diffusion_pytorch_model", "model"};
@@ -251,7 +253,8 @@ TEST_P(Folders, KeepEveryBitIntoOneFileAndBack) {
     for (const std::string& name : before.names()) {
       // A buffer of old files, 0 to 76, that OpenCLIP's files have no place for.
       if (GetParam() == "sd2" && name.ends_with("position_ids")) continue;
-      auto found = after.find(prefix + without(name, prefix));
+      const bool projection = name.starts_with("text_projection");
+      auto found = after.find(projection ? name : prefix + without(name, prefix));
       ASSERT_TRUE(found) << name;
       EXPECT_EQ(found->entry->dtype, before.find(name)->entry->dtype) << name;
       EXPECT_TRUE(std::ranges::equal(found->data(), before.find(name)->data())) << name;
@@ -268,7 +271,7 @@ TEST_P(Folders, RunAsOneFileToo) {
   GenerateRequest request;
   request.inputs["prompt"] = "a red apple";
   request.config = {{"num_inference_steps", 2}, {"seed", 1}};
-  for (const char* tokenizer : {"tokenizer", "tokenizer_2"}) {
+  for (const char* tokenizer : {"tokenizer", "tokenizer_2", "tokenizer_3"}) {
     if (fs::exists(model() / tokenizer))
       request.components[tokenizer] = (model() / tokenizer).string();
   }
@@ -281,7 +284,7 @@ TEST_P(Folders, RunAsOneFileToo) {
   EXPECT_TRUE(folder.report.single_file.is_null());
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Folders, ::testing::Values("sd15", "sd2", "sdxl"),
+INSTANTIATE_TEST_SUITE_P(Models, Folders, ::testing::Values("sd15", "sd2", "sdxl", "sd3", "sd35"),
                          [](const auto& info) { return info.param; });
 
 // As stable-diffusion.cpp's conversion names the text encoders (wheel 0.4.7, of these two files).

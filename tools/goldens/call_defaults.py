@@ -36,6 +36,7 @@ PIPELINES = [
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",
     *(f"QwenImage{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
+    *(f"{SD}3{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "StableVideoDiffusionPipeline",
     "ZImageImg2ImgPipeline",
     "ZImageInpaintPipeline",

@@ -4,7 +4,7 @@
 Each case is a tiny checkpoint of one file, described by names and shapes; its numbers follow from the names, so that
 the test makes the same file. Stored is what diffusers' own conversion gives for it: each parameter's shape and a sum
 over its numbers in which each place has a weight of its own. The names are written here from the original authors'
-code (CompVis latent-diffusion, Stability generative-models, mlfoundations open_clip), not from the conversion.
+code (CompVis latent-diffusion, Stability generative-models and sd3.5, mlfoundations open_clip), not from the conversion.
 """
 import json
 import tempfile
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from diffusers import AutoencoderKL, UNet2DConditionModel
+from diffusers import AutoencoderKL, SD3Transformer2DModel, UNet2DConditionModel
 from diffusers.loaders.single_file_utils import create_diffusers_clip_model_from_ldm
 from safetensors.torch import load_file, save_file
 from transformers import CLIPTextModel, CLIPTextModelWithProjection
@@ -139,7 +139,7 @@ def vae_middle(shapes, name, width):
     vae_resnet(shapes, f"{name}.block_2", width, width)
 
 
-def vae(widths, layers):
+def vae(widths, layers, channels=4, quant=True):
     """diffusionmodules/model.py Encoder and Decoder, and the two convolutions of AutoencoderKL."""
     shapes, into = {}, widths[0]
     conv(shapes, "encoder.conv_in", widths[0], 3)
@@ -151,8 +151,8 @@ def vae(widths, layers):
             conv(shapes, f"encoder.down.{level}.downsample.conv", width, width)
     vae_middle(shapes, "encoder.mid", into)
     norm(shapes, "encoder.norm_out", into)
-    conv(shapes, "encoder.conv_out", 8, into)
-    conv(shapes, "decoder.conv_in", into, 4)
+    conv(shapes, "encoder.conv_out", 2 * channels, into)
+    conv(shapes, "decoder.conv_in", into, channels)
     vae_middle(shapes, "decoder.mid", into)
     for level in reversed(range(len(widths))):
         for layer in range(layers + 1):
@@ -162,8 +162,9 @@ def vae(widths, layers):
             conv(shapes, f"decoder.up.{level}.upsample.conv", into, into)
     norm(shapes, "decoder.norm_out", into)
     conv(shapes, "decoder.conv_out", 3, into)
-    conv(shapes, "quant_conv", 8, 8, 1)
-    conv(shapes, "post_quant_conv", 4, 4, 1)
+    if quant:
+        conv(shapes, "quant_conv", 2 * channels, 2 * channels, 1)
+        conv(shapes, "post_quant_conv", channels, channels, 1)
     return shapes
 
 
@@ -196,6 +197,34 @@ def open_clip(width, inner, layers, projection, words=60):
         linear(shapes, f"{block}.mlp.c_fc", inner, width)
         linear(shapes, f"{block}.mlp.c_proj", width, inner)
     norm(shapes, "ln_final", width)
+    return shapes
+
+
+def mmdit(width, layers, dual, context, pooled, side, channels=16):
+    """mmditx.py MMDiTX, heads of 64 with norms of queries and keys; dual: blocks that attend twice."""
+    shapes = {"pos_embed": [1, side * side, width]}
+    conv(shapes, "x_embedder.proj", width, channels, 2)
+    for name, into in (("t_embedder", 256), ("y_embedder", pooled)):
+        linear(shapes, f"{name}.mlp.0", width, into)
+        linear(shapes, f"{name}.mlp.2", width, width)
+    linear(shapes, "context_embedder", width, context)
+    for i in range(layers):
+        last = i == layers - 1
+        for stream in ("context_block", "x_block"):
+            block, text = f"joint_blocks.{i}.{stream}", stream == "context_block"
+            parts = 2 if text and last else 9 if not text and i in dual else 6
+            linear(shapes, f"{block}.adaLN_modulation.1", parts * width, width)
+            for attention in ("attn",) if text or i not in dual else ("attn", "attn2"):
+                linear(shapes, f"{block}.{attention}.qkv", 3 * width, width)
+                for norm_name in ("ln_q", "ln_k"):
+                    shapes[f"{block}.{attention}.{norm_name}.weight"] = [64]
+                if not (text and last):
+                    linear(shapes, f"{block}.{attention}.proj", width, width)
+            if not (text and last):
+                linear(shapes, f"{block}.mlp.fc1", 4 * width, width)
+                linear(shapes, f"{block}.mlp.fc2", width, 4 * width)
+    linear(shapes, "final_layer.adaLN_modulation.1", 2 * width, width)
+    linear(shapes, "final_layer.linear", 4 * channels, width)
     return shapes
 
 
@@ -243,6 +272,15 @@ def stable(unet_args, text, prefix, text_configs):
             "configs": {"unet": unet_config(*unet_args), "vae": vae_config([32, 64], 1)} | text_configs}
 
 
+SD3 = {"sample_size": 128, "patch_size": 2, "in_channels": 16, "out_channels": 16, "num_layers": 2,
+       "attention_head_dim": 64, "num_attention_heads": 1, "joint_attention_dim": 200, "caption_projection_dim": 64,
+       "pooled_projection_dim": 128, "pos_embed_max_size": 6, "dual_attention_layers": [0], "qk_norm": "rms_norm"}
+SD3_VAE = vae_config([32, 64], 1) | {"latent_channels": 16, "use_quant_conv": False, "use_post_quant_conv": False,
+                                     "scaling_factor": 1.5305, "shift_factor": 0.0609}
+# CLIP-L without a projection, which is the identity then; CLIP-G with one.
+SD3_TEXTS = below("text_encoders.clip_l.transformer.", clip(64, 96, 2)) | below(
+    "text_encoders.clip_g.transformer.", clip(128, 96, 3) | {"text_projection.weight": [64, 128]})
+
 CASES = {
     "sd1": stable(V1, below(CLIP, clip(64, 96, 2)), CLIP, {"text_encoder": text_config(64, 96, 2, "quick_gelu", 64)}),
     "sd1_inpaint": stable((*V1, 9), below(CLIP, clip(64, 96, 2)), CLIP,
@@ -255,7 +293,15 @@ CASES = {
                     "text_encoder_2": text_config(128, 96, 3, "gelu", 64)}),
     "sdxl_refiner": stable(REFINER, below("conditioner.embedders.0.model.", open_clip(128, 96, 3, 64)), OPEN,
                            {"text_encoder_2": text_config(128, 96, 3, "gelu", 64)}),
+    "sd3": {"shapes": below("model.diffusion_model.", mmdit(64, 2, (0,), 200, 128, 6)) | SD3_TEXTS
+            | below("first_stage_model.", vae([32, 64], 1, channels=16, quant=False)),
+            "configs": {"transformer": SD3, "vae": SD3_VAE,
+                        "text_encoder": text_config(64, 96, 2, "quick_gelu", 64),
+                        "text_encoder_2": text_config(128, 96, 3, "gelu", 64)}},
 }
+
+
+CLASSES = {"unet": UNet2DConditionModel, "vae": AutoencoderKL, "transformer": SD3Transformer2DModel}
 
 
 def reference(case, folder):
@@ -264,13 +310,13 @@ def reference(case, folder):
     save_file({name: numbers(name, shape) for name, shape in case["shapes"].items()}, file)
     for component, config in case["configs"].items():
         (folder / component).mkdir()
-        classes = {"unet": "UNet2DConditionModel", "vae": "AutoencoderKL"}
+        classes = {name: kind.__name__ for name, kind in CLASSES.items()}
         named = {"_class_name": classes[component]} if component in classes else {"model_type": "clip_text_model"}
         (folder / component / "config.json").write_text(json.dumps(config | named))
     checkpoint, made = load_file(file), {}
     for component in case["configs"]:
-        if component in ("unet", "vae"):
-            cls = UNet2DConditionModel if component == "unet" else AutoencoderKL
+        if component in CLASSES:
+            cls = CLASSES[component]
             model = cls.from_single_file(str(file), config=str(folder), subfolder=component, local_files_only=True)
         else:
             cls = CLIPTextModelWithProjection if component == "text_encoder_2" else CLIPTextModel

@@ -1,0 +1,85 @@
+#include "families/sd3/sd3.hpp"
+
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/given_latents.hpp"
+#include "blocks/hires.hpp"
+#include "blocks/inpaint.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/shifted_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
+#include "families/sd3/check.hpp"
+#include "families/sd3/encode_prompt.hpp"
+#include "families/sd3/entries.hpp"
+#include "families/sd3/single_file.hpp"
+#include "families/sd3/slots.hpp"
+
+namespace omnirt::families {
+namespace {
+
+// Latents of a token of all models.
+constexpr int64_t sd3_patch = 2;
+
+BlockList sd3_blocks() {
+  const Trigger image = has("image"), mask = has("mask");
+  const Trigger from_noise = !image && !mask, inpaint = image && mask;
+  const Trigger third = has_component("text_encoder_3");
+  const blocks::LevelShift shift{blocks::linear_mu, sd3_patch, /*gives_levels=*/false};
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<sd3::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
+  const Trigger given_noise = has("latents") && from_noise;
+  add(std::make_shared<blocks::SizeOfNoise>(given_noise));
+  add(std::make_shared<sd3::ImageSize>());
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<sd3::EncodePromptFirst>());
+  add(std::make_shared<sd3::EncodePromptSecond>());
+  add(std::make_shared<sd3::EncodePromptThird>(third));
+  add(std::make_shared<sd3::EncodePromptWithoutThird>(!third));
+  add(std::make_shared<blocks::SetShiftedTimesteps>(shift, from_noise));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
+  for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  // The order of these is the order of draws from the noise source.
+  add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
+  add(std::make_shared<blocks::PrepareLatents>(from_noise));
+  add(std::make_shared<blocks::EncodeImage>(image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
+  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::DenoiseLoop>(
+      blocks::DenoiseOptions{.network = "transformer",
+                             .constants = {{sd3::pooled_prompt_embeds.name, "pooled_projections",
+                                            sd3::pooled_prompt_embeds.help}}}));
+  add(std::make_shared<blocks::DecodeLatents>());
+  for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::UpscaleMade>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+}  // namespace
+
+Family sd3() {
+  return {.name = "sd3",
+          .tasks = {{"text2image", {}}, {"image2image", {"image"}}, {"inpaint", {"image", "mask"}}},
+          .blocks = sd3_blocks(),
+          .entries = sd3::entries(),
+          .pipeline_classes = {"StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline",
+                               "StableDiffusion3InpaintPipeline"},
+          .variant_of = sd3::variant_of,
+          .adopt_scheduler = {},
+          .single_files = {sd3::single_file()},
+          .shifts_by_size = true,
+          .adapter_families = sd3::adapter_families(),
+          .text_encoders = {{"text_encoder", "tokenizer", "clip_l"},
+                            {"text_encoder_2", "tokenizer_2", "clip_g"},
+                            {"text_encoder_3", "tokenizer_3", "t5xxl"}},
+          .previews = {{"", sd3::latent_colours()}},
+          .guider = "cfg_skip_layers",
+          .guider_keys = sd3::guider_keys()};
+}
+
+}  // namespace omnirt::families

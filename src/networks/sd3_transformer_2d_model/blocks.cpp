@@ -1,0 +1,167 @@
+#include "networks/sd3_transformer_2d_model/blocks.hpp"
+
+#include <fmt/format.h>
+
+#include "base/ensure.hpp"
+#include "nn/layout.hpp"
+
+namespace omnirt {
+namespace {
+
+constexpr double sd3_eps = SD3Transformer2DConfig::eps;
+
+// Parts of a block that are modulated: attention, perceptron, and a dual block's other attention.
+int64_t sd3_parts(const SD3Transformer2DConfig& config, int64_t layer) {
+  return config.is_dual(layer) ? 3 : 2;
+}
+
+int64_t sd3_mlp_dim(const SD3Transformer2DConfig& config) {
+  return SD3Transformer2DConfig::mlp_ratio * config.inner_dim();
+}
+
+// x {B, T, heads * d}, normalised over each head where there is a norm.
+Tensor normed_by_heads(Context& cx, const std::optional<nn::RmsNorm>& norm, const Tensor& x,
+                       int64_t heads) {
+  if (!norm) return x;
+  return norm->forward(cx, x.view({x.size(0), x.size(1), heads, x.size(2) / heads})).flatten(2);
+}
+
+SD3Attention::Over attends_over(const SD3Transformer2DConfig& config, int64_t layer) {
+  return config.is_last(layer) ? SD3Attention::Over::both_for_image : SD3Attention::Over::both;
+}
+
+}  // namespace
+
+SD3PatchEmbed::SD3PatchEmbed(Module* parent, const std::string& name,
+                             const SD3Transformer2DConfig& config)
+    : Module(parent, name),
+      pos_embed(param("pos_embed", {1, config.pos_embed_max_size * config.pos_embed_max_size,
+                                    config.inner_dim()})),
+      proj(this, "proj", config.in_channels, config.inner_dim(),
+           {.kernel = config.patch_size, .stride = config.patch_size, .padding = {0, 0, 0, 0}}),
+      max_size_(config.pos_embed_max_size) {
+  own(pos_embed);
+}
+
+// {1, height * width, D}: only what is taken of the table is converted.
+Tensor SD3PatchEmbed::cropped(Context& cx, int64_t height, int64_t width) const {
+  ensure(height <= max_size_ && width <= max_size_, "{}x{} tokens, of a table of {} squared", width,
+         height, max_size_);
+  Tensor table = cx[pos_embed];
+  Tensor middle = table.view({1, max_size_, max_size_, table.size(2)})
+                      .narrow(1, (max_size_ - height) / 2, height)
+                      .narrow(2, (max_size_ - width) / 2, width);
+  return nn::in_form(cx, middle.reshape({1, height * width, table.size(2)}));
+}
+
+Tensor SD3PatchEmbed::forward(Context& cx, const Tensor& latents, const Tensor& run_value) const {
+  Tensor patches = proj.forward(cx, latents);
+  int64_t height = patches.size(2), width = patches.size(3);
+  Tensor positions = cx.once(fmt::format("{} {}x{}", path(), width, height), run_value,
+                             [&] { return cropped(cx, height, width); });
+  Tensor tokens = nn::tokens_of(patches);
+  return cx.ops().add(cx, {tokens, positions});
+}
+
+SD3Attention::SD3Attention(Module* parent, const std::string& name,
+                           const SD3Transformer2DConfig& config, Over over)
+    : Module(parent, name),
+      to_q(this, "to_q", config.inner_dim(), config.inner_dim()),
+      to_k(this, "to_k", config.inner_dim(), config.inner_dim()),
+      to_v(this, "to_v", config.inner_dim(), config.inner_dim()),
+      to_out(this, "to_out"),
+      heads_(config.num_attention_heads) {
+  const int64_t dim = config.inner_dim(), head = config.attention_head_dim;
+  to_out.add(dim, dim);
+  if (config.qk_norm) {
+    norm_q.emplace(this, "norm_q", head, sd3_eps);
+    norm_k.emplace(this, "norm_k", head, sd3_eps);
+  }
+  if (over == Over::image) return;
+  add_k_proj.emplace(this, "add_k_proj", dim, dim);
+  add_v_proj.emplace(this, "add_v_proj", dim, dim);
+  add_q_proj.emplace(this, "add_q_proj", dim, dim);
+  if (over == Over::both) to_add_out.emplace(this, "to_add_out", dim, dim);
+  if (config.qk_norm) {
+    norm_added_q.emplace(this, "norm_added_q", head, sd3_eps);
+    norm_added_k.emplace(this, "norm_added_k", head, sd3_eps);
+  }
+}
+
+Tensor SD3Attention::forward(Context& cx, const Tensor& x) const {
+  Tensor query = normed_by_heads(cx, norm_q, to_q.forward(cx, x), heads_);
+  Tensor key = normed_by_heads(cx, norm_k, to_k.forward(cx, x), heads_);
+  return to_out[0].forward(cx, nn::attended_heads(cx, query, key, to_v.forward(cx, x), heads_));
+}
+
+nn::TextAndImage SD3Attention::forward(Context& cx, const nn::TextAndImage& x) const {
+  auto both = [&](const nn::Linear& of_image, const std::optional<nn::RmsNorm>& image_norm,
+                  const nn::Linear& of_text, const std::optional<nn::RmsNorm>& text_norm) {
+    Tensor image = normed_by_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
+    Tensor text = normed_by_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
+    return cx.ops().concat(cx, {image, text});
+  };
+  Tensor query = both(to_q, norm_q, *add_q_proj, norm_added_q);
+  Tensor key = both(to_k, norm_k, *add_k_proj, norm_added_k);
+  Tensor value = both(to_v, std::nullopt, *add_v_proj, std::nullopt);
+  Tensor y = nn::attended_heads(cx, query, key, value, heads_);
+  int64_t places = x.image.size(1);
+  nn::TextAndImage made{.text = {}, .image = to_out[0].forward(cx, y.narrow(1, 0, places))};
+  if (to_add_out) made.text = to_add_out->forward(cx, y.narrow(1, places, y.size(1) - places));
+  return made;
+}
+
+SD3TransformerBlock::SD3TransformerBlock(Module* parent, const std::string& name,
+                                         const SD3Transformer2DConfig& config, int64_t layer)
+    : Module(parent, name),
+      norm1(this, "norm1", config.inner_dim(), sd3_parts(config, layer), sd3_eps),
+      attn(this, "attn", config, attends_over(config, layer)),
+      norm2(this, "norm2", config.inner_dim(), sd3_eps, /*affine=*/false),
+      ff(this, "ff", config.inner_dim(), sd3_mlp_dim(config)) {
+  const int64_t dim = config.inner_dim();
+  if (config.is_dual(layer)) attn2.emplace(this, "attn2", config, SD3Attention::Over::image);
+  if (config.is_last(layer)) {
+    last_norm1_context.emplace(this, "norm1_context", dim, sd3_eps);
+    return;
+  }
+  norm1_context.emplace(this, "norm1_context", dim, 2, sd3_eps);
+  norm2_context.emplace(this, "norm2_context", dim, sd3_eps, /*affine=*/false);
+  ff_context.emplace(this, "ff_context", dim, sd3_mlp_dim(config));
+}
+
+Tensor SD3TransformerBlock::image_after(Context& cx, const Tensor& image, const Tensor& normed,
+                                        const Tensor& attended,
+                                        const std::vector<nn::Modulation>& by) const {
+  Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &image});
+  if (attn2) {
+    Tensor second = attn2->forward(cx, cx.ops().modulate(cx, {normed, by[2].scale, by[2].shift}));
+    h = cx.ops().gate(cx, {second, by[2].gate, &h});
+  }
+  return nn::through_perceptron(cx, norm2, ff, h, by[1]);
+}
+
+nn::TextAndImage SD3TransformerBlock::forward(Context& cx, const nn::TextAndImage& x,
+                                              const Tensor& activated) const {
+  return cx.segment(path(), [&] {
+    if (cx.site(path())) return x;
+    auto image = norm1.modulations(cx, activated);
+    Tensor normed = norm1.norm.forward(cx, x.image);
+    nn::TextAndImage in{.text = {},
+                        .image = cx.ops().modulate(cx, {normed, image[0].scale, image[0].shift})};
+    if (last_norm1_context) {
+      in.text = last_norm1_context->forward(cx, x.text, activated);
+      Tensor attended = attn.forward(cx, in).image;
+      return nn::TextAndImage{.text = x.text,
+                              .image = image_after(cx, x.image, normed, attended, image)};
+    }
+    auto text = norm1_context->modulations(cx, activated);
+    in.text = nn::modulated_by(cx, norm1_context->norm, x.text, text[0]);
+    nn::TextAndImage attended = attn.forward(cx, in);
+    Tensor told = cx.ops().gate(cx, {attended.text, text[0].gate, &x.text});
+    return nn::TextAndImage{
+        .text = nn::through_perceptron(cx, *norm2_context, *ff_context, told, text[1]),
+        .image = image_after(cx, x.image, normed, attended.image, image)};
+  });
+}
+
+}  // namespace omnirt
