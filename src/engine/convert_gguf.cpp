@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/error.hpp"
 #include "engine/rounded_tensors.hpp"
@@ -27,10 +28,19 @@ const io::GgmlType& same_type(const io::TensorSource& tensor) {
                      "GGUF has no such type", "leave the tensor out, or convert to .safetensors"});
 }
 
+std::vector<std::byte> blocks_of(const io::GgmlType& type, std::span<const float> numbers) {
+  std::vector<std::byte> made(numbers.size() / type.block * type.bytes);
+  in_parts(numbers.size() / type.block, 1024, [&](size_t first, size_t count) {
+    auto part = io::quantize(type, numbers.subspan(first * type.block, count * type.block));
+    std::memcpy(made.data() + first * type.bytes, part.data(), part.size());
+  });
+  return made;
+}
+
 io::GgufTensor rounded(const io::TensorSource& tensor, const io::GgmlType& type,
                        std::vector<int64_t> shape, std::vector<int64_t> original) {
   auto produce = [&tensor, &type](const io::GgufTensor::Emit& emit) {
-    emit(io::quantize(type, numbers_of(tensor)));
+    emit(blocks_of(type, numbers_of(tensor)));
   };
   return {tensor.name, &type, std::move(shape), produce, std::move(original)};
 }

@@ -19,7 +19,21 @@ io::ScaledMatrix matrix_of(const io::TensorSource& tensor, io::ScaledFormat form
     throw Unsupported({tensor.name, "", "it holds NaN or infinity, which cannot be scaled",
                        "take the model from where its weights are whole"});
   }
-  return io::quantize_scaled(format, tensor.shape.back(), numbers);
+  // fp8's one scale is of the whole matrix.
+  if (format == io::ScaledFormat::fp8)
+    return io::quantize_scaled(format, tensor.shape.back(), numbers);
+  const auto rows = static_cast<size_t>(tensor.shape.front()), columns = numbers.size() / rows;
+  io::ScaledMatrix made{io::Dtype::i8,
+                        std::vector<std::byte>(numbers.size()),
+                        std::vector<float>(rows),
+                        {tensor.shape.front(), 1}};
+  in_parts(rows, 16, [&](size_t first, size_t count) {
+    auto part = io::quantize_scaled(format, tensor.shape.back(),
+                                    std::span(numbers).subspan(first * columns, count * columns));
+    std::ranges::copy(part.numbers, made.numbers.begin() + static_cast<ptrdiff_t>(first * columns));
+    std::ranges::copy(part.scales, made.scales.begin() + static_cast<ptrdiff_t>(first));
+  });
+  return made;
 }
 
 class ScaledTensors {

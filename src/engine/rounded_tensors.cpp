@@ -1,5 +1,7 @@
 #include "engine/rounded_tensors.hpp"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <array>
 
@@ -25,29 +27,19 @@ constexpr std::array kept_parts{
     "lm_head.",           "visual.",           "x_embedder.proj.",
     "y_embedder.",        "context_embedder."};
 
-std::vector<float> as_floats(io::Dtype dtype, std::span<const std::byte> bytes) {
-  const size_t width = io::dtype_bits(dtype) / 8;
-  std::vector<float> numbers(bytes.size() / width);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const std::byte* at = bytes.data() + i * width;
-    switch (dtype) {
-      case io::Dtype::f16:
-        numbers[i] = io::widen_f16(io::load_as<uint16_t>(at));
-        break;
-      case io::Dtype::bf16:
-        numbers[i] = io::widen_bf16(io::load_as<uint16_t>(at));
-        break;
-      case io::Dtype::f8_e4m3:
-        numbers[i] = io::widen_f8_e4m3(io::load_as<uint8_t>(at));
-        break;
-      case io::Dtype::f8_e5m2:
-        numbers[i] = io::widen_f8_e5m2(io::load_as<uint8_t>(at));
-        break;
-      default:
-        numbers[i] = io::load_as<float>(at);
-    }
+float number_at(io::Dtype dtype, const std::byte* at) {
+  switch (dtype) {
+    case io::Dtype::f16:
+      return io::widen_f16(io::load_as<uint16_t>(at));
+    case io::Dtype::bf16:
+      return io::widen_bf16(io::load_as<uint16_t>(at));
+    case io::Dtype::f8_e4m3:
+      return io::widen_f8_e4m3(io::load_as<uint8_t>(at));
+    case io::Dtype::f8_e5m2:
+      return io::widen_f8_e5m2(io::load_as<uint8_t>(at));
+    default:
+      return io::load_as<float>(at);
   }
-  return numbers;
 }
 
 std::vector<std::byte> all_bytes(const io::TensorSource& tensor) {
@@ -72,7 +64,22 @@ bool may_be_rounded(const io::TensorSource& tensor) {
 }
 
 std::vector<float> numbers_of(const io::TensorSource& tensor) {
-  return as_floats(tensor.dtype, all_bytes(tensor));
+  const std::vector<std::byte> bytes = all_bytes(tensor);
+  const size_t width = io::dtype_bits(tensor.dtype) / 8;
+  std::vector<float> numbers(bytes.size() / width);
+  in_parts(numbers.size(), size_t{1} << 16, [&](size_t first, size_t count) {
+    for (size_t i = first; i < first + count; ++i)
+      numbers[i] = number_at(tensor.dtype, bytes.data() + i * width);
+  });
+  return numbers;
+}
+
+void in_parts(size_t units, size_t least,
+              const std::function<void(size_t first, size_t count)>& part) {
+  at::parallel_for(0, static_cast<int64_t>(units), static_cast<int64_t>(least),
+                   [&](int64_t begin, int64_t end) {
+                     part(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+                   });
 }
 
 }  // namespace omnirt

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "io/safetensors_writer.hpp"
@@ -11,5 +12,9 @@ namespace omnirt {
 bool may_be_rounded(const io::TensorSource& tensor);
 // All its numbers, in fp32.
 std::vector<float> numbers_of(const io::TensorSource& tensor);
+
+// Calls `part` for runs of [0, units) of at least `least`, on all threads that kernels may use.
+void in_parts(size_t units, size_t least,
+              const std::function<void(size_t first, size_t count)>& part);
 
 }  // namespace omnirt
