@@ -51,6 +51,7 @@ struct Program {
     add_grid(app, command, *session);
     add_validate(app, command, *session);
     add_bench(app, command, *session);
+    add_serve(app, command, *session);
     add_models(app, command, *session);
     add_backends(app, command, *session);
     add_convert(app, command, *session);

@@ -35,6 +35,11 @@ void Session::run(const GenerateRequest& request, bool strict, const CancelToken
       hooks.on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});
     };
   }
+  if (hooks.on_preview) {
+    inner.on_preview = [&](const LoopProgress& at, const PreviewImage& preview) {
+      hooks.on_preview({at.step, at.steps, preview.place, preview.image});
+    };
+  }
   engine_->run(
       request,
       {.single_run = single_run_, .strict = strict, .confine = confine_, .files = hooks.files},

@@ -20,6 +20,14 @@ struct SessionProgress {
   size_t steps = 0;
 };
 
+// An image of the latents after a step, where the request asks for them (preview_every).
+struct SessionPreview {
+  size_t step = 0;
+  size_t steps = 0;
+  size_t place = 0;  // of the run's images
+  const io::Image& image;
+};
+
 // What a caller may hang on to a run; called on the run's own thread. What they throw ends the run,
 // an omnirt::Error as it is, all else as RunFailed.
 struct SessionHooks {
@@ -27,6 +35,8 @@ struct SessionHooks {
   std::function<void(const SessionProgress&)> on_progress{};
   // Each image and video in memory, once all of the run's are made.
   OnArtifact on_artifact{};
+  // Each preview, with its file written.
+  std::function<void(const SessionPreview&)> on_preview{};
   Files files = Files::always;
 };
 

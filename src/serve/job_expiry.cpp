@@ -8,11 +8,17 @@
 namespace omnirt::serve {
 namespace {
 
-const JobReason cancelled{"Cancelled", "the job was cancelled"};
 const JobReason gone{"ClientGone", "the server ended while the client waited"};
 const JobReason too_late{"DeadlinePassed", "the deadline passed before the job was done"};
 
 }  // namespace
+
+JobReason cancelled_by_client() {
+  return {"Cancelled", "the job was cancelled"};
+}
+JobReason server_ends() {
+  return {"ServerEnding", "the server ended before the job was done"};
+}
 
 JobQueue::JobQueue(JobStore& store, const QueueClock& clock, QueueLimits limits)
     : store_(store), clock_(clock), limits_(limits) {
@@ -39,7 +45,8 @@ void JobQueue::restart(Job job) {
   const bool was_running = job.state == JobState::running;
   // A clock that was set back while no server ran.
   job.created_ms = std::min(job.created_ms, clock_.now_ms());
-  if (was_running && job.cancelling) return end(std::move(job), JobState::cancelled, cancelled);
+  if (was_running && job.cancelling)
+    return end(std::move(job), JobState::cancelled, cancelled_by_client());
   if (job.waited_for) return end(std::move(job), JobState::cancelled, gone);
   if (was_running && ++job.crashes >= limits_.crashes) {
     JobReason reason{"Crashed", fmt::format("the server ended {} times during this job, which is "
@@ -66,15 +73,15 @@ void JobQueue::end(Job job, JobState state, JobReason reason) {
   put(std::move(job));
 }
 
-const Job* JobQueue::cancel(const std::string& id) {
+const Job* JobQueue::cancel(const std::string& id, const JobReason& reason) {
   auto it = jobs_.find(id);
   if (it == jobs_.end()) return nullptr;
   Job job = it->second;
   if (job.state == JobState::queued) {
-    end(std::move(job), JobState::cancelled, cancelled);
+    end(std::move(job), JobState::cancelled, reason);
   } else if (job.state == JobState::running && !job.cancelling) {
     job.cancelling = true;
-    job.reason = cancelled;
+    job.reason = reason;
     store_.update(job);
     put(std::move(job));
   }

@@ -57,6 +57,10 @@ fs::path JobFiles::write(const std::string& job, const std::string& name, std::s
   return path;
 }
 
+void JobFiles::sync(const std::string& job) {
+  sync_folder(folder_of(job));
+}
+
 void JobFiles::remove(const std::string& job) noexcept {
   std::error_code error;
   fs::remove_all(folder_of(job), error);

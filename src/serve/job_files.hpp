@@ -20,6 +20,8 @@ class JobFiles {
   // RunFailed.
   std::filesystem::path write(const std::string& job, const std::string& name,
                               std::string_view bytes);
+  // What a run left in a job's folder is on the disk, names too. Throws RunFailed.
+  void sync(const std::string& job);
   // Removes a job's files; failures are left to the next start.
   void remove(const std::string& job) noexcept;
   // Removes those of jobs that are not in `known`: of one that was never accepted, or is forgotten.

@@ -23,11 +23,15 @@ int64_t JobQueue::steps_left(const Job& job) const {
   return std::max<int64_t>((at.steps > 0 ? at.steps : job.steps) - at.step, 0);
 }
 
+double JobQueue::left_ms(const Job& job) const {
+  return times_.estimate(job.work, steps_left(job), /*whole=*/true);
+}
+
 // With the same ageing for all, remaining - ageing * waited orders two jobs as remaining + ageing *
 // created does, at any time: a job is overtaken only by those that come within remaining / ageing.
 JobQueue::Rank JobQueue::rank(const Job& job) const {
   const int64_t waited = std::max<int64_t>(clock_.now_ms() - job.created_ms, 0);
-  const double remaining = times_.estimate(job.work, steps_left(job), /*whole=*/true);
+  const double remaining = left_ms(job);
   return {.had = shares_.had(job.client),
           .level = static_cast<int64_t>(job.priority) + waited / limits_.promote_ms,
           .key = remaining - limits_.ageing * static_cast<double>(waited),
@@ -55,7 +59,7 @@ int64_t JobQueue::remaining_ms(const std::string& id) const {
   auto it = jobs_.find(id);
   if (it == jobs_.end() || has_ended(it->second.state)) return 0;
   const Job& job = it->second;
-  const double own = times_.estimate(job.work, steps_left(job), /*whole=*/true);
+  const double own = left_ms(job);
   return std::llround(ahead_ms(rank(job)) + own);
 }
 
@@ -64,8 +68,7 @@ double JobQueue::ahead_ms(const Rank& rank) const {
   double sum = 0;
   auto add = [&](const std::string& id) {
     const Job& job = jobs_.at(id);
-    if (this->rank(job).before(rank))
-      sum += times_.estimate(job.work, steps_left(job), /*whole=*/true);
+    if (this->rank(job).before(rank)) sum += left_ms(job);
   };
   for (const std::string& id : waiting_) add(id);
   for (const auto& [id, run] : runs_) add(id);

@@ -98,7 +98,11 @@ bool JobQueue::progress(const Lease& lease, const JobProgress& progress, double 
   Job* job = leased(lease);
   if (!job) return false;
   Run& run = runs_.at(lease.id);
-  (progress.step > run.at.step ? run.steps_ms : run.other_ms) += ms;
+  const int64_t steps = progress.step - run.at.step;
+  if (steps > 0)
+    times_.learn_step(job->work, ms / static_cast<double>(steps));
+  else
+    run.other_ms += ms;
   run.at = progress;
   shares_.charge(job->client, ms);
   return !job->cancelling;
@@ -135,7 +139,7 @@ bool JobQueue::finish(const Lease& lease, const std::string& result, int64_t byt
   if (!job) return false;
   check_text("result", result, max_job_result_bytes);
   const Run& run = runs_.at(lease.id);
-  if (run.at.step > 0) times_.learn(job->work, run.at.step, run.steps_ms, run.other_ms);
+  times_.learn_other(job->work, run.other_ms);
   Job ended = *job;
   ended.state = JobState::done;
   ended.result = result;

@@ -52,6 +52,9 @@ struct Lease {
   int64_t attempt = 0;
 };
 
+JobReason cancelled_by_client();
+JobReason server_ends();
+
 struct JobProgress {
   std::string stage;
   int64_t step = 0;  // done
@@ -94,7 +97,7 @@ class JobQueue {
   // Fails it here where the store takes nothing any more; a restart finds it running.
   void abandon(const Lease& lease, JobReason reason);
   // A queued job ends, a running one is asked to stop; null where there is no such job.
-  const Job* cancel(const std::string& id);
+  const Job* cancel(const std::string& id, const JobReason& reason = cancelled_by_client());
   // Ends queued jobs whose deadline has passed, asks running ones to stop, and forgets ended jobs
   // beyond what is kept; the ids of these.
   std::vector<std::string> tick();
@@ -113,7 +116,7 @@ class JobQueue {
  private:
   struct Run {
     JobProgress at;
-    double steps_ms = 0, other_ms = 0;
+    double other_ms = 0;  // of computing that was no step
   };
   struct Rank {
     double had = 0;
@@ -136,6 +139,7 @@ class JobQueue {
   void forget_one(std::vector<std::string>& forgotten);
   Rank rank(const Job& job) const;
   int64_t steps_left(const Job& job) const;
+  double left_ms(const Job& job) const;
   double ahead_ms(const Rank& rank) const;
 
   JobStore& store_;

@@ -4,25 +4,33 @@
 
 namespace omnirt::serve {
 
-// The first run is taken as it is; later ones count for a quarter each.
-void StepTimes::Times::learn(double step, double other) {
-  const double weight = runs == 0 ? 1 : 0.25;
-  step_ms += weight * (step - step_ms);
-  other_ms += weight * (other - other_ms);
-  ++runs;
+// The first is taken as it is.
+void StepTimes::Mean::learn(double now, double weight) {
+  ms += (measured ? weight : 1) * (now - ms);
+  measured = true;
 }
 
-void StepTimes::learn(const std::string& work, int64_t steps, double steps_ms, double other_ms) {
-  const double step = steps_ms / static_cast<double>(std::max<int64_t>(steps, 1));
-  all_.learn(step, other_ms);
+StepTimes::Times& StepTimes::times_of(const std::string& work) {
   if (!works_.contains(work) && works_.size() >= most_works) {
     works_.erase(std::min_element(works_.begin(), works_.end(), [](const auto& a, const auto& b) {
       return a.second.used < b.second.used;
     }));
   }
   Times& times = works_[work];
-  times.learn(step, other_ms);
   times.used = ++uses_;
+  return times;
+}
+
+void StepTimes::learn_step(const std::string& work, double ms) {
+  constexpr double weight = 0.125;
+  times_of(work).step.learn(ms, weight);
+  all_.step.learn(ms, weight);
+}
+
+void StepTimes::learn_other(const std::string& work, double ms) {
+  constexpr double weight = 0.25;
+  times_of(work).other.learn(ms, weight);
+  all_.other.learn(ms, weight);
 }
 
 std::optional<double> StepTimes::measured(const std::string& work, int64_t steps,

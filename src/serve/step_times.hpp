@@ -13,8 +13,9 @@ class StepTimes {
  public:
   static constexpr size_t most_works = 256;
 
-  // A run of `steps` took `steps_ms` for them and `other_ms` for the rest.
-  void learn(const std::string& work, int64_t steps, double steps_ms, double other_ms);
+  // A step took so long; all else of a whole run did.
+  void learn_step(const std::string& work, double ms);
+  void learn_other(const std::string& work, double ms);
   // Milliseconds of computing for `steps` more, and (`whole`) for the rest of a run; nothing before
   // this work was measured.
   std::optional<double> measured(const std::string& work, int64_t steps, bool whole) const;
@@ -22,17 +23,22 @@ class StepTimes {
   double estimate(const std::string& work, int64_t steps, bool whole) const;
 
  private:
+  struct Mean {
+    double ms = 0;
+    bool measured = false;
+    void learn(double now, double weight);
+  };
   struct Times {
-    double step_ms = 0, other_ms = 0;
-    int64_t runs = 0;
+    Mean step, other;
     uint64_t used = 0;
-    void learn(double step, double other);
     double of(int64_t steps, bool whole) const {
-      return step_ms * static_cast<double>(steps) + (whole ? other_ms : 0);
+      return step.ms * static_cast<double>(steps) + (whole ? other.ms : 0);
     }
   };
+  Times& times_of(const std::string& work);
+
   std::map<std::string, Times> works_;
-  Times all_{.step_ms = 1000, .other_ms = 1000};
+  Times all_{.step = {.ms = 1000}, .other = {.ms = 1000}};
   uint64_t uses_ = 0;
 };
 

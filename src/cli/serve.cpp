@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+#include <semaphore.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include "base/byte_size.hpp"
+#include "base/clock.hpp"
+#include "catalogue/make_session.hpp"
+#include "cli/commands.hpp"
+#include "io/temporaries.hpp"
+#include "serve/server.hpp"
+
+namespace omnirt::cli {
+namespace {
+
+struct ServeFlags {
+  Session* session = nullptr;
+  serve::ServerOptions options;
+  int64_t port = 8000, parallel = 1, in_flight = 4, queue = 64, drain_seconds = 30;
+  int64_t keep_hours = 24, keep_jobs = 1000, connections = 128, threads = 0;
+  int64_t max_images = 16;
+  double max_megapixels = 4;
+  std::string max_body = "32MB", keep_bytes = "4GB";
+  std::vector<std::string> origins;
+};
+
+// What the signal handler reaches.
+sem_t serve_signal;
+std::atomic<int> serve_signals{0};
+
+extern "C" void on_serve_signal(int) {
+  const int before = errno;
+  ++serve_signals;
+  sem_post(&serve_signal);
+  errno = before;
+}
+
+void wait_for_signal() {
+  while (sem_wait(&serve_signal) != 0 && errno == EINTR) {
+  }
+}
+
+// Signals that whoever started the process had it ignore stay ignored.
+void take_signals() {
+  sem_init(&serve_signal, 0, 0);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) std::signal(signal, on_serve_signal);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+uint64_t bytes_of(const char* flag, const std::string& text) {
+  if (auto bytes = parse_byte_size(text)) return *bytes;
+  throw InvalidRequest({flag, text, "is no size", "give a number with MB or GB"});
+}
+
+serve::ServerOptions settled(const ServeFlags& flags) {
+  serve::ServerOptions options = flags.options;
+  options.port = static_cast<uint16_t>(flags.port);
+  options.jobs.queue.at_once = static_cast<size_t>(flags.parallel);
+  options.jobs.queue.waiting = static_cast<size_t>(flags.queue);
+  options.jobs.queue.kept = static_cast<size_t>(flags.keep_jobs);
+  options.jobs.queue.keep_ms = flags.keep_hours * 3'600'000;
+  options.jobs.queue.kept_bytes = static_cast<int64_t>(bytes_of("--keep-bytes", flags.keep_bytes));
+  options.jobs.in_flight = static_cast<size_t>(flags.in_flight);
+  // A plan counts what the process holds: runs that are paused would be in each other's way.
+  if (!options.api.memory_budget.empty()) {
+    bytes_of("--memory-budget", options.api.memory_budget);
+    options.jobs.queue.at_once = options.jobs.in_flight = 1;
+  }
+  options.http.body_bytes = bytes_of("--max-body", flags.max_body);
+  options.http.all_bodies_bytes = std::max(options.http.all_bodies_bytes, options.http.body_bytes);
+  options.http.connections = static_cast<size_t>(flags.connections);
+  options.api.max_images = flags.max_images;
+  options.api.max_pixels = static_cast<int64_t>(flags.max_megapixels * (1 << 20));
+  options.api.origins = {flags.origins.begin(), flags.origins.end()};
+  return options;
+}
+
+// The second signal ends the process at once; what runs is queued again before.
+void watch_for_second(serve::Server& server, const std::atomic<bool>& over) {
+  while (!over) {
+    wait_for_signal();
+    if (over || serve_signals < 2) continue;
+    server.hand_back();
+    io::quit_without_temporaries(130);
+  }
+}
+
+int serve_requests(const ServeFlags& flags) {
+  const serve::ServerOptions options = settled(flags);
+  if (flags.threads > 0) limit_threads(static_cast<int>(flags.threads));
+  flags.session->keep_components();
+  auto log = spdlog::stderr_logger_mt("serve");
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  spdlog::set_default_logger(log);
+  serve::Server server(*flags.session, options);
+  take_signals();
+  server.start();
+  spdlog::info("listening on http://{}:{}", options.host, server.port());
+  spdlog::info("models: {}", fmt::join(server.models(), ", "));
+  wait_for_signal();
+  spdlog::info("draining for {} s; again to end now", flags.drain_seconds);
+  std::atomic<bool> over{false};
+  std::thread watcher([&] { watch_for_second(server, over); });
+  const bool drained = server.drain(flags.drain_seconds * 1000);
+  if (!drained) spdlog::info("what still runs is queued again");
+  server.stop();
+  over = true;
+  sem_post(&serve_signal);
+  watcher.join();
+  return 0;
+}
+
+void add_limits(CLI::App& command, ServeFlags& flags) {
+  command.add_option("--queue", flags.queue, "jobs that may wait; more are refused [64]")
+      ->check(CLI::Range(1, 100'000).description(""))
+      ->type_name("INT 1..100000");
+  command
+      .add_option("--parallel", flags.parallel,
+                  "runs that compute at a time [1]; with 1 each image has the bits that it has "
+                  "alone")
+      ->check(CLI::Range(1, 64).description(""))
+      ->type_name("INT 1..64");
+  command
+      .add_option("--in-flight", flags.in_flight,
+                  "runs that have begun; those that do not compute pause at a step [4]")
+      ->check(CLI::Range(1, 64).description(""))
+      ->type_name("INT 1..64");
+  command
+      .add_option("--memory-budget", flags.options.api.memory_budget,
+                  "memory that the process may take; each run is planned within it, one at a "
+                  "time")
+      ->type_name("SIZE");
+  command.add_option("--max-megapixels", flags.max_megapixels, "of one image [4]")
+      ->check(CLI::Range(0.001, 256.0).description(""))
+      ->type_name("NUMBER 0.001..256.0");
+  command.add_option("--max-images", flags.max_images, "of one request [16]")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("INT 1..1024");
+  command.add_option("--max-body", flags.max_body, "of one HTTP request [32MB]")->type_name("SIZE");
+  command.add_option("--connections", flags.connections, "open at a time [128]")
+      ->check(CLI::Range(1, 10'000).description(""))
+      ->type_name("INT 1..10000");
+  command.add_option("--keep-hours", flags.keep_hours, "how long ended jobs are kept [24]")
+      ->check(CLI::Range(1, 10'000).description(""))
+      ->type_name("INT 1..10000");
+  command.add_option("--keep-jobs", flags.keep_jobs, "how many ended jobs are kept [1000]")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("INT 1..1000000");
+  command.add_option("--keep-bytes", flags.keep_bytes, "of the files of ended jobs [4GB]")
+      ->type_name("SIZE");
+  command
+      .add_option("--drain-seconds", flags.drain_seconds,
+                  "how long runs may go on after the first SIGTERM or Ctrl-C [30]")
+      ->check(CLI::Range(0, 86'400).description(""))
+      ->type_name("INT 0..86400");
+  command.add_option("--threads", flags.threads, "threads of the cpu's kernels")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("INT 1..1024");
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Run& run, Session& session) {
+  auto flags = std::make_shared<ServeFlags>();
+  flags->session = &session;
+  CLI::App* command = app.add_subcommand("serve", "answer requests over HTTP (docs/server.md)");
+  command->add_option("--host", flags->options.host,
+                      "address to listen at [127.0.0.1]; one that other machines reach needs keys");
+  command->add_option("--port", flags->port, "port to listen at [8000]; 0: any that is free")
+      ->check(CLI::Range(0, 65'535).description(""))
+      ->type_name("INT 0..65535");
+  command
+      ->add_option("-m,--model", flags->options.models,
+                   "model that requests may name: ID, NAME=ID or NAME=FOLDER; repeatable; the "
+                   "first is the default. If omitted, all that are on this machine")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--lora-dir", flags->options.lora_folders,
+                   "folder whose .safetensors files requests may name as adapters; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("FOLDER");
+  command
+      ->add_option("--state", flags->options.state,
+                   "folder that keeps jobs and their images beyond the process; if omitted, "
+                   "they end with it")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--api-key-file", flags->options.key_file,
+                   "file of the keys' names, SHA-256 digests and limits")
+      ->type_name("FILE");
+  command
+      ->add_option("--cors-origin", flags->origins,
+                   "origin whose pages may ask this server (http://localhost:3000); repeatable")
+      ->allow_extra_args(false);
+  add_limits(*command, *flags);
+  command->callback([flags, &run] { run = [flags] { return serve_requests(*flags); }; });
+}
+
+}  // namespace omnirt::cli

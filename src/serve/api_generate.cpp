@@ -1,0 +1,231 @@
+// Requests that are run: checked, accepted as jobs, and waited for.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "io/file.hpp"
+#include "serve/api.hpp"
+#include "serve/base64.hpp"
+#include "serve/problem.hpp"
+
+namespace omnirt::serve {
+namespace {
+
+Json settled_value(const Json& config, const char* name) {
+  auto it = config.find(name);
+  return it == config.end() || !it->is_object() ? Json() : it->value("value", Json());
+}
+
+int64_t number_of(const Json& config, const char* name, int64_t otherwise) {
+  const Json value = settled_value(config, name);
+  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
+}
+
+// A seed that is not given is drawn now, so that a job that is run again makes the same image.
+void settle_seed(GenerateRequest& request) {
+  auto it = request.config.find("seed");
+  const bool given = it != request.config.end() && !it->is_null() && *it != "random" && *it != -1;
+  if (given) return;
+  uint32_t seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
+    throw RunFailed("the system has no random numbers");
+  request.config["seed"] = seed;
+}
+
+std::string kind_of_work(const Json& settled) {
+  const Json& config = settled["config"];
+  return fmt::format("{}|{}|{}x{}x{}", settled.value("model", "").substr(0, 512),
+                     settled.value("task", "").substr(0, 64), number_of(config, "width", 0),
+                     number_of(config, "height", 0), number_of(config, "num_images_per_prompt", 1));
+}
+
+// What cannot be read at all is a request of no form.
+ServedRequest read_body(const std::string& type, const std::string& body,
+                        const ServedModels& models) {
+  try {
+    return read_served_body(type, body, models);
+  } catch (const InvalidFile& error) {
+    throw HttpRefusal(400, "NoJson", "the request is no JSON: " + error.findings().front().message);
+  }
+}
+
+// Removes a job's files unless it was accepted.
+class FilesUntilAccepted {
+ public:
+  FilesUntilAccepted(JobFiles& files, std::string id) : files_(files), id_(std::move(id)) {}
+  ~FilesUntilAccepted() {
+    if (!accepted) files_.remove(id_);
+  }
+  FilesUntilAccepted(const FilesUntilAccepted&) = delete;
+  FilesUntilAccepted& operator=(const FilesUntilAccepted&) = delete;
+  bool accepted = false;
+
+ private:
+  JobFiles& files_;
+  std::string id_;
+};
+
+}  // namespace
+
+ServedRequest Api::read(const HttpRequest& request) const {
+  const std::string& type = request.header("content-type");
+  if (!type.starts_with("application/json") && !type.starts_with("multipart/form-data"))
+    throw HttpRefusal(415, "WrongType", "send application/json or multipart/form-data");
+  ServedRequest served = read_body(type, request.body, parts_.models);
+  check_priority(request, served);
+  return served;
+}
+
+void Api::check_priority(const HttpRequest& request, const ServedRequest& served) const {
+  const ApiKey* key = key_of(request);
+  if (key && served.priority > key->priority)
+    throw InvalidRequest({"priority", name_of(served.priority), "is more than this key may ask for",
+                          fmt::format("give {} or lower", name_of(key->priority))});
+}
+
+GenerateRequest Api::place(const ServedRequest& served, const std::string& id) {
+  parts_.files.begin(id);
+  for (const SentFile& file : served.files) parts_.files.write(id, file.name, file.bytes);
+  GenerateRequest request = served.in_folder(parts_.files.folder_of(id));
+  if (!limits_.memory_budget.empty()) {
+    if (request.config.contains("memory_budget"))
+      throw InvalidRequest({"config.memory_budget", shown(request.config["memory_budget"]),
+                            "is the server's to say", "omit it"});
+    request.config["memory_budget"] = limits_.memory_budget;
+  }
+  settle_seed(request);
+  return request;
+}
+
+void Api::check_size(const Json& config) const {
+  std::vector<Finding> findings;
+  const int64_t pixels = number_of(config, "width", 0) * number_of(config, "height", 0);
+  if (pixels > limits_.max_pixels)
+    findings.push_back({"config.width, config.height", fmt::format("{} pixels", pixels),
+                        fmt::format("this server makes at most {}", limits_.max_pixels),
+                        "give a smaller size"});
+  const int64_t images = number_of(config, "num_images_per_prompt", 1);
+  if (images > limits_.max_images)
+    findings.push_back({"config.num_images_per_prompt", fmt::format("{}", images),
+                        fmt::format("this server makes at most {}", limits_.max_images),
+                        "send several requests"});
+  if (!findings.empty()) throw InvalidRequest(findings);
+}
+
+// The validation of the command line, with its findings; then the server's own limits.
+Submission Api::check(const ServedRequest& served, const GenerateRequest& request) {
+  const Session::Checked checked = parts_.session.check(request, served.strict);
+  if (!checked.ok) throw InvalidRequest(checked.errors);
+  const Json& config = checked.settled["config"];
+  check_size(config);
+  Submission submission;
+  submission.model = checked.settled.value("model", "");
+  submission.model = parts_.hider.hide(submission.model);
+  submission.work = kind_of_work(checked.settled);
+  submission.request = job_request_text(request, served.strict);
+  submission.priority = served.priority;
+  submission.steps = number_of(config, "num_inference_steps", 1);
+  submission.deadline_in_ms = served.deadline_in_ms;
+  return submission;
+}
+
+Api::Accepted Api::accept(const HttpRequest& request, const ServedRequest& served) {
+  const std::string id = random_id();
+  FilesUntilAccepted files(parts_.files, id);
+  Submission submission = check(served, place(served, id));
+  submission.id = id;
+  submission.client = client_of(request);
+  const ApiKey* key = key_of(request);
+  submission.client_jobs = key ? key->jobs : 0;
+  submission.bytes = parts_.files.bytes_of(id);
+  submission.waited_for = !served.async;
+  Accepted accepted{parts_.jobs.submit(submission), served.async};
+  files.accepted = true;
+  return accepted;
+}
+
+void Api::generate(const Exchange& exchange) {
+  const Accepted accepted = accept(exchange->request(), read(exchange->request()));
+  const std::string& id = accepted.job.job.id;
+  if (!accepted.async) {
+    return wait_for(exchange, id, [this, exchange](const JobView& view) {
+      respond(exchange, result_of(exchange->request(), view));
+    });
+  }
+  HttpResponse response = json_response(202, job_json(accepted.job, false));
+  response.headers.emplace_back("Location", "/v1/jobs/" + id);
+  respond(exchange, std::move(response));
+}
+
+// The job ends with its connection, and the connection waits for the job.
+void Api::wait_for(const Exchange& exchange, const std::string& id,
+                   std::function<void(const JobView&)> ended, JobEvents::Listener other) {
+  exchange->on_closed([this, id] {
+    later([this, id] {
+      try {
+        parts_.jobs.cancel(id);
+      } catch (const Error& error) {
+        spdlog::error("job {} is not cancelled: {}", id, error.what());
+      }
+    });
+  });
+  auto finish = [this, exchange, id, ended = std::move(ended)] {
+    const std::string& request = exchange->request().id;
+    try {
+      if (auto view = parts_.jobs.find(id)) return ended(*view);
+      respond(exchange, problem(500, "internal-error", "the job is gone", request));
+    } catch (const std::exception& error) {
+      spdlog::error("request {}: {}", request, error.what());
+      respond(exchange, problem(500, "internal-error", "the result cannot be read", request));
+    }
+  };
+  parts_.jobs.listen(
+      id, -1, [this, finish = std::move(finish), other = std::move(other)](const JobEvent& event) {
+        if (event.last)
+          later(finish);
+        else if (other)
+          other(event);
+      });
+}
+
+// With each artifact's bytes, as far as they may be within an answer.
+Json Api::with_data(const JobView& view) const {
+  Json json = job_json(view, true);
+  size_t left = limits_.inline_bytes;
+  for (Json& each : json["artifacts"]) {
+    const auto bytes = each["bytes"].get<size_t>();
+    if (bytes > left) continue;
+    left -= bytes;
+    const auto path = parts_.files.folder_of(view.job.id) / each["name"].get<std::string>();
+    each["data"] = base64_of(io::read_file(path, bytes));
+  }
+  return json;
+}
+
+// The image itself where the client takes images and there is one; else all with their data.
+HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) const {
+  if (view.job.state != JobState::done) return problem_of_job(view.job, request.id);
+  const Json artifacts = job_json(view, false)["artifacts"];
+  if (request.header("accept").starts_with("image/") && artifacts.size() == 1)
+    return artifact(request, view, "0");
+  return json_response(200, with_data(view));
+}
+
+void Api::validate(const Exchange& exchange) {
+  const ServedRequest served = read(exchange->request());
+  const std::string id = random_id();
+  FilesUntilAccepted files(parts_.files, id);
+  const GenerateRequest request = place(served, id);
+  Session::Checked checked = parts_.session.check(request, served.strict);
+  if (!checked.ok) throw InvalidRequest(checked.errors);
+  check_size(checked.settled["config"]);
+  Json settled = parts_.hider.hide(std::move(checked.settled));
+  for (const char* name : {"model_path", "backends_passed_over"}) settled.erase(name);
+  for (const char* name : {"output_dir", "preview_dir", "preview_name"})
+    settled["config"].erase(name);
+  respond(exchange, json_response(200, settled));
+}
+
+}  // namespace omnirt::serve

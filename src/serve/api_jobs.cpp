@@ -1,0 +1,165 @@
+// Jobs: listed, shown, cancelled, followed, and what they made.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "io/file.hpp"
+#include "serve/api.hpp"
+#include "serve/problem.hpp"
+
+namespace omnirt::serve {
+namespace {
+
+constexpr size_t most_listed = 200;
+constexpr size_t max_artifact_bytes = size_t{1} << 30;
+
+// Nothing of a text that is no number.
+std::optional<int64_t> number_of(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+std::string piece_of(const JobEvent& event) {
+  return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.number, event.type, event.data);
+}
+
+// The number of the event with which a job ended.
+int64_t last_event(const Job& job) {
+  return job.attempts * 1'000'000 + 999'999;
+}
+
+}  // namespace
+
+Json Api::job_json(const JobView& view, bool with_report) const {
+  const Job& job = view.job;
+  const std::string self = "/v1/jobs/" + job.id;
+  Json json = {{"id", job.id},
+               {"state", name_of(job.state)},
+               {"model", job.model},
+               {"priority", name_of(job.priority)},
+               {"created_ms", job.created_ms},
+               {"attempts", job.attempts},
+               {"crashes", job.crashes},
+               {"events_url", self + "/events"}};
+  if (job.deadline_ms > 0) json["deadline_ms"] = job.deadline_ms;
+  if (job.started_ms > 0) json["started_ms"] = job.started_ms;
+  if (has_ended(job.state)) {
+    json["ended_ms"] = job.ended_ms;
+  } else {
+    json["estimated_ms"] = view.remaining_ms;
+    json["cancelling"] = job.cancelling;
+  }
+  if (job.state == JobState::running)
+    json["progress"] = {{"stage", view.progress.stage},
+                        {"step", view.progress.step},
+                        {"steps", view.progress.steps}};
+  if (!job.reason.kind.empty())
+    json["error"] = {{"kind", job.reason.kind}, {"message", job.reason.message}};
+  if (job.result.empty()) return json;
+  Json result = parse_json(job.result, "the stored result", max_job_result_bytes);
+  json["artifacts"] = result["artifacts"];
+  size_t number = 0;
+  for (Json& artifact : json["artifacts"])
+    artifact["url"] = fmt::format("{}/artifacts/{}", self, number++);
+  if (with_report) json["report"] = result["report"];
+  return json;
+}
+
+// Jobs of others are as good as not there.
+std::optional<JobView> Api::visible(const HttpRequest& request, const std::string& id) const {
+  auto view = parts_.jobs.find(id);
+  if (!view) return std::nullopt;
+  const ApiKey* key = key_of(request);
+  const bool all = key && key->scopes.contains(Scope::admin);
+  if (!all && view->job.client != client_of(request)) return std::nullopt;
+  return view;
+}
+
+void Api::list(const Exchange& exchange) const {
+  const HttpRequest& request = exchange->request();
+  size_t most = most_listed;
+  auto limit = request.query.find("limit");
+  if (limit != request.query.end()) {
+    auto given = number_of(limit->second);
+    if (!given || *given < 1 || *given > static_cast<int64_t>(most_listed))
+      throw InvalidRequest({"limit", limit->second.substr(0, 100), "out of range",
+                            fmt::format("give 1 to {}", most_listed)});
+    most = static_cast<size_t>(*given);
+  }
+  const ApiKey* key = key_of(request);
+  const bool all = key && key->scopes.contains(Scope::admin);
+  Json jobs = Json::array();
+  for (const JobView& view : parts_.jobs.list(all ? "" : client_of(request), most))
+    jobs.push_back(job_json(view, false));
+  respond(exchange, json_response(200, {{"jobs", jobs}}));
+}
+
+void Api::route_job(const Exchange& exchange, const std::string& rest) {
+  const HttpRequest& request = exchange->request();
+  const size_t slash = rest.find('/');
+  const std::string id = rest.substr(0, slash);
+  const std::string what = slash == std::string::npos ? "" : rest.substr(slash + 1);
+  auto view = visible(request, id);
+  const bool get = request.method == "GET", options = request.method == "OPTIONS";
+  if (options) {
+    respond(exchange, {.status = 204, .type = ""});
+  } else if (!view) {
+    respond(exchange, problem(404, "no-such-job", "there is no such job, or no more", request.id));
+  } else if (what.empty() && get) {
+    respond(exchange, json_response(200, job_json(*view, true)));
+  } else if (what.empty() && request.method == "DELETE") {
+    auto now = parts_.jobs.cancel(id);
+    const bool ended = now && has_ended(now->job.state);
+    respond(exchange, json_response(ended ? 200 : 202, job_json(now.value_or(*view), false)));
+  } else if (what == "events" && get) {
+    events(exchange, *view);
+  } else if (what.starts_with("artifacts/") && get) {
+    respond(exchange, artifact(request, *view, what.substr(10)));
+  } else {
+    const bool known = what.empty() || what == "events" || what.starts_with("artifacts/");
+    respond(exchange, known
+                          ? problem(405, "wrong-method", "this route does not take it", request.id)
+                          : problem(404, "no-such-route", "there is no such route", request.id));
+  }
+}
+
+HttpResponse Api::artifact(const HttpRequest& request, const JobView& view,
+                           const std::string& number) const {
+  const Json json = job_json(view, false);
+  auto at = number_of(number);
+  if (!json.contains("artifacts") || !at || static_cast<size_t>(*at) >= json["artifacts"].size()) {
+    return problem(404, "no-such-artifact", "the job has no such artifact", request.id);
+  }
+  const Json& artifact = json["artifacts"][static_cast<size_t>(*at)];
+  const std::string name = artifact["name"].get<std::string>();
+  const auto path = parts_.files.folder_of(view.job.id) / name;
+  const std::string mime = artifact["mime"].get<std::string>();
+  return {.type = mime.empty() ? "application/octet-stream" : mime,
+          .body = io::read_file(path, max_artifact_bytes),
+          .headers = {{"Content-Disposition", "inline; filename=\"" + name + "\""},
+                      {"X-Job-Id", view.job.id}}};
+}
+
+// A client that comes back says which event it saw last, and is given those after it; one that saw
+// the end is told not to come again (204).
+void Api::events(const Exchange& exchange, const JobView& view) {
+  const HttpRequest& request = exchange->request();
+  const int64_t after = number_of(request.header("last-event-id")).value_or(-1);
+  if (has_ended(view.job.state) && after >= last_event(view.job))
+    return respond(exchange, {.status = 204, .type = ""});
+  HttpResponse head;
+  add_cors(request, head);
+  exchange->begin_events(std::move(head));
+  const int64_t listener =
+      parts_.jobs.listen(view.job.id, after, [exchange](const JobEvent& event) {
+        exchange->send(piece_of(event));
+        if (event.last) exchange->end();
+      });
+  if (listener == 0) return exchange->end();
+  exchange->on_closed(
+      [this, listener] { later([this, listener] { parts_.jobs.leave(listener); }); });
+}
+
+}  // namespace omnirt::serve

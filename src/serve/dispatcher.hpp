@@ -1,0 +1,118 @@
+#pragma once
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/cancel.hpp"
+#include "serve/job_events.hpp"
+#include "serve/job_queue.hpp"
+
+namespace omnirt::serve {
+
+// What a run has of its server; used on the run's own thread.
+class RunControl {
+ public:
+  virtual ~RunControl() = default;
+  // At the start of each block and after each step: returns when the run's turn has come. Throws
+  // Cancelled.
+  virtual void at(const JobProgress& progress) = 0;
+  // An image of the latents; `data` is JSON.
+  virtual void preview(std::string data) = 0;
+  virtual const CancelToken& cancel() const = 0;
+};
+
+struct JobOutcome {
+  std::string result;  // JSON
+  int64_t bytes = 0;   // of the files that it left
+};
+
+// Runs a job to its end. Throws an Error.
+using RunJob = std::function<JobOutcome(const Job&, RunControl&)>;
+
+// A job as it is now, without its request.
+struct JobView {
+  Job job;
+  JobProgress progress;
+  int64_t remaining_ms = 0;  // by measured times, until it ends
+};
+
+struct DispatcherLimits {
+  QueueLimits queue;
+  size_t in_flight = 4;  // runs that have begun; those beyond queue.at_once pause at a step
+};
+
+// Runs the jobs of a queue in threads of its own. Of the runs that have begun, queue.at_once
+// compute at a time: after each step, and at the start of each block, a run hands its turn to
+// whichever goes first by the queue's order, itself maybe, or a job that has not begun. Safe to use
+// from several threads.
+class Dispatcher {
+ public:
+  Dispatcher(JobStore& store, const QueueClock& clock, const DispatcherLimits& limits, RunJob run);
+  // Stops at once, as `stop` does.
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  // Called with jobs that are forgotten, on a thread of the dispatcher's.
+  std::function<void(const std::string&)> on_forgotten;
+  // Called after each change of a job's state, under the dispatcher's lock.
+  std::function<void(const Job&)> on_change;
+  // Begins to run jobs.
+  void start();
+
+  // Throws QueueRefusal, also where the server ends ("Draining"); RunFailed where the store fails.
+  JobView submit(const Submission& submission);
+  std::optional<JobView> find(const std::string& id) const;
+  // Of one client, or ("") of all, the newest first.
+  std::vector<JobView> list(const std::string& client, size_t most) const;
+  std::optional<JobView> cancel(const std::string& id);
+  int64_t listen(const std::string& id, int64_t after, JobEvents::Listener listener);
+  void leave(int64_t listener);
+
+  struct Counts {
+    size_t waiting = 0, running = 0, computing = 0;
+  };
+  Counts counts() const;
+  bool accepts() const;
+
+  // Accepts and begins nothing more. True: all runs that had begun are over within `ms`.
+  bool drain(int64_t ms);
+  // Hands back what still runs: it is queued again, and begins anew at the next start. A process
+  // that ends right after that has crashed in nothing.
+  void hand_back();
+  // The same, and waits for the threads, which end within a step.
+  void stop();
+
+ private:
+  struct Run;
+  void work();
+  void run_one(Run& run, std::unique_lock<std::mutex>& lock);
+  void end(Run& run, const std::function<void()>& how);
+  void at(Run& run, const JobProgress& progress);
+  void hand_on(Run& run);
+  void take_turn(Run& run, std::unique_lock<std::mutex>& lock);
+  void dispatch();
+  bool begin(const std::string& id);
+  void watch();
+  void pass_on_cancels();
+  void cancel_unreachable();
+  void changed(const Job& job);
+  JobView view(const Job& job) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  JobQueue queue_;
+  JobEvents events_;
+  DispatcherLimits limits_;
+  RunJob run_;
+  std::list<std::unique_ptr<Run>> runs_;  // leased
+  size_t computing_ = 0;
+  bool accepts_ = true;
+  bool begins_ = false;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace omnirt::serve

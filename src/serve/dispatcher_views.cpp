@@ -1,0 +1,75 @@
+// What others see of the jobs, and ask of them.
+#include <algorithm>
+
+#include "serve/dispatcher.hpp"
+
+namespace omnirt::serve {
+
+JobView Dispatcher::view(const Job& job) const {
+  JobView view;
+  view.job = job;
+  view.job.request.clear();
+  if (const JobProgress* progress = queue_.progress_of(job.id)) view.progress = *progress;
+  view.remaining_ms = queue_.remaining_ms(job.id);
+  return view;
+}
+
+JobView Dispatcher::submit(const Submission& submission) {
+  std::scoped_lock lock(mutex_);
+  if (!accepts_) throw QueueRefusal("Draining", "the server is about to end", 10'000);
+  const Job& job = queue_.submit(submission);
+  JobView made = view(job);
+  dispatch();
+  return made;
+}
+
+std::optional<JobView> Dispatcher::find(const std::string& id) const {
+  std::scoped_lock lock(mutex_);
+  const Job* job = queue_.find(id);
+  if (!job) return std::nullopt;
+  return view(*job);
+}
+
+std::vector<JobView> Dispatcher::list(const std::string& client, size_t most) const {
+  std::scoped_lock lock(mutex_);
+  std::vector<const Job*> found;
+  for (const auto& [id, job] : queue_.jobs()) {
+    if (client.empty() || job.client == client) found.push_back(&job);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Job* a, const Job* b) { return a->number > b->number; });
+  found.resize(std::min(found.size(), most));
+  std::vector<JobView> views;
+  for (const Job* job : found) views.push_back(view(*job));
+  return views;
+}
+
+std::optional<JobView> Dispatcher::cancel(const std::string& id) {
+  std::scoped_lock lock(mutex_);
+  const Job* job = queue_.cancel(id);
+  if (!job) return std::nullopt;
+  pass_on_cancels();
+  return view(*job);
+}
+
+int64_t Dispatcher::listen(const std::string& id, int64_t after, JobEvents::Listener listener) {
+  std::scoped_lock lock(mutex_);
+  return events_.listen(id, after, std::move(listener));
+}
+
+void Dispatcher::leave(int64_t listener) {
+  std::scoped_lock lock(mutex_);
+  events_.leave(listener);
+}
+
+Dispatcher::Counts Dispatcher::counts() const {
+  std::scoped_lock lock(mutex_);
+  return {queue_.waiting(), queue_.running(), computing_};
+}
+
+bool Dispatcher::accepts() const {
+  std::scoped_lock lock(mutex_);
+  return accepts_;
+}
+
+}  // namespace omnirt::serve

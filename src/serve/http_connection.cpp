@@ -1,0 +1,214 @@
+#include "serve/http_connection.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/clock.hpp"
+
+namespace omnirt::serve {
+namespace http = beast::http;
+namespace {
+
+std::string text_of(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// An id that a client gave, where it may stand in a log.
+bool is_request_id(const std::string& text) {
+  auto is_plain = [](char each) {
+    return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
+           (each >= '0' && each <= '9') || each == '-' || each == '_' || each == '.';
+  };
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), is_plain);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char each) { return static_cast<char>(std::tolower(each)); });
+  return text;
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(beast::tcp_stream stream, std::shared_ptr<HttpShared> shared)
+    : stream_(std::move(stream)), shared_(std::move(shared)), ping_(shared_->io) {
+  ++shared_->connections;
+  beast::error_code error;
+  const auto remote = stream_.socket().remote_endpoint(error);
+  if (!error) peer_ = remote.address().to_string();
+}
+
+HttpConnection::~HttpConnection() {
+  give_back_body();
+  --shared_->connections;
+}
+
+void HttpConnection::give_back_body() {
+  shared_->body_bytes -= held_body_;
+  held_body_ = 0;
+}
+
+void HttpConnection::start() {
+  read_header();
+}
+
+void HttpConnection::turn_away() {
+  current_.id = random_id();
+  current_.peer = peer_;
+  begun_ms_ = now_ms();
+  respond_and_close(refusal(503, "the server has as many connections as it may have"));
+}
+
+void HttpConnection::read_header() {
+  if (closed_) return;
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(shared_->limits.header_bytes));
+  parser_->body_limit(shared_->limits.body_bytes);
+  stream_.expires_after(
+      std::chrono::seconds(first_ ? shared_->limits.header_seconds : shared_->limits.idle_seconds));
+  first_ = false;
+  http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](beast::error_code error, size_t) { self->on_header(error); });
+}
+
+HttpRequest HttpConnection::head() const {
+  const auto& message = parser_->get();
+  HttpRequest made;
+  made.method = text_of(message.method_string());
+  const std::string target = text_of(message.target());
+  const size_t mark = target.find('?');
+  made.path = target.substr(0, mark);
+  if (mark != std::string::npos) made.query = query_of(std::string_view(target).substr(mark + 1));
+  for (const auto& field : message)
+    made.headers[lower(text_of(field.name_string()))] = text_of(field.value());
+  made.peer = peer_;
+  const std::string& given = made.header("x-request-id");
+  made.id = is_request_id(given) ? given : random_id();
+  return made;
+}
+
+HttpResponse HttpConnection::refusal(int status, const std::string& detail) const {
+  return shared_->program.refuse(status, detail, current_.id);
+}
+
+// What is wrong with a request by its headers.
+std::optional<HttpResponse> HttpConnection::refuse_head() const {
+  const auto length = parser_->content_length();
+  if (parser_->chunked())
+    return refusal(411, "a body is sent with Content-Length, and not in chunks");
+  if (length && *length > shared_->limits.body_bytes)
+    return refusal(
+        413, "the body is larger than " + std::to_string(shared_->limits.body_bytes) + " bytes");
+  if (auto refused = shared_->program.admit(current_)) return refused;
+  if (length && shared_->body_bytes + *length > shared_->limits.all_bodies_bytes)
+    return refusal(503, "the server reads as many bodies as it may hold");
+  return std::nullopt;
+}
+
+void HttpConnection::on_header(beast::error_code error) {
+  if (closed_) return;
+  begun_ms_ = now_ms();
+  if (error) {
+    current_ = {};
+    current_.id = random_id();
+    current_.peer = peer_;
+    if (error == http::error::header_limit)
+      return respond_and_close(refusal(431, "the header is too large"));
+    if (error == http::error::body_limit)
+      return respond_and_close(refusal(413, "the body is too large"));
+    if (error.category() == make_error_code(http::error::bad_method).category() &&
+        error != http::error::end_of_stream && error != http::error::partial_message)
+      return respond_and_close(refusal(400, "this is no HTTP request: " + error.message()));
+    return close();
+  }
+  current_ = head();
+  keep_ = parser_->keep_alive();
+  handling_ = true;
+  if (auto refused = refuse_head()) return respond_and_close(std::move(*refused));
+  if (auto length = parser_->content_length()) {
+    held_body_ = *length;
+    shared_->body_bytes += held_body_;
+  }
+  if (lower(current_.header("expect")) != "100-continue") return read_body();
+  static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  stream_.expires_after(std::chrono::seconds(shared_->limits.write_seconds));
+  net::async_write(stream_, net::buffer(go_on),
+                   [self = shared_from_this()](beast::error_code failed, size_t) {
+                     if (failed) return self->close();
+                     self->read_body();
+                   });
+}
+
+void HttpConnection::read_body() {
+  stream_.expires_after(std::chrono::seconds(shared_->limits.body_seconds));
+  http::async_read(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](beast::error_code error, size_t) { self->on_body(error); });
+}
+
+void HttpConnection::on_body(beast::error_code error) {
+  if (closed_) return;
+  if (error == beast::error::timeout)
+    return respond_and_close(refusal(408, "the body did not come in time"));
+  if (error == http::error::body_limit)
+    return respond_and_close(refusal(413, "the body is too large"));
+  if (error) return client_left();
+  HttpRequest request = current_;
+  request.body = std::move(parser_->get().body());
+  parser_.reset();
+  auto exchange = std::make_shared<BeastExchange>(shared_from_this(), std::move(request));
+  watch();
+  net::post(*shared_->workers, [shared = shared_, exchange] { shared->program.handle(exchange); });
+}
+
+// While a request is handled, the next thing to be read tells whether the client is still there.
+void HttpConnection::watch() {
+  watching_ = true;
+  stream_.expires_never();
+  stream_.async_read_some(buffer_.prepare(1024),
+                          [self = shared_from_this()](beast::error_code error, size_t bytes) {
+                            self->on_watched(error, bytes);
+                          });
+}
+
+void HttpConnection::on_watched(beast::error_code error, size_t bytes) {
+  watching_ = false;
+  buffer_.commit(bytes);
+  if (closed_) return;
+  if (next_) {
+    next_ = false;
+    if (error && error != net::error::operation_aborted) return close();
+    return read_header();
+  }
+  if (error) client_left();
+}
+
+void HttpConnection::client_left() {
+  if (handling_) finished(499);
+  close();
+}
+
+void HttpConnection::close() {
+  if (closed_) return;
+  closed_ = true;
+  ping_.cancel();
+  beast::error_code ignored;
+  stream_.socket().shutdown(net::ip::tcp::socket::shutdown_both, ignored);
+  stream_.close();
+  if (auto left = std::exchange(left_, nullptr)) left();
+}
+
+void HttpConnection::finished(int status) {
+  handling_ = false;
+  give_back_body();
+  shared_->program.log(current_, status, sent_bytes_, now_ms() - begun_ms_);
+  sent_bytes_ = 0;
+}
+
+void HttpConnection::on_closed(std::function<void()> closed) {
+  if (closed_) return closed();
+  if (handling_) left_ = std::move(closed);
+}
+
+}  // namespace omnirt::serve

@@ -1,0 +1,107 @@
+#pragma once
+// Beast's templates: included by http_connection.cpp, http_exchange.cpp and http_server.cpp alone,
+// which are compiled each by itself.
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <deque>
+
+#include "serve/http.hpp"
+
+namespace omnirt::serve {
+namespace net = boost::asio;
+namespace beast = boost::beast;
+
+// What the connections of a server share. Members but `workers` belong to the thread of `io`.
+struct HttpShared {
+  HttpLimits limits;
+  HttpProgram program;
+  net::io_context io{1};
+  std::unique_ptr<net::thread_pool> workers;
+  std::atomic<size_t> connections{0};
+  size_t body_bytes = 0;
+  bool stopping = false;
+};
+
+class HttpConnection;
+
+// One request's answer: hands what it is given over to the connection's thread.
+class BeastExchange final : public HttpExchange {
+ public:
+  BeastExchange(std::shared_ptr<HttpConnection> connection, HttpRequest request)
+      : connection_(std::move(connection)), request_(std::move(request)) {}
+  const HttpRequest& request() const override { return request_; }
+  void respond(HttpResponse response) override;
+  void begin_events(HttpResponse head) override;
+  void send(std::string piece) override;
+  void end() override;
+  void on_closed(std::function<void()> closed) override;
+
+ private:
+  std::shared_ptr<HttpConnection> connection_;
+  HttpRequest request_;
+};
+
+// One client's connection: reads a request, has it handled, writes the answer, and again. All its
+// methods run on the thread of `io`.
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  HttpConnection(beast::tcp_stream stream, std::shared_ptr<HttpShared> shared);
+  ~HttpConnection();
+  void start();
+  // One more than there may be: says so, and ends.
+  void turn_away();
+  void close();
+
+ private:
+  friend class BeastExchange;
+  using Parser = beast::http::request_parser<beast::http::string_body>;
+
+  void read_header();
+  void on_header(beast::error_code error);
+  std::optional<HttpResponse> refuse_head() const;
+  HttpResponse refusal(int status, const std::string& detail) const;
+  void read_body();
+  void on_body(beast::error_code error);
+  HttpRequest head() const;
+  void watch();
+  void on_watched(beast::error_code error, size_t bytes);
+
+  void respond(HttpResponse response);
+  void respond_and_close(HttpResponse response);
+  void on_written(beast::error_code error, bool keep);
+  void linger(size_t most);
+  void begin_events(HttpResponse head);
+  void send(std::string piece);
+  void end();
+  void write_next();
+  void on_piece(beast::error_code error);
+  void ping();
+  void on_closed(std::function<void()> closed);
+  void client_left();
+  void finished(int status);
+  void give_back_body();
+
+  beast::tcp_stream stream_;
+  std::shared_ptr<HttpShared> shared_;
+  beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  HttpRequest current_;  // without its body, for the log
+  std::string peer_;
+  double begun_ms_ = 0;
+  size_t held_body_ = 0, sent_bytes_ = 0;
+  bool first_ = true, keep_ = false;
+  bool handling_ = false;  // a request is with a worker, or its answer under way
+  bool watching_ = false, next_ = false, closed_ = false;
+  bool events_ = false, ending_ = false, writing_ = false;
+  size_t unsent_ = 0;
+  std::deque<std::string> pieces_;
+  std::shared_ptr<void> response_;
+  std::function<void()> left_;
+  net::steady_timer ping_;
+};
+
+}  // namespace omnirt::serve

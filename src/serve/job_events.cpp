@@ -1,0 +1,63 @@
+#include "serve/job_events.hpp"
+
+#include <algorithm>
+
+namespace omnirt::serve {
+namespace {
+
+constexpr int64_t per_attempt = 1'000'000;
+
+}  // namespace
+
+void JobEvents::trim(std::deque<JobEvent>& events) const {
+  const JobEvent& newest = events.back();
+  if (newest.type == "preview" || newest.last) {
+    const bool all = newest.last;
+    auto is_old = [&](const JobEvent& event) {
+      return event.number < newest.number && event.type == "preview" &&
+             (all || event.number != newest.number);
+    };
+    events.erase(std::remove_if(events.begin(), events.end(), is_old), events.end());
+  }
+  while (events.size() > most_kept) events.pop_front();
+}
+
+void JobEvents::add(const std::string& job, int64_t attempt, std::string type, std::string data,
+                    bool last) {
+  std::deque<JobEvent>& events = events_[job];
+  int64_t number = attempt * per_attempt;
+  if (!events.empty()) number = std::max(number, events.back().number + 1);
+  // The same number whether the server restarted since or not.
+  if (last) number = std::max(number, attempt * per_attempt + per_attempt - 1);
+  events.push_back({number, std::move(type), std::move(data), last});
+  trim(events);
+  for (const auto& [id, listening] : listeners_) {
+    if (listening.job == job) listening.listener(events.back());
+  }
+  if (last) std::erase_if(listeners_, [&](const auto& each) { return each.second.job == job; });
+}
+
+int64_t JobEvents::listen(const std::string& job, int64_t after, Listener listener) {
+  const int64_t id = next_listener_++;
+  bool over = false;
+  auto it = events_.find(job);
+  if (it != events_.end()) {
+    for (const JobEvent& event : it->second) {
+      if (event.number > after) listener(event);
+      over = over || event.last;
+    }
+  }
+  if (over) return 0;
+  listeners_.emplace(id, Listening{job, std::move(listener)});
+  return id;
+}
+
+void JobEvents::leave(int64_t listener) {
+  listeners_.erase(listener);
+}
+
+void JobEvents::forget(const std::string& job) {
+  events_.erase(job);
+}
+
+}  // namespace omnirt::serve

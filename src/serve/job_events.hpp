@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace omnirt::serve {
+
+// What happened to a job, as a client is shown it. Numbers grow, over restarts of the server too.
+struct JobEvent {
+  int64_t number = 0;
+  std::string type;  // state, progress, preview
+  std::string data;  // JSON
+  bool last = false;
+};
+
+// The latest events of each job, and who listens to them. Of previews the latest is kept alone, and
+// no more than `most_kept` of the rest: who comes later misses steps, and no state.
+class JobEvents {
+ public:
+  static constexpr size_t most_kept = 256;
+  using Listener = std::function<void(const JobEvent&)>;
+
+  // Events of one attempt are numbered from `attempt` times a million.
+  void add(const std::string& job, int64_t attempt, std::string type, std::string data,
+           bool last = false);
+  // Gives the events after number `after`, then those that come, until the last or `leave`. 0:
+  // there are none to come. The listener may not call back, and must not throw.
+  int64_t listen(const std::string& job, int64_t after, Listener listener);
+  void leave(int64_t listener);
+  void forget(const std::string& job);
+
+ private:
+  struct Listening {
+    std::string job;
+    Listener listener;
+  };
+  void trim(std::deque<JobEvent>& events) const;
+
+  std::map<std::string, std::deque<JobEvent>> events_;
+  std::map<int64_t, Listening> listeners_;
+  int64_t next_listener_ = 1;
+};
+
+}  // namespace omnirt::serve

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace omnirt::serve {
+
+struct Part {
+  std::string name;
+  std::string_view bytes;  // of the body that was read
+};
+
+inline constexpr size_t max_parts = 64;
+inline constexpr size_t max_part_header_bytes = 4096;
+
+// The boundary of a Content-Type "multipart/form-data; boundary=...". Throws InvalidRequest.
+std::string boundary_of(std::string_view content_type);
+
+// The parts of a multipart/form-data body (RFC 7578). File names and types are not looked at.
+// Throws InvalidRequest where it is cut short, has no names, one twice, or breaks a limit.
+std::vector<Part> read_multipart(std::string_view body, std::string_view boundary);
+
+}  // namespace omnirt::serve

@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "serve/http.hpp"
+#include "serve/served_request.hpp"
+
+namespace omnirt::serve {
+
+// A request of OpenAI's image routes, as one of ours.
+struct OpenAiRequest {
+  ServedRequest served;
+  bool stream = false;
+  int64_t partial_images = 0;  // of a stream, 0 to 3
+};
+
+// Reads the body of /v1/images/generations (JSON), or of /v1/images/edits (multipart/form-data).
+// The fields of OpenAI's reference that have a meaning here, and seed, steps, guidance_scale and
+// negative_prompt; others are findings. Throws InvalidRequest.
+OpenAiRequest read_openai_generation(std::string_view body, const ServedModels& models);
+OpenAiRequest read_openai_edit(std::string_view content_type, std::string_view body,
+                               const ServedModels& models);
+
+bool is_openai(const std::string& path);
+// A problem as OpenAI's clients read errors: {error: {message, type, param, code}}.
+HttpResponse openai_error(HttpResponse problem);
+// {created, data: [{b64_json}], size, output_format} of a job's result with its data.
+Json openai_result(const Json& job);
+// Which of `wanted` partial images the one of this step is, from 0; -1: none. The last step's is
+// none.
+int64_t partial_index(int64_t step, int64_t steps, int64_t wanted);
+
+}  // namespace omnirt::serve

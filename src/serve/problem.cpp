@@ -1,0 +1,94 @@
+#include "serve/problem.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/report.hpp"
+
+namespace omnirt::serve {
+namespace {
+
+// "QueueFull" as "queue-full".
+std::string word_of(const std::string& kind) {
+  std::string word;
+  for (unsigned char each : kind) {
+    if (std::isupper(each) && !word.empty()) word += '-';
+    word += static_cast<char>(std::tolower(each));
+  }
+  return word;
+}
+
+std::string title_of(const std::string& kind) {
+  std::string title = kind;
+  std::replace(title.begin(), title.end(), '-', ' ');
+  return title;
+}
+
+int status_of_refusal(const QueueRefusal& refusal) {
+  if (refusal.kind() == "TooManyJobs") return 429;
+  return refusal.retry_after_ms > 0 ? 503 : 422;
+}
+
+}  // namespace
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+HttpResponse json_response(int status, const Json& json) {
+  return {.status = status, .body = text_of(json) + "\n"};
+}
+
+std::string retry_after(int64_t ms) {
+  return std::to_string(std::max<int64_t>((ms + 999) / 1000, 1));
+}
+
+HttpResponse problem(int status, const std::string& kind, const std::string& detail,
+                     const std::string& id, const std::vector<Finding>& findings) {
+  Json json = {{"type", "urn:omnirt:problem:" + kind},
+               {"title", title_of(kind)},
+               {"status", status},
+               {"detail", detail},
+               {"instance", "urn:omnirt:request:" + id}};
+  if (!findings.empty()) {
+    json["errors"] = Json::array();
+    for (const Finding& finding : findings) json["errors"].push_back(to_json(finding));
+  }
+  HttpResponse response = json_response(status, json);
+  response.type = "application/problem+json";
+  return response;
+}
+
+HttpResponse problem_of(const Error& error, const std::string& id) {
+  if (const auto* refusal = dynamic_cast<const QueueRefusal*>(&error)) {
+    HttpResponse response =
+        problem(status_of_refusal(*refusal), word_of(error.kind()), error.what(), id);
+    if (refusal->retry_after_ms > 0)
+      response.headers.emplace_back("Retry-After", retry_after(refusal->retry_after_ms));
+    return response;
+  }
+  if (const auto* refused = dynamic_cast<const HttpRefusal*>(&error))
+    return problem(refused->status, word_of(error.kind()), error.what(), id);
+  if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error)) {
+    const size_t count = invalid->findings().size();
+    const std::string detail = count == 1 ? invalid->findings().front().text()
+                                          : std::to_string(count) + " things are wrong: errors";
+    return problem(422, word_of(error.kind()), detail, id, invalid->findings());
+  }
+  return problem(500, word_of(error.kind()), error.what(), id);
+}
+
+HttpResponse problem_of_job(const Job& job, const std::string& id) {
+  const std::string& kind = job.reason.kind;
+  int status = 500;
+  if (job.state == JobState::cancelled) status = 409;
+  if (kind == "ClientGone" || kind == "ServerEnding") status = 503;
+  if (job.state == JobState::expired) status = 504;
+  for (const char* each :
+       {"InvalidRequest", "InvalidFile", "Unsupported", "UnknownModel", "WeightMismatch"}) {
+    if (kind == each) status = 422;
+  }
+  return problem(status, word_of(kind.empty() ? "RunFailed" : kind), job.reason.message, id);
+}
+
+}  // namespace omnirt::serve

@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "serve/served_request.hpp"
+
+namespace omnirt::serve {
+
+// What stands in a request's inputs for a file that came with it: {this: its name}.
+inline constexpr const char* sent_file_key = "sent file";
+inline constexpr size_t max_sent_files = 32;
+
+// Takes the images out of a request's inputs.
+class RequestFiles {
+ public:
+  RequestFiles(const std::vector<Part>& parts, std::vector<Finding>& findings)
+      : parts_(parts), used_(parts.size(), false), findings_(findings) {}
+  // Replaces each image of json["inputs"], and refuses what is neither text nor image there. Parts
+  // that no input names are inputs of their own name.
+  void take_inputs(Json& json);
+  const std::vector<SentFile>& files() const { return files_; }
+
+ private:
+  void take(const std::string& field, Json& value);
+  void take_object(const std::string& field, Json& value);
+  void take_base64(const std::string& field, std::string_view text, Json& value);
+  void take_part(const std::string& field, const std::string& name, Json& value);
+  void keep(const std::string& field, std::string bytes, Json& value);
+  void refuse(const std::string& field, const std::string& value, const std::string& message);
+
+  const std::vector<Part>& parts_;
+  std::vector<bool> used_;
+  std::vector<Finding>& findings_;
+  std::vector<SentFile> files_;
+};
+
+}  // namespace omnirt::serve

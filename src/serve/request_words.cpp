@@ -1,0 +1,142 @@
+#include "serve/request_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/nearest.hpp"
+#include "pipeline/run_keys.hpp"
+
+namespace omnirt::serve {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* by_server = "omit it: over HTTP no request names a path of the server";
+
+// Keys that are paths, or go with one.
+const std::set<std::string>& refused_keys() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> made{keys::stop_after.name, keys::preview_name.name};
+    for (const KeyInfo* key : keys::paths()) made.insert(key->name);
+    made.erase(keys::preview_decoder.name);  // some of its values are names
+    return made;
+  }();
+  return names;
+}
+
+bool looks_like_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.find('\\') != std::string_view::npos ||
+         text.starts_with(".") || text.starts_with("~");
+}
+
+// Texts anywhere in a config or a guider are names, and have no slash.
+void refuse_slashes(const std::string& field, const Json& value, std::vector<Finding>& findings) {
+  if (value.is_string() && looks_like_path(value.get<std::string>())) {
+    findings.push_back({field, shown(value), "could be a path", by_server});
+  } else if (value.is_structured()) {
+    for (const auto& [name, each] : value.items())
+      refuse_slashes(field + "." + name, each, findings);
+  }
+}
+
+// These take one of their names here, and elsewhere the path of a network, too.
+void require_name(const Json& config, const char* key, const std::set<std::string>& names,
+                  std::vector<Finding>& findings) {
+  auto it = config.find(key);
+  if (it == config.end() || it->is_null()) return;
+  if (it->is_string() && names.contains(it->get<std::string>())) return;
+  findings.push_back({std::string("config.") + key, shown(*it), "is none of its names",
+                      fmt::format("give {}", fmt::join(names, ", "))});
+}
+
+bool names_adapters(const Json& texts) {
+  if (texts.is_string()) return texts.get<std::string>().find("<lora:") != std::string::npos;
+  return texts.is_array() && std::any_of(texts.begin(), texts.end(), names_adapters);
+}
+
+}  // namespace
+
+void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings) {
+  for (const auto& [name, value] : request.config.items()) {
+    const std::string field = "config." + name;
+    if (refused_keys().contains(name))
+      findings.push_back({field, shown(value), "is a path", by_server});
+    else
+      refuse_slashes(field, value, findings);
+  }
+  refuse_slashes("guider", request.guider, findings);
+  require_name(request.config, keys::preview_decoder.name, {"linear", "tiny"}, findings);
+  require_name(request.config, "hires_upscaler",
+               {"latent", "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased",
+                "latent-nearest", "latent-nearest-exact", "lanczos", "nearest"},
+               findings);
+  require_name(request.config, keys::metadata.name, {"short", "none"}, findings);
+  auto format = request.config.find("output_format");
+  if (format != request.config.end() && *format == "frames")
+    findings.push_back({"config.output_format", "frames", "is a folder, which is not served",
+                        "give mp4, gif or webp"});
+  for (const auto& [name, value] : request.components.items())
+    findings.push_back({"components." + name, shown(value), "is a path", by_server});
+  for (const auto& [name, value] : request.inputs.items()) {
+    if (names_adapters(value))
+      findings.push_back({"inputs." + name, "<lora:", "adapters in prompts are not served",
+                          "name them in `adapters`"});
+  }
+}
+
+namespace {
+
+// The file of an adapter among those of the folders, by its name with or without the extension.
+fs::path find_lora(const std::string& name, const ServedModels& models) {
+  for (const fs::path& folder : models.lora_folders) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().extension() != ".safetensors") continue;
+      if (it->path().filename() == name || it->path().stem() == name) return it->path();
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> names_of(const std::map<std::string, std::string>& models) {
+  std::vector<std::string> names;
+  for (const auto& [name, path] : models) names.push_back(name);
+  return names;
+}
+
+void settle_model(GenerateRequest& request, const ServedModels& models,
+                  std::vector<Finding>& findings) {
+  const std::string name = request.model.empty() ? models.first : request.model;
+  auto it = models.models.find(name);
+  if (it != models.models.end()) {
+    request.model = it->second;
+    return;
+  }
+  findings.push_back(
+      {"model", name.substr(0, 200), "is not served here", suggest(name, names_of(models.models))});
+}
+
+}  // namespace
+
+void settle_names(GenerateRequest& request, const ServedModels& models,
+                  std::vector<Finding>& findings) {
+  settle_model(request, models, findings);
+  for (size_t i = 0; i < request.adapters.size(); ++i) {
+    Json& adapter = request.adapters[i];
+    const std::string field = fmt::format("adapters[{}]", i);
+    if (adapter.is_string()) adapter = adapter_of_text(adapter.get<std::string>());
+    auto* path = adapter.is_object() && adapter.contains("path")
+                     ? adapter["path"].get_ptr<std::string*>()
+                     : nullptr;
+    if (!path) continue;  // validation says what is missing
+    const fs::path found = looks_like_path(*path) ? fs::path() : find_lora(*path, models);
+    if (found.empty())
+      findings.push_back({field, path->substr(0, 200), "no adapter of this name is served here",
+                          "name a file of the server's LoRA folders, without its folder"});
+    else
+      *path = found.string();
+  }
+}
+
+}  // namespace omnirt::serve

@@ -1,0 +1,18 @@
+#pragma once
+#include <vector>
+
+#include "base/error.hpp"
+#include "serve/served_request.hpp"
+
+namespace omnirt::serve {
+
+// A finding for everything in the request that is, or could be read as, a path of this machine:
+// keys that are paths, components, texts with a slash where a name is expected, adapters in
+// prompts.
+void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings);
+
+// The model and the adapters by what their names mean here; a finding for each other name.
+void settle_names(GenerateRequest& request, const ServedModels& models,
+                  std::vector<Finding>& findings);
+
+}  // namespace omnirt::serve

@@ -1,0 +1,133 @@
+#include "serve/run_job.hpp"
+
+#include <algorithm>
+
+#include "io/image.hpp"
+#include "request/request_text.hpp"
+#include "serve/base64.hpp"
+
+namespace omnirt::serve {
+namespace fs = std::filesystem;
+namespace {
+
+// Larger previews are left to who fetches the artifacts.
+constexpr size_t max_preview_bytes = 512 << 10;
+constexpr io::EncodeOptions preview_encoding{.quality = 80};
+
+Json read_stored(const std::string& text) {
+  return parse_json(text, "the stored request", max_job_request_bytes);
+}
+
+JobProgress progress_of(const SessionProgress& at) {
+  return {at.stage, static_cast<int64_t>(at.step), static_cast<int64_t>(at.steps)};
+}
+
+std::string preview_of(const Job& job, const SessionPreview& preview) {
+  const std::string bytes =
+      io::encode_image(io::to_rgb(preview.image), io::ImageFormat::jpeg, {}, preview_encoding);
+  if (bytes.size() > max_preview_bytes) return "";
+  return Json{{"job", job.id},          {"step", preview.step}, {"steps", preview.steps},
+              {"index", preview.place}, {"mime", "image/jpeg"}, {"data", base64_of(bytes)}}
+      .dump();
+}
+
+}  // namespace
+
+std::string job_request_text(const GenerateRequest& request, bool strict) {
+  return Json{{"request", request.to_json()}, {"strict", strict}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+PathHider::PathHider(std::vector<fs::path> roots) {
+  for (const fs::path& root : roots) {
+    std::error_code error;
+    for (const fs::path& form : {fs::absolute(root, error), fs::weakly_canonical(root, error)}) {
+      std::string text = form.lexically_normal().string();
+      while (text.size() > 1 && text.back() == '/') text.pop_back();
+      if (text.size() > 1) roots_.push_back(text + "/");
+    }
+  }
+  std::sort(roots_.begin(), roots_.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  });
+  roots_.erase(std::unique(roots_.begin(), roots_.end()), roots_.end());
+}
+
+std::string PathHider::hide(std::string text) const {
+  for (const std::string& root : roots_) {
+    for (size_t at = text.find(root); at != std::string::npos; at = text.find(root, at))
+      text.erase(at, root.size());
+  }
+  return text;
+}
+
+Json PathHider::hide(Json json) const {
+  if (json.is_string()) return hide(json.get<std::string>());
+  if (json.is_structured()) {
+    for (auto& [name, value] : json.items()) value = hide(std::move(value));
+  }
+  return json;
+}
+
+std::vector<Finding> PathHider::hide(std::vector<Finding> findings) const {
+  for (Finding& finding : findings) {
+    for (std::string* text : {&finding.field, &finding.value, &finding.message, &finding.way_out})
+      *text = hide(std::move(*text));
+  }
+  return findings;
+}
+
+JobOutcome RunOnSession::operator()(const Job& job, RunControl& control) const {
+  const Json stored = read_stored(job.request);
+  const GenerateRequest request = parse_request(stored.at("request"));
+  SessionHooks hooks;
+  hooks.on_progress = [&](const SessionProgress& at) { control.at(progress_of(at)); };
+  hooks.on_preview = [&](const SessionPreview& preview) {
+    std::string data = preview_of(job, preview);
+    if (!data.empty()) control.preview(std::move(data));
+  };
+  RunReport report;
+  try {
+    session_.run(request, stored.at("strict").get<bool>(), control.cancel(), hooks, report);
+  } catch (const InvalidRequest& error) {
+    if (on_report_) on_report_(report);
+    throw InvalidRequest(hider_.hide(error.findings()));
+  } catch (...) {
+    if (on_report_) on_report_(report);
+    throw;
+  }
+  if (on_report_) on_report_(report);
+  return outcome(job, report);
+}
+
+// The report says where this machine keeps things in few places, which go; what is left in texts is
+// hidden.
+JobOutcome RunOnSession::outcome(const Job& job, const RunReport& report) const {
+  files_.sync(job.id);
+  Json artifacts = Json::array();
+  JobOutcome made;
+  for (const ArtifactReport& artifact : report.artifacts) {
+    std::error_code error;
+    const auto bytes = static_cast<int64_t>(fs::file_size(artifact.path, error));
+    if (error) throw RunFailed("an artifact is not where the run left it");
+    artifacts.push_back({{"name", fs::path(artifact.path).filename().string()},
+                         {"mime", artifact.mime},
+                         {"kind", artifact.kind},
+                         {"width", artifact.width},
+                         {"height", artifact.height},
+                         {"seed", artifact.seed},
+                         {"bytes", bytes}});
+  }
+  Json told = report.to_json();
+  for (const char* name : {"model_path", "inputs_resolved", "previews", "artifacts", "state",
+                           "resumed_from", "backends_passed_over"})
+    told.erase(name);
+  for (const char* name : {"output_dir", "preview_dir", "preview_name"})
+    told["config_resolved"].erase(name);
+  made.result = Json{{"artifacts", artifacts}, {"report", hider_.hide(std::move(told))}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+  made.bytes = files_.bytes_of(job.id);
+  return made;
+}
+
+}  // namespace omnirt::serve

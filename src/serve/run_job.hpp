@@ -1,0 +1,48 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/session.hpp"
+#include "serve/dispatcher.hpp"
+#include "serve/job_files.hpp"
+
+namespace omnirt::serve {
+
+// Takes what lies before a name on this machine out of texts that leave it.
+class PathHider {
+ public:
+  explicit PathHider(std::vector<std::filesystem::path> roots);
+  // Each path in a text as the name at its end; in JSON in all texts.
+  std::string hide(std::string text) const;
+  Json hide(Json json) const;
+  std::vector<Finding> hide(std::vector<Finding> findings) const;
+
+ private:
+  std::vector<std::string> roots_;  // with a slash, the longest first
+};
+
+// Runs a job's request on a session, its files in the job's folder. The result:
+// {artifacts: [{name, mime, kind, width, height, seed, bytes}], report}, without paths.
+// `on_report` is given each report, of failures too.
+class RunOnSession {
+ public:
+  RunOnSession(Session& session, JobFiles& files, const PathHider& hider,
+               std::function<void(const RunReport&)> on_report = {})
+      : session_(session), files_(files), hider_(hider), on_report_(std::move(on_report)) {}
+  JobOutcome operator()(const Job& job, RunControl& control) const;
+
+ private:
+  JobOutcome outcome(const Job& job, const RunReport& report) const;
+
+  Session& session_;
+  JobFiles& files_;
+  const PathHider& hider_;
+  std::function<void(const RunReport&)> on_report_;
+};
+
+// What a job's `request` text is, and was made from.
+std::string job_request_text(const GenerateRequest& request, bool strict);
+
+}  // namespace omnirt::serve

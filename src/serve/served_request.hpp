@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "request/request.hpp"
+#include "serve/job.hpp"
+#include "serve/multipart.hpp"
+
+namespace omnirt::serve {
+
+// What requests may ask for, and what their names mean here.
+struct ServedModels {
+  std::map<std::string, std::string> models;  // {id: as the engine is given it}
+  std::string first;                          // of a request that names none
+  std::vector<std::filesystem::path> lora_folders;
+};
+
+// A file that came with a request: what it holds is an image, by its own bytes.
+struct SentFile {
+  std::string name;  // to be written as; "input-0.png"
+  std::string bytes;
+};
+
+// A request from outside, made one that runs here.
+struct ServedRequest {
+  GenerateRequest request;  // its files by the names that they will have in the job's folder
+  std::vector<SentFile> files;
+  bool async = false;
+  bool strict = false;
+  Priority priority = Priority::normal;
+  int64_t deadline_in_ms = 0;
+
+  // Puts `folder` before the names of files, and says where the run's own go.
+  GenerateRequest in_folder(const std::filesystem::path& folder) const;
+};
+
+// Reads a body: the JSON request form (docs/requests.md), with `async`, `strict`, `priority` and
+// `deadline_ms`. Images stand in inputs as {"data": BASE64}, as "data:" URLs, or as {"part": NAME}
+// of a multipart body. Nothing in it can name a path of this machine: paths, components, and models
+// and adapters that are not among `models` are findings. Throws InvalidRequest with all of them.
+ServedRequest read_served_request(std::string_view json, const std::vector<Part>& parts,
+                                  const ServedModels& models);
+// The body of either kind, by its Content-Type.
+ServedRequest read_served_body(std::string_view content_type, std::string_view body,
+                               const ServedModels& models);
+
+}  // namespace omnirt::serve

@@ -1,0 +1,83 @@
+// Bodies of requests to the server: JSON, and multipart with images.
+#include <array>
+
+#include "base/error.hpp"
+#include "fuzz/target.hpp"
+#include "serve/base64.hpp"
+#include "serve/served_request.hpp"
+
+namespace omnirt::fuzz {
+namespace {
+
+// An input's first byte picks one.
+enum Kind : char { json_body, multipart_body };
+
+constexpr std::array json_seeds{
+    R"({"model": "emoji", "async": true, "strict": false, "priority": "high", "deadline_ms": 5000,)"
+    R"( "inputs": {"prompt": ["a", "b"], "image": {"data": "iVBORw0KGgo="}},)"
+    R"( "config": {"seed": 7, "scheduler": "euler", "preview_decoder": "tiny"}, "guider": {"type": "pag"},)"
+    R"( "adapters": ["style:0.5", {"path": "other", "scale": 1}]})",
+    R"({"inputs": {"prompt": "x <lora:y:1>", "image": "data:image/png;base64,AAAA", "mask": {"part": "m"}}})",
+    R"({"model": "/etc", "inputs": {"image": ["/a", {"data": 1}]}, "config": {"output": "x", "state": "../y"},)"
+    R"( "components": {"vae": "z"}})",
+    R"({})"};
+
+constexpr const char* multipart_seed =
+    "--xx\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n"
+    "{\"inputs\": {\"prompt\": \"x\", \"image\": {\"part\": \"m\"}}}\r\n--xx\r\n"
+    "Content-Disposition: form-data; name=m; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n"
+    "\x89PNG\r\n\x1a\n\r\n--xx--\r\n";
+constexpr std::array multipart_parts{"--xx",  "--", "\r\n", "\r\n\r\n",
+                                     "name=", "\"", ";",    "--xx--\r\n"};
+
+std::string mutate_multipart(Random& random) {
+  std::string text = multipart_seed;
+  for (size_t i = 0, count = below(6, random); i < count; ++i) {
+    size_t at = below(text.size() + 1, random);
+    if (random() % 3 == 0) text.erase(at, below(12, random));
+    at = std::min(at, text.size());
+    const std::string part = multipart_parts[below(multipart_parts.size(), random)];
+    for (size_t k = 0, times = random() % 16 ? 1 : below(100, random); k < times; ++k)
+      text.insert(at, part);
+  }
+  return text;
+}
+
+// Every text of a request that was accepted but the prompts.
+void require_names(const Json& value) {
+  if (value.is_string())
+    require(value.get<std::string>().find('/') == std::string::npos,
+            "an accepted request names no path");
+  if (value.is_structured()) {
+    for (const auto& [name, each] : value.items()) require_names(each);
+  }
+}
+
+}  // namespace
+
+std::string make_input(Random& random) {
+  if (random() % 2)
+    return char{json_body} + mutate_text(json_seeds[below(json_seeds.size(), random)], random);
+  return char{multipart_body} + mutate_multipart(random);
+}
+
+void read_input(std::string_view input) {
+  if (input.empty()) return;
+  const serve::ServedModels models{{{"emoji", "emoji"}}, "emoji", {}};
+  const std::string_view body = input.substr(1);
+  const serve::ServedRequest served = serve::read_served_body(
+      input.front() == json_body ? "application/json" : "multipart/form-data; boundary=xx", body,
+      models);
+  require(served.request.model == "emoji", "a model is one that is served");
+  require(served.request.components.empty(), "no component is named");
+  require_names(served.request.config);
+  require_names(served.request.guider);
+  require(served.request.adapters.empty() || !served.request.adapters[0].contains("path"),
+          "an adapter is one that is served");
+  for (const serve::SentFile& file : served.files)
+    require(file.name.starts_with("input-"), "files have names of the server's");
+  const std::string text = serve::base64_of(body);
+  require(serve::bytes_of_base64(text) == std::string(body), "base64 is read as it is written");
+}
+
+}  // namespace omnirt::fuzz
