@@ -67,7 +67,7 @@ TEST(SD3, TakesSizesOfWholeTokensThatItHasPositionsFor) {
 TEST(SD3, WithoutT5RefusesWhatOnlyItReads) {
   GenerateRequest request = sd3_request("sd35");
   request.inputs["prompt_3"] = "a tree";
-  EXPECT_FALSE(sd3_checked(request).errors.empty());
+  EXPECT_THAT(sd3_checked(request).errors, about("inputs.prompt_3", "only T5 reads it"));
   request.model = sd3_request("sd3").model;
   EXPECT_THAT(sd3_checked(request).errors, IsEmpty());
   for (const char* model : {"sd3", "sd35"}) {

@@ -141,6 +141,11 @@ void EncodePromptThird::run(Frame& frame) const {
 
 void EncodePromptWithoutThird::check(Checks& checks) const {
   check_t5_length(checks, length);
+  for (const auto& [input, texts] : checks.all_texts(prompt_3)) {
+    if (texts.empty()) continue;
+    checks.error({"inputs." + input, texts.front(), "only T5 reads it, and this model has none",
+                  "remove it, or give components.text_encoder_3 and components.tokenizer_3"});
+  }
 }
 
 void EncodePromptWithoutThird::run(Frame& frame) const {

@@ -90,6 +90,8 @@ class EncodePromptWithoutThird final : public Block {
  public:
   Component<SD3Transformer2DModel> transformer{this, "transformer"};
   Config<int64_t> length{this, keys::max_sequence_length};
+  // Nothing reads it: so that it is refused with the reason.
+  OptionalInput<std::vector<std::string>> prompt_3{this, "prompt_3", "what T5 would read"};
   Input<Tensor> clip_embeds{this, clip_prompt_embeds};
   Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
 
