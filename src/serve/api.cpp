@@ -5,12 +5,13 @@
 
 #include "base/report.hpp"
 #include "serve/openai.hpp"
+#include "serve/page.hpp"
 #include "serve/problem.hpp"
 
 namespace omnirt::serve {
 namespace {
 
-constexpr std::string_view jobs_path = "/v1/jobs/";
+constexpr std::string_view jobs_path = "/v1/jobs/", models_path = "/v1/models/";
 
 // "example.org:8000" without the port.
 std::string host_of(const std::string& host) {
@@ -19,8 +20,9 @@ std::string host_of(const std::string& host) {
   return host.substr(0, colon);
 }
 
+// What needs no key: the page asks for one itself.
 bool is_open(const std::string& path) {
-  return path == "/healthz" || path == "/readyz";
+  return path == "/healthz" || path == "/readyz" || path == "/" || path.starts_with("/page/");
 }
 
 }  // namespace
@@ -31,6 +33,8 @@ std::string Api::route_of(const std::string& path) {
       "/v1/generate",    "/v1/validate", "/v1/jobs", "/v1/images/generations",
       "/v1/images/edits"};
   if (fixed.contains(path)) return path;
+  if (path == "/" || path.starts_with("/page/")) return "/page";
+  if (path.starts_with(models_path)) return "/v1/models/{id}";
   if (!path.starts_with(jobs_path)) return "other";
   const std::string rest = path.substr(jobs_path.size());
   const size_t slash = rest.find('/');
@@ -154,6 +158,10 @@ void Api::route(const Exchange& exchange) {
     if (allow("GET")) respond(exchange, metrics());
   } else if (path == "/v1/models") {
     if (allow("GET")) respond(exchange, json_response(200, models()));
+  } else if (path.starts_with(models_path)) {
+    if (allow("GET")) model(exchange, url_decoded(path.substr(models_path.size())));
+  } else if (auto page = page_of(path)) {
+    if (allow("GET")) respond(exchange, std::move(*page));
   } else if (path == "/v1/generate") {
     if (allow("POST")) generate(exchange);
   } else if (path == "/v1/images/generations" || path == "/v1/images/edits") {
@@ -196,6 +204,20 @@ Json Api::models() const {
     all.push_back(std::move(model));
   }
   return {{"models", all}};
+}
+
+// What a model's tasks take: inputs, config keys with their limits, schedulers.
+void Api::model(const Exchange& exchange, const std::string& id) const {
+  auto found = parts_.models.models.find(id);
+  if (found == parts_.models.models.end()) {
+    respond(exchange, problem(404, "no-such-model", "this server has no model of this name",
+                              exchange->request().id));
+    return;
+  }
+  Json described = parts_.session.model(found->second);
+  described["id"] = id;
+  for (Json& task : described["tasks"]) task.erase("found_at");
+  respond(exchange, json_response(200, parts_.hider.hide(std::move(described))));
 }
 
 }  // namespace omnirt::serve

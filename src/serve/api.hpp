@@ -89,6 +89,7 @@ class Api {
   HttpResponse artifact(const HttpRequest& request, const JobView& view,
                         const std::string& number) const;
   Json models() const;
+  void model(const Exchange& exchange, const std::string& id) const;
   HttpResponse metrics();
 
   Parts parts_;

@@ -63,7 +63,9 @@ Json Api::job_json(const JobView& view, bool with_report) const {
   size_t number = 0;
   for (Json& artifact : json["artifacts"])
     artifact["url"] = fmt::format("{}/artifacts/{}", self, number++);
-  if (with_report) json["report"] = result["report"];
+  if (!with_report) return json;
+  json["report"] = result["report"];
+  if (result.contains("request")) json["request"] = result["request"];
   return json;
 }
 

@@ -124,8 +124,14 @@ JobOutcome RunOnSession::outcome(const Job& job, const RunReport& report) const 
     told.erase(name);
   for (const char* name : {"output_dir", "preview_dir", "preview_name"})
     told["config_resolved"].erase(name);
-  made.result = Json{{"artifacts", artifacts}, {"report", hider_.hide(std::move(told))}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  // As its client may send it again: what the server added is the server's.
+  Json asked = read_stored(job.request).at("request");
+  for (const char* name : {"memory_budget", "output_dir", "preview_dir", "preview_name"})
+    asked["config"].erase(name);
+  const Json result = {{"artifacts", artifacts},
+                       {"report", hider_.hide(std::move(told))},
+                       {"request", hider_.hide(std::move(asked))}};
+  made.result = result.dump(-1, ' ', false, Json::error_handler_t::replace);
   made.bytes = files_.bytes_of(job.id);
   return made;
 }

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Drives the server's page in headless Chromium as a user would, by mouse and by keyboard, and has axe-core look at each state.
+
+  scripts/setup page && build/page-venv/bin/python tools/page/check.py build/release/omnirt [--screenshots FOLDER]
+
+Starts `omnirt serve` with the embedded models on a free port. Exit status 1 where a step fails, the page logs an error or axe
+finds a violation. Needs Debian's chromium.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from playwright.sync_api import sync_playwright
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+AXE = ROOT / "build/page-venv/axe.min.js"
+SHEET = [("a red apple", 1), ("a tiger face on a blue background", 2), ("a rocket on a yellow background", 3),
+         ("a taxi", 4), ("an owl on a purple background", 5), ("a pizza", 6)]
+
+
+class Page:
+    """The page in a browser, and what was wrong with it."""
+
+    def __init__(self, browser, url, folder):
+        # axe is evaluated from outside, which the page's own policy forbids.
+        self.page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
+        self.folder, self.wrong = folder, []
+        self.page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        self.page.goto(url)
+        self.page.wait_for_selector("#input-prompt")
+
+    def look(self, name):
+        self.page.evaluate(AXE.read_text())
+        for violation in self.page.evaluate("axe.run()")["violations"]:
+            nodes = [node["html"][:120] for node in violation["nodes"]]
+            self.wrong.append(f"axe, {name}: {violation['id']}: {nodes}")
+        if self.folder:
+            self.page.screenshot(path=self.folder / f"{name}.png")
+
+    def wait_for_status(self, pattern):
+        for _ in range(400):
+            if re.search(pattern, self.page.inner_text("#status")):
+                return
+            self.page.wait_for_timeout(100)
+        raise RuntimeError(f"no {pattern!r}: {self.page.inner_text('#status')!r}, {self.page.inner_text('#findings')!r}")
+
+    def generate(self, prompt, seed):
+        self.page.fill("#input-prompt", prompt)
+        self.page.fill("#key-seed", str(seed))
+        self.page.click("#generate")
+        self.wait_for_status(r"^(Waiting|Step|Preparing)|^Done")
+        self.page.wait_for_function("!document.getElementById('generate').disabled")
+        self.wait_for_status("^Done")
+
+    def want(self, what, condition):
+        if not condition:
+            self.wrong.append(what)
+
+    def draw_mask(self):
+        box = self.page.query_selector("canvas").bounding_box()
+        at = [(box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in ((0.3, 0.5), (0.7, 0.5), (0.7, 0.7))]
+        self.page.mouse.move(*at[0])
+        self.page.mouse.down()
+        for place in at[1:]:
+            self.page.mouse.move(*place, steps=5)
+        self.page.mouse.up()
+        self.page.focus("canvas")
+        for key in ("ArrowLeft", "ArrowUp", " "):
+            self.page.keyboard.press(key)
+
+
+def run(page, image):
+    page.look("start")
+    for prompt, seed in SHEET:
+        page.generate(prompt, seed)
+    page.look("gallery")
+    page.page.select_option("#task", "inpaint")
+    page.page.set_input_files("#input-image", image)
+    page.page.wait_for_timeout(300)
+    page.draw_mask()
+    page.generate("a green apple", 7)
+    page.look("inpaint")
+    page.page.click("#gallery li:nth-child(3) button")
+    page.page.wait_for_selector("#viewer[open]")
+    page.look("viewer")
+    page.page.click("#again")
+    page.page.wait_for_function("document.getElementById('input-prompt').value !== ''")
+    page.want("again: the prompt", page.page.input_value("#input-prompt") == SHEET[-2][0])
+    page.want("again: the seed", page.page.input_value("#key-seed") == str(SHEET[-2][1]))
+    page.page.fill("#key-width", "131")
+    page.page.click("#generate")
+    page.page.wait_for_selector("#findings p")
+    page.want("the finding names the width", "width" in page.page.inner_text("#findings"))
+    page.look("finding")
+    page.page.fill("#key-width", "")
+    page.page.click("#theme")
+    page.look("dark")
+    page.page.fill("#key-num_inference_steps", "900")
+    page.page.focus("#input-prompt")
+    page.page.keyboard.press("Control+Enter")
+    page.wait_for_status("^Step")
+    page.page.click("#cancel")
+    page.page.wait_for_function("!document.getElementById('generate').disabled")
+    page.want("cancelled", "cancelled" in page.page.inner_text("#status"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("omnirt")
+    parser.add_argument("--screenshots", type=pathlib.Path)
+    args = parser.parse_args()
+    models = ["--model", "emoji", "--model", "emoji-sd"]
+    server = subprocess.Popen([args.omnirt, "serve", "--port", "0", *models], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+    try:
+        url = next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
+        with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+            image = pathlib.Path(folder) / "apple.png"
+            subprocess.run([args.omnirt, "generate", "--prompt", "a red apple", "-o", image], check=True, capture_output=True)
+            drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=subprocess.DEVNULL)
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            page = Page(browser, url, args.screenshots)
+            run(page, image)
+            browser.close()
+            drain.terminate()
+    finally:
+        server.terminate()
+        server.wait()
+    print("\n".join(page.wrong) or f"page: {len(SHEET) + 1} images, again, a finding, both themes, cancel; axe finds nothing")
+    return 1 if page.wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
