@@ -44,6 +44,9 @@ fs::path JobFiles::folder_of(const std::string& job) const {
 void JobFiles::begin(const std::string& job) {
   remove(job);
   const fs::path folder = folder_of(job);
+  // Programs that tidy up temporary folders may have removed all of it.
+  std::error_code error;
+  if (!fs::exists(folder_, error)) fs::create_directories(folder_, error);
   if (::mkdir(folder.c_str(), 0700) != 0) cannot("cannot be made", folder, errno);
   sync_folder(folder_);
 }

@@ -14,28 +14,41 @@ namespace omnirt::serve {
 namespace fs = std::filesystem;
 namespace {
 
-// A folder of the process's own, which goes with it.
-fs::path temporary_state() {
-  return io::keep_temporary([] {
+// Where the jobs are: the folder that was named, or one of the process's own, which goes with it.
+class StateFolder {
+ public:
+  explicit StateFolder(const std::string& named) : temporary_(named.empty()) {
+    path_ =
+        temporary_ ? io::keep_temporary(make_temporary) : fs::absolute(named).lexically_normal();
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (!fs::is_directory(path_, error))
+      throw InvalidRequest({"--state", named, "the folder cannot be made", "name another"});
+  }
+  ~StateFolder() {
+    if (!temporary_) return;
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    io::forget_temporary(path_);
+  }
+  StateFolder(const StateFolder&) = delete;
+  StateFolder& operator=(const StateFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  static fs::path make_temporary() {
     std::string name = (fs::temp_directory_path() / "omnirt-serve-XXXXXX").string();
     if (!mkdtemp(name.data()))
       throw InvalidRequest({"--state", name, "no temporary folder can be made", "name a folder"});
-    return fs::path(name);
-  });
-}
+    return name;
+  }
+  bool temporary_;
+  fs::path path_;
+};
 
 std::unique_ptr<JobStore> open_store(const std::string& state, const fs::path& folder) {
   if (state.empty()) return std::make_unique<MemoryJobStore>();
   return std::make_unique<SqliteJobStore>(folder / "jobs.sqlite");
-}
-
-fs::path state_folder(const std::string& state) {
-  if (state.empty()) return temporary_state();
-  std::error_code error;
-  fs::create_directories(state, error);
-  if (!fs::is_directory(state, error))
-    throw InvalidRequest({"--state", state, "the folder cannot be made", "name another"});
-  return fs::absolute(state).lexically_normal();
 }
 
 std::vector<ApiKey> read_keys(const ServerOptions& options) {
@@ -64,13 +77,12 @@ void log_request(const Api& api, const HttpRequest& request, int status, size_t 
 
 struct Server::Impl {
   Impl(Session& session, const ServerOptions& options)
-      : temporary(options.state.empty()),
-        folder(state_folder(options.state)),
+      : folder(options.state),
         models(find_served_models(session, options.models, options.lora_folders)),
-        hider(hidden_folders(models, folder)),
+        hider(hidden_folders(models, folder.path())),
         keys(read_keys(options)),
-        store(open_store(options.state, folder)),
-        files(folder / "jobs"),
+        store(open_store(options.state, folder.path())),
+        files(folder.path() / "jobs"),
         jobs(*store, clock, options.jobs,
              RunOnSession(session, files, hider,
                           [this](const RunReport& report) { metrics.count(report); })),
@@ -85,13 +97,6 @@ struct Server::Impl {
     api.connections = [this] { return http.connections(); };
   }
 
-  ~Impl() {
-    std::error_code ignored;
-    if (!temporary) return;
-    fs::remove_all(folder, ignored);
-    io::forget_temporary(folder);
-  }
-
   HttpProgram program() {
     return {.admit = [this](const HttpRequest& request) { return api.admit(request); },
             .handle = [this](const std::shared_ptr<HttpExchange>& each) { api.handle(each); },
@@ -104,8 +109,7 @@ struct Server::Impl {
                          const std::string& id) { return problem(status, "refused", detail, id); }};
   }
 
-  bool temporary;
-  fs::path folder;
+  StateFolder folder;
   ServedModels models;
   PathHider hider;
   ApiKeys keys;

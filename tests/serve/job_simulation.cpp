@@ -52,6 +52,7 @@ void JobSimulation::start() {
     if (!job) continue;
     require(job->state != JobState::running, "a job runs after a restart: " + id);
     require(!life.ended || has_ended(job->state), "an ended job came back: " + id);
+    require(job->crashes <= life.crashed, "a crash is counted twice: " + id);
     require(job->state != JobState::dead || job->crashes == 3, "a dead job without its crashes");
     if (!life.ended && has_ended(job->state)) ++counts_.ended[job->state];
     life.ended = has_ended(job->state);
@@ -62,6 +63,7 @@ void JobSimulation::start() {
 }
 
 void JobSimulation::crash() {
+  for (const Running& run : running_) ++lives_.at(run.lease.id).crashed;
   running_.clear();
   queue_.reset();
   clock_.now += between(0, 2000);
@@ -127,7 +129,12 @@ void JobSimulation::turn() {
   }
   Life& life = lives_.at(id);
   require(!life.ended, "an ended job begins: " + id);
-  running_.push_back({queue_->lease(id), 0});
+  try {
+    running_.push_back({queue_->lease(id), 0});
+  } catch (const RunFailed&) {
+    ++life.crashed;
+    throw;
+  }
   ++life.attempts;
 }
 

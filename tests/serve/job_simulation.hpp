@@ -34,6 +34,7 @@ class JobSimulation {
     bool poison = false;
     int64_t step_ms = 1, steps = 1;
     int64_t attempts = 0, delivered = 0;
+    int64_t crashed = 0;  // the server ended while the store may have had it running
     bool ended = false;
   };
   struct Running {

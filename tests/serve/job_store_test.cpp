@@ -125,6 +125,9 @@ TEST(JobFiles, AreWholeAndGoWithTheirJob) {
   EXPECT_EQ(mode, std::filesystem::perms(0600));
   files.sweep({"a"});
   EXPECT_FALSE(std::filesystem::exists(files.folder_of("b")));
+  std::filesystem::remove_all(folder.path() / "jobs");
+  files.begin("c");
+  EXPECT_TRUE(std::filesystem::exists(files.folder_of("c")));
   files.remove("a");
   EXPECT_FALSE(std::filesystem::exists(files.folder_of("a")));
   EXPECT_THROW(files.write("a", "0.png", "bytes"), Error);

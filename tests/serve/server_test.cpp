@@ -424,6 +424,17 @@ TEST(Server, AnOpenAddressNeedsKeys) {
   EXPECT_THROW(Server(session(), options), InvalidRequest);
 }
 
+TEST(Server, AServerThatCannotStartLeavesNothing) {
+  Temporary folder;
+  ASSERT_EQ(setenv("TMPDIR", folder.path().c_str(), 1), 0);
+  ServerOptions options = quiet();
+  options.host = "0.0.0.0";
+  EXPECT_THROW(Server(session(), options), InvalidRequest);
+  { Running running; }
+  unsetenv("TMPDIR");
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(Server, JobsAreThereAfterARestart) {
   Temporary folder;
   ServerOptions options;
