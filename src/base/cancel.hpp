@@ -5,7 +5,7 @@
 
 namespace omnirt {
 
-// Set by another thread or a signal handler; looked at between the steps and blocks of a run.
+// Set by another thread or a signal handler; checked between the steps and blocks of a run.
 class CancelToken {
  public:
   void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }

@@ -3,8 +3,8 @@
 
 namespace omnirt {
 
-// Tells the code below, however deep, for which run this thread works: loops inside of one long
-// operation look at the run's token without being handed it. Scopes nest; null: for none.
+// Lets the code below, however deep, know for which run this thread works: loops inside one long
+// operation look at the run's token without receiving it. Scopes nest; null: for none.
 class CancelScope {
  public:
   explicit CancelScope(const CancelToken* token);

@@ -11,7 +11,7 @@ inline double now_ms() {
 }
 
 // Age of this process in milliseconds, to the kernel's tick (10 ms); 0 where the system does not
-// tell.
+// report it.
 double process_age_ms();
 
 }  // namespace omnirt

@@ -25,7 +25,7 @@ std::string shown(const std::string& value) {
   return printable(std::string_view(value).substr(0, end)) + "...";
 }
 
-// A way out may list names, each in an indented line of its own; other line breaks are not kept.
+// A fix may list names, each in an indented line of its own; other line breaks are not kept.
 std::string printable_list(std::string_view text) {
   constexpr std::string_view item = "\n  ";
   std::string list;
@@ -36,7 +36,7 @@ std::string printable_list(std::string_view text) {
   return list + printable(text);
 }
 
-// A file's reader knows what is wrong and mostly not why; the ways out are the same for all of
+// A file's reader knows what is wrong and mostly not why; the fixes are the same for all of
 // them.
 std::vector<Finding> with_ways_out(const std::string& kind, std::vector<Finding> findings) {
   const char* usual = kind == "InvalidFile" ? "download or copy the file again, or give another"

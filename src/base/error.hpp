@@ -5,7 +5,7 @@
 
 namespace omnirt {
 
-// One thing found wrong (or doubtful) with what a user gave: what, where, and the way out.
+// One thing found wrong (or doubtful) with what a user gave: what, where, and the fix.
 struct Finding {
   std::string field;    // dotted path of the request field, or the file and tensor name
   std::string value;    // the value as given
@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
   int exit_code_;
 };
 
-// A request or file that cannot be served as given; carries every finding, not only the first.
+// A request or file that cannot be served as given; holds every finding, not only the first.
 class InvalidRequest : public Error {
  public:
   explicit InvalidRequest(std::vector<Finding> findings);

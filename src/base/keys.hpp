@@ -59,13 +59,13 @@ struct Key : KeyInfo {
       : KeyInfo{name, key_type<T>(), fallback, range.min, range.max, flag, brief, help, kinds} {}
 };
 
-// A key whose values are the enumerators of a choice; requests give their names.
+// A key whose values are the enumerators of a choice; requests name them.
 template <Choice T>
 struct Key<T> : KeyInfo {
   constexpr Key(const char* name, T fallback, const char* flag, const char* help,
                 const char* brief = "")
       : Key(name, Fallback(name_of(fallback)), flag, help, brief) {}
-  // Unset unless somebody sets it.
+  // Without a default.
   constexpr Key(const char* name, std::monostate, const char* flag, const char* help,
                 const char* brief = "")
       : Key(name, Fallback(), flag, help, brief) {}

@@ -30,8 +30,8 @@ bool is_control(char32_t code) {
          within(code, 0x2066, 0x2069);
 }
 
-// Each character, with what `replace(code, sequence)` gives in the place of controls; bytes that
-// are not UTF-8 as '?'.
+// Each character, with the result of `replace(code, sequence)` in place of controls; bytes that are
+// not UTF-8 as '?'.
 template <class Replace>
 std::string without_controls(std::string_view text, const Replace& replace) {
   std::string cleaned;
@@ -81,7 +81,7 @@ std::string printable_lines(std::string_view text) {
 
 std::string printable_json(std::string_view text) {
   return without_controls(text, [](char32_t code) {
-    // Between JSON's values only line ends stand as they are; inside of texts there are none.
+    // Between JSON's values only line ends are kept as they are; inside texts there are none.
     return code < 0x20 ? std::string(1, static_cast<char>(code))
                        : fmt::format("\\u{:04x}", static_cast<uint32_t>(code));
   });

@@ -22,19 +22,19 @@ struct StageTimings {
 struct MemoryReport {
   uint64_t peak_rss_bytes = 0;  // of the process, since it began
   // Of the tensors that this run allocated: the most at once, and what is left at its end (weights
-  // converted for later runs). Null where other runs shared the device and its backend cannot tell
-  // them apart; then the process's peak, of all these runs, is given in their place.
+  // converted for later runs). Null where other runs shared the device and its backend cannot
+  // separate them; then the process's peak, of all these runs, is given in their place.
   std::optional<uint64_t> tensor_peak_bytes;
   std::optional<uint64_t> tensor_current_bytes;
   std::optional<uint64_t> process_tensor_peak_bytes;
   uint64_t weights_stored_bytes = 0;     // of the components used, in the files' own types
-  uint64_t weights_converted_bytes = 0;  // of compute forms made beside them
+  uint64_t weights_converted_bytes = 0;  // of compute forms made in addition to them
   uint64_t weights_packed_bytes = 0;     // of packed and quantised forms that kernels made
-  // The tensor peak as dry forwards told it before the calls; 0 where no level plans.
+  // The tensor peak as dry forwards predicted it before the calls; 0 where no level plans.
   uint64_t predicted_tensor_peak_bytes = 0;
   uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves: the process's
   uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
-  Json plan{};  // of a run that was planned: what lies in memory when; else null
+  Json plan{};  // of a run that was planned: what is in memory when; else null
   // Of weights that came and went while their network computed: bytes brought in, and how long
   // computing waited for them.
   uint64_t weights_moved_bytes = 0;
@@ -76,7 +76,7 @@ struct TimelineReport {
   std::vector<AttemptReport> attempts;
 };
 
-// How often a level or kernel was not what computed; runtime/fallbacks.hpp tells the kinds.
+// How often a level or kernel was not what computed; runtime/fallbacks.hpp lists the kinds.
 struct FallbackReport {
   std::string component;
   std::string level;
@@ -104,7 +104,7 @@ struct PlacementReport {
   std::string component;
   std::string device;
   std::string dtype;         // computed in
-  std::string stored_dtype;  // as the file has it
+  std::string stored_dtype;  // as in the file
 };
 
 // What one adapter of a run did.
@@ -131,7 +131,7 @@ struct ErrorReport {
   std::vector<Finding> findings;
 };
 
-// What a run did, told truthfully; docs/report.md is its schema.
+// What a run did, reported truthfully; docs/report.md is its schema.
 struct RunReport {
   std::string run_id;
   std::string task;
@@ -155,7 +155,7 @@ struct RunReport {
   double total_ms = 0;
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;
-  std::vector<ProfileRow> profile;  // where the config's `profile` asks for it, the dearest first
+  std::vector<ProfileRow> profile;  // where the config's `profile` has it, the most expensive first
   std::vector<FallbackReport> fallbacks;
   uint64_t remembered_calls = 0;  // whose results an earlier run of the engine had made: of prompts
   ConfigValues config_resolved;

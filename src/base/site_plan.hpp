@@ -31,7 +31,7 @@ struct SiteRule {
   std::string name;
   SiteKind kind = SiteKind::self_attention;
   SiteChange change;
-  std::string field;  // of the request, to be told in errors
+  std::string field;  // of the request, to be named in errors
 };
 
 // Changes by the path of the module: data that layers read through the context.
@@ -52,7 +52,7 @@ class SitePlan {
 };
 
 // Whether `name` means the site at `path`: its parts are found in the path one after another, "*"
-// being any one part; "down", "mid" and "up" stand for down_blocks, mid_block and up_blocks, and
+// being any one part; "down", "mid" and "up" mean down_blocks, mid_block and up_blocks, and
 // "down.block_1" for "down_blocks.1". A number alone is the place in a network's one list of
 // blocks ("7": "transformer_blocks.7").
 bool means_site(const std::string& name, const std::string& path);
@@ -60,7 +60,7 @@ bool means_site(const std::string& name, const std::string& path);
 // The sites that a rule names.
 std::vector<std::string> sites_of_rule(const SiteRule& rule, const std::vector<Site>& sites);
 
-// Names by which sites of a kind can be called: their paths and what stands above them.
+// Names by which sites of a kind can be called: their paths and those of the modules above them.
 std::vector<std::string> names_of_sites(const std::vector<Site>& sites, SiteKind kind);
 
 }  // namespace omnirt

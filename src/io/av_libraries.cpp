@@ -84,7 +84,7 @@ struct Loaded {
       take_codec(av);
       take_util(av);
       take_scale(av);
-      av.av_log_set_level(AV_LOG_FATAL);  // what fails is told by exceptions
+      av.av_log_set_level(AV_LOG_FATAL);  // what fails is reported by exceptions
     } catch (const RunFailed& error) {
       missing = fmt::format("{}; install FFmpeg's libraries (Debian: libavformat{}, libswscale{})",
                             error.what(), LIBAVFORMAT_VERSION_MAJOR, LIBSWSCALE_VERSION_MAJOR);

@@ -23,8 +23,8 @@ uint64_t big_endian(std::string_view bytes) {
   return value;
 }
 
-// GIF89a, sections 17 to 24: the comment stands before the first image, in sub-blocks of up to
-// 255 bytes.
+// GIF89a, sections 17 to 24: the comment comes before the first image, in sub-blocks of up to 255
+// bytes.
 std::optional<std::string> gif_comment(std::string_view bytes) {
   constexpr size_t header = 13;
   if (bytes.size() < header) return std::nullopt;

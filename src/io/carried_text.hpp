@@ -5,11 +5,11 @@
 
 namespace omnirt::io {
 
-// An image or video as it may carry the request that made it.
+// An image or video, which may embed the request that made it.
 struct CarriedText {
   std::string kind;                 // "png", "jpeg", "webp", "gif", "mp4", "frames"
   std::optional<std::string> text;  // under request_metadata_key, as encode_image and encode_video
-                                    // put it there; nothing where the file carries none
+                                    // put it there; nothing where the file has none
   std::optional<std::string> parameters;  // an image's under parameters_metadata_key, whichever
                                           // program wrote them
 };

@@ -11,7 +11,7 @@ struct DtypeRow {
   size_t bits;
 };
 
-// One row an enumerator, in order.
+// One row per enumerator, in order.
 constexpr std::array dtype_rows = std::to_array<DtypeRow>({
     {"BOOL", "bool", 8},
     {"F4", "f4", 4},

@@ -40,7 +40,7 @@ enum class Dtype : uint8_t {
 size_t dtype_bits(Dtype dtype);
 // The address of an element must be a multiple of this many bytes; 1 for packed types.
 size_t dtype_alignment(Dtype dtype);
-// A float that is its own value, whatever file it lies in: fp32, fp16, bf16. (Small floats go with
+// A float that is its own value, whatever file it is in: fp32, fp16, bf16. (Small floats go with
 // scales, and fp64 is not computed with.)
 bool is_plain_float(Dtype dtype);
 

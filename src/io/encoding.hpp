@@ -7,9 +7,9 @@
 
 namespace omnirt::io {
 
-// How the bytes of a tensor stand for numbers where they are not one number an element: blocks
-// with scales of their own (ggml's types), or small numbers whose scales are further tensors.
-// Immutable; keeps alive what it reads in addition to the bytes.
+// How the bytes of a tensor encode numbers where they are not one number per element: blocks with
+// scales of their own (ggml's types), or small numbers whose scales are further tensors. Immutable;
+// keeps alive what it reads in addition to the bytes.
 class Encoding {
  public:
   virtual ~Encoding() = default;

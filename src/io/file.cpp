@@ -128,12 +128,12 @@ void Descriptor::close() {
 OpenFile open_regular(const fs::path& path) {
   if (!is_path(path)) refuse_file(shown_name(path.native()), "this is not a file's path");
   struct stat info {};
-  // Looked at before it is opened: opening alone can block on a pipe or rewind a tape.
+  // Checked before it is opened: opening alone can block on a pipe or rewind a tape.
   if (::stat(path.c_str(), &info) != 0) cannot_open(path, errno);
   require_regular(path, info);
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) cannot_open(path, errno);
-  // Looked at again: another process may have put something else there meanwhile.
+  // Checked again: another process may have put something else there meanwhile.
   if (::fstat(fd.get(), &info) != 0) cannot_open(path, errno);
   require_regular(path, info);
   return {std::move(fd), static_cast<size_t>(info.st_size)};
@@ -146,7 +146,7 @@ std::string read_file(const fs::path& path, size_t max_bytes) {
                 fmt::format("the file holds {} bytes, and the limit is {}", bytes, max_bytes));
   };
   if (file.bytes > max_bytes) too_large(file.bytes);
-  // One byte more than expected shows a file that grows, or whose size is not told (as in /proc);
+  // One byte more than expected shows a file that grows, or whose size is not known (as in /proc);
   // it is there from the start, for growing would copy all of the file.
   std::string content(file.bytes + 1, '\0');
   size_t filled = 0;
@@ -213,8 +213,8 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-// Before the name changes, so that at no time somebody may read what he may not. A group that
-// cannot be given on has no say in the new file either.
+// Before the name changes, so that at no time an unauthorised user can read it. A group that cannot
+// be kept gets no permissions in the new file either.
 void AtomicFile::hand_on() const {
   if (!replaced_) return;
   constexpr unsigned of_group = 0070;

@@ -42,15 +42,15 @@ std::string read_file(const std::filesystem::path& path, size_t max_bytes);
 // A JSON file, as `parse_json` reads it.
 Json read_json(const std::filesystem::path& path, size_t max_bytes = max_json_bytes);
 
-// Who may read a file that is new: whom the user's umask lets, or the user alone.
+// Who may read a new file: those whom the user's umask allows, or the user alone.
 enum class Readers { umask, owner };
 
-// A file that is there whole or not at all: what is written goes to a temporary name beside the
+// A file that is there whole or not at all: what is written goes to a temporary name next to the
 // target, and `commit` renames it over the target. Destroyed without a commit, it leaves nothing
-// and the target as it was. Makes no folders. A file that is replaced hands on its permissions and,
-// where this user may give them, its owner and group. A target that is a symbolic link stays one:
-// the file that it points to is replaced; a link to nothing is replaced itself.
-// Throws InvalidRequest for what another path would mend (no such folder, no permission, the target
+// and the target as it was. Makes no folders. A file that is replaced passes on its permissions
+// and, where this user may give them, its owner and group. A target that is a symbolic link stays
+// one: the file that it points to is replaced; a link to nothing is replaced itself.
+// Throws InvalidRequest for what another path would fix (no such folder, no permission, the target
 // is a folder or a device), RunFailed when the disk is full or fails, and InvalidFile when pages of
 // a mapped file were lost between the constructor and `commit`: what was written may have come from
 // there.

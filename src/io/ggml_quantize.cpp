@@ -131,7 +131,7 @@ void quantize_all(std::span<const float> numbers, std::byte* to) {
 
 struct Writer {
   std::string_view name;
-  Quantize blocks;  // nullptr: one number an element
+  Quantize blocks;  // nullptr: one number per element
 };
 constexpr std::array writers{Writer{"F32", nullptr},
                              Writer{"F16", nullptr},

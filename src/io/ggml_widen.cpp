@@ -71,7 +71,7 @@ void widen_q1_0(const std::byte* block, float* to) {
     to[i] = static_cast<unsigned>(block[2 + i / 8]) >> i % 8 & 1U ? d : -d;
 }
 
-// Five digits of base 3 a byte, the first the highest: multiplied by a power of 3, a byte has the
+// Five digits of base 3 per byte, the first the highest: multiplied by a power of 3, a byte has the
 // digit wanted as the first of a fraction of 256.
 void widen_tq1_0(const std::byte* block, float* to) {
   const float d = widen_f16(load_as<uint16_t>(block + 52));

@@ -117,7 +117,7 @@ void widen_iq1_s(const std::byte* block, float* to) {
   }
 }
 
-// The block's scale lies in the highest four bits of the four words of small scales.
+// The block's scale is in the highest four bits of the four words of small scales.
 void widen_iq1_m(const std::byte* block, float* to) {
   const std::byte *low = block, *high = block + 32, *scales = block + 48;
   unsigned bits = 0;

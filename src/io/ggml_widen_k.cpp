@@ -7,7 +7,7 @@
 namespace omnirt::io {
 namespace {
 
-// 32 bytes hold 128 elements of 2 bits, each byte those that lie 32 apart.
+// 32 bytes hold 128 elements of 2 bits, each byte those that are 32 apart.
 unsigned two_bits(const std::byte* quants, size_t i) {
   return byte_at(quants, i / 128 * 32 + i % 32) >> i % 128 / 32 * 2 & 3U;
 }

@@ -176,7 +176,7 @@ class GgufReader {
     alignment_ = given;
   }
 
-  // Lists are read over (a tokenizer's words), but for tensors' shapes.
+  // Lists are skipped (a tokenizer's words), except tensors' shapes.
   void read_list(const std::string& key) {
     Kind type = kind(key);
     auto count = number<uint64_t>("a list's length");

@@ -10,7 +10,7 @@
 // GGUF, the format of ggml's programs (github ggml-org/ggml, docs/gguf.md), versions 2 and 3,
 // little-endian: counts, texts and numbers by key, the tensors' names, sizes and types, the data.
 // As strict as ggml's reader in this: no key and no name twice, offsets at multiples of the
-// alignment, no lists of lists. Tensors must lie inside the file and apart from each other.
+// alignment, no lists of lists. Tensors must be inside the file and must not overlap.
 namespace omnirt::io {
 
 inline constexpr size_t max_gguf_header = 256'000'000;  // bytes; tokenizers take some 10 MB
@@ -19,7 +19,7 @@ inline constexpr size_t max_gguf_text = 16'000'000;  // bytes of one value; temp
 inline constexpr size_t max_gguf_rank = 4;           // as ggml's
 inline constexpr size_t max_gguf_alignment = 1 << 20;
 
-// Under this key and a tensor's name stand its sizes where they are not those that the rows of its
+// This key with a tensor's name holds its sizes where they are not those that the rows of its
 // blocks need (github city96/ComfyUI-GGUF, tools/convert.py).
 inline constexpr const char* gguf_shape_key = "comfy.gguf.orig_shape.";
 

@@ -140,7 +140,7 @@ ImageInfo probe_image_bytes(std::string_view bytes, const std::string& name,
   const ImageSource source{bytes, name, options.limits};
   const ImageFormat format = format_of(source);
   ImageInfo info = probe_stored(source, format);
-  // Orientations 5 to 8 lie on their side.
+  // Orientations 5 to 8 swap width and height.
   if (options.apply_exif_orientation && stored_orientation(read_embedded(bytes, format)) >= 5) {
     std::swap(info.width, info.height);
   }

@@ -54,7 +54,7 @@ struct ImageInfo {
 // max_metadata_bytes together.
 using ImageMetadata = std::map<std::string, std::string>;
 inline constexpr size_t max_metadata_bytes = size_t{2} << 20;
-// The key under which an image carries the request that made it (JSON).
+// The key under which an image stores the request that made it (JSON).
 inline constexpr const char* request_metadata_key = "omnirt";
 // The key of generation parameters as AUTOMATIC1111 writes them: a text of this name in a PNG, the
 // EXIF UserComment in a JPEG (up to a segment's 64 KiB; longer ones are left out) and a WebP.
@@ -70,7 +70,7 @@ struct EncodeOptions {
 // content, never from the extension. Errors are InvalidFile and name the file, what it looks like
 // or the limit that it breaks.
 ImageInfo probe_image(const std::filesystem::path& path, const ReadOptions& options = {});
-// The same for bytes in memory; `name` stands for the file in errors.
+// The same for bytes in memory; `name` names the file in errors.
 ImageInfo probe_image_bytes(std::string_view bytes, const std::string& name,
                             const ReadOptions& options = {});
 

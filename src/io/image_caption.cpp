@@ -53,7 +53,7 @@ int level_of(char digit) {
   return digit <= '9' ? digit - '0' : digit - 'a' + 10;
 }
 
-// Darkens the pixels of a glyph whose top left corner is at (x, y); what lies outside is left out.
+// Darkens the pixels of a glyph whose top left corner is at (x, y); what is outside is left out.
 void draw(std::string_view glyph, Image& image, int64_t x, int64_t y) {
   int64_t width = advance(glyph);
   for (int64_t i = 0; i < width * glyph_rows; ++i) {

@@ -35,7 +35,7 @@ std::string encode_jpeg(const Image& image, const ImageMetadata& metadata,
 std::string encode_webp(const Image& image, const ImageMetadata& metadata,
                         const EncodeOptions& options);
 
-// A WebP file, still or animated, with these texts beside its pixels (XMP, and EXIF for
+// A WebP file, still or animated, with these texts next to its pixels (XMP, and EXIF for
 // parameters).
 std::string with_metadata(std::string_view webp, const ImageMetadata& metadata);
 

@@ -76,7 +76,7 @@ class Edges {
   }
 
   // Whether no neighbour along the gradient is stronger. The gradient's direction is one of four,
-  // told by the tangent of 22.5 degrees in 15 bits; of equal neighbours the first counts.
+  // chosen by the tangent of 22.5 degrees in 15 bits; of equal neighbours the first counts.
   bool is_ridge(int64_t x, int64_t y) const {
     constexpr int bits = 15, tangent = 13573;
     int own = strength(x, y);

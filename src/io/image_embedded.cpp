@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// An orientation and a comment need less; who writes more than this writes thumbnails.
+// An orientation and a comment need less; programs that write more than this write thumbnails.
 constexpr size_t max_exif_bytes = size_t{1} << 20;
 
 uint32_t byte_at(std::string_view bytes, size_t at) {

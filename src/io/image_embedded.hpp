@@ -6,14 +6,14 @@
 
 namespace omnirt::io {
 
-// What an image file carries beside its pixels, as far as this project reads it.
+// What an image file holds in addition to its pixels, as far as this project reads it.
 struct EmbeddedData {
   std::string exif;    // a TIFF structure
   std::string xmp;     // a packet, as XML
   ImageMetadata text;  // png: the texts by keyword; jpeg, webp: what our XMP holds
 };
 
-// Walks the chunks or segments of a file; stops, without an error, at the first that is damaged or
+// Reads the chunks or segments of a file; stops, without an error, at the first that is damaged or
 // passes max_metadata_bytes or so.
 EmbeddedData read_embedded(std::string_view bytes, ImageFormat format);
 EmbeddedData read_embedded_png(std::string_view bytes);

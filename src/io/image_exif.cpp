@@ -119,7 +119,7 @@ std::string entry_of(uint32_t tag, uint32_t type, size_t count, size_t value) {
 
 }  // namespace
 
-// Two directories of one entry each: the first points to EXIF's, whose comment stands behind it.
+// Two directories of one entry each: the first points to EXIF's, whose comment follows it.
 std::string exif_with_comment(std::string_view text) {
   constexpr size_t first = 8;
   constexpr size_t directory_bytes = 2 + entry_bytes + 4;
@@ -148,7 +148,7 @@ std::string exif_comment(std::string_view exif) {
   return ascii ? std::string(plain.substr(0, plain.find('\0'))) : "";
 }
 
-// The value stands in the entry itself, at its front.
+// The value is in the entry itself, at its front.
 int exif_orientation(std::string_view exif) {
   const TiffView tiff(exif);
   if (!tiff.is_tiff()) return 0;

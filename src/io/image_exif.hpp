@@ -5,7 +5,7 @@
 namespace omnirt::io {
 
 // EXIF (CIPA DC-008, a TIFF structure) whose UserComment is `text` (UTF-8): where AUTOMATIC1111 and
-// those who read its images look for generation parameters in a JPEG or WebP.
+// programs that read its images look for generation parameters in a JPEG or WebP.
 std::string exif_with_comment(std::string_view text);
 
 // The UserComment as UTF-8; "" where there is none, or none that is text. Never throws on malformed

@@ -8,7 +8,7 @@
 namespace omnirt::io {
 namespace {
 
-// The size that `image` takes, in its own shape, to lie within width x height or (`cover`) to cover
+// The size that `image` takes, in its own shape, to fit within width x height or (`cover`) to cover
 // it; as the reference rounds.
 Region scaled_size(const Image& image, int64_t width, int64_t height, bool cover) {
   const double wanted = static_cast<double>(width) / static_cast<double>(height);
@@ -20,8 +20,8 @@ Region scaled_size(const Image& image, int64_t width, int64_t height, bool cover
   return size;
 }
 
-// The row or column beside an edge, as Pillow's bicubic filter draws it out from a box of no
-// height: 9/8 of the edge less 1/8 of its neighbour.
+// The row or column next to an edge, as Pillow's bicubic filter extends it from a box of no height:
+// 9/8 of the edge less 1/8 of its neighbour.
 uint8_t beyond(uint8_t edge, uint8_t neighbour) {
   return static_cast<uint8_t>(std::clamp((9 * edge - neighbour + 4) >> 3, 0, 255));
 }

@@ -5,7 +5,7 @@
 namespace omnirt {
 
 // How an image takes a size of another shape: stretched; cut at its longer side; or whole, with its
-// edges drawn out beside it.
+// edges extended next to it.
 enum class ImageFit { stretch, crop, fill };
 template <>
 struct ChoiceNames<ImageFit> {
@@ -25,7 +25,7 @@ struct Region {
 // channels.
 void paste(Image& target, const Image& image, int64_t x, int64_t y);
 
-// That part of the image. `ensure`s that the region lies within it.
+// That part of the image. `ensure`s that the region is within it.
 Image crop(const Image& image, const Region& region);
 
 // At this size, resampled by Lanczos' filter (reference: VaeImageProcessor.resize, whose modes are

@@ -36,7 +36,7 @@ struct Signature {
   const char* description;
 };
 
-// The container formats that people try first; the brands of ISO files stand before their general
+// The container formats that people try first; the brands of ISO files come before their general
 // case.
 constexpr std::array signatures{
     Signature{0, "GIF8"sv, "a GIF image"},

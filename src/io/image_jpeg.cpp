@@ -24,7 +24,7 @@ constexpr int max_scans = 200;
 constexpr uint64_t max_coefficient_bytes = uint64_t{192} << 20;
 
 struct JpegErrors {
-  jpeg_error_mgr manager;  // first: libjpeg hands back a pointer to it
+  jpeg_error_mgr manager;  // first: libjpeg returns a pointer to it
   CodecError error;
 };
 
@@ -39,7 +39,7 @@ struct JpegErrors {
   stop(*reinterpret_cast<JpegErrors*>(codec->err), message);
 }
 
-// libjpeg goes on after these with grey or repeated blocks in place of what is missing.
+// libjpeg continues after these with grey or repeated blocks in place of what is missing.
 bool loses_pixels(int code) {
   switch (code) {
     case JWRN_JPEG_EOF:
@@ -195,7 +195,7 @@ class JpegReader {
 
 // libjpeg's own memory destination loses its buffer when an error jumps past it.
 struct JpegOutput {
-  jpeg_destination_mgr manager{};  // first: libjpeg hands back a pointer to it
+  jpeg_destination_mgr manager{};  // first: libjpeg returns a pointer to it
   std::string bytes;
   bool full = false;
   JOCTET buffer[16384];

@@ -4,8 +4,8 @@
 
 namespace omnirt::io {
 
-// MD5 (RFC 1321) as 32 upper-case hexadecimal digits: the name that Extended XMP gives a packet. It
-// guards nothing.
+// MD5 (RFC 1321) as 32 upper-case hexadecimal digits: the name that Extended XMP uses for a packet.
+// It is no protection.
 std::string md5_hex(std::string_view bytes);
 
 }  // namespace omnirt::io

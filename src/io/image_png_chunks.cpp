@@ -8,7 +8,7 @@
 #include "io/utf8.hpp"
 
 // The ancillary chunks of a PNG (PNG specification, third edition, 11.3), read apart from libpng:
-// no pixel is decoded, and chunks behind the pixels are found too.
+// no pixel is decoded, and chunks after the pixels are found too.
 namespace omnirt::io {
 namespace {
 
@@ -41,7 +41,7 @@ bool inflate(std::string_view data, size_t& budget, std::string& out) {
   return false;
 }
 
-// Splits off what stands before the next zero byte; false when there is none.
+// Splits off what comes before the next zero byte; false when there is none.
 bool take_string(std::string_view& rest, std::string_view& taken) {
   const size_t end = rest.find('\0');
   if (end == std::string_view::npos) return false;
@@ -115,7 +115,7 @@ void sort_text(Text text, EmbeddedData& found) {
   }
 }
 
-// What an entry of a map takes besides its texts, about.
+// What an entry of a map takes in addition to its texts, about.
 constexpr size_t entry_cost = 128;
 
 bool is_text_chunk(std::string_view type) {

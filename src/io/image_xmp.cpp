@@ -70,7 +70,7 @@ size_t read_big_endian(std::string_view bytes) {
   return value;
 }
 
-// The character that `&name;` stands for; "" when there is none.
+// The character that `&name;` means; "" when there is none.
 std::string entity(std::string_view name) {
   if (name == "amp") return "&";
   if (name == "lt") return "<";
@@ -110,7 +110,7 @@ std::string unescape(std::string_view text) {
   return result;
 }
 
-// The prefix that the packet gives our namespace; programs that rewrite XMP may choose another.
+// The prefix that the packet uses for our namespace; programs that rewrite XMP may choose another.
 std::string_view find_prefix(std::string_view packet) {
   const size_t uri = packet.find(name_space);
   if (uri == std::string_view::npos || uri < 2) return {};

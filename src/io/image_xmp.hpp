@@ -15,7 +15,7 @@ std::string xmp_packet(const ImageMetadata& metadata);
 // segment goes into an Extended XMP (XMP specification part 3, 1.1.3.1), which exiftool joins.
 std::vector<std::string> xmp_segments(const ImageMetadata& metadata);
 
-// Of a packet that is looked at: six bytes for each of a text's at most max_metadata_bytes, and the
+// Of a packet that is read: six bytes for each of a text's at most max_metadata_bytes, and the
 // markup around.
 inline constexpr size_t max_xmp_packet_bytes = 6 * max_metadata_bytes + (size_t{1} << 16);
 
@@ -29,7 +29,7 @@ inline constexpr std::string_view xmp_extension_name{"http://ns.adobe.com/xmp/ex
 std::string join_extended_xmp(const std::vector<std::string_view>& segments);
 
 // The texts of a packet that `xmp_packet` wrote or that another program rewrote; others' properties
-// are passed over. Never throws on malformed text.
+// are skipped. Never throws on malformed text.
 ImageMetadata parse_xmp(std::string_view packet);
 
 }  // namespace omnirt::io

@@ -45,7 +45,7 @@ void JsonScanner::fail(const std::string& message) const {
   throw InvalidFile({field, "", fmt::format("{} (at byte {})", message, offset_ + at_), ""});
 }
 
-// What stands at the current place, for a message.
+// What is at the current place, for a message.
 std::string JsonScanner::found() const {
   return at_ < text_.size() ? shown_name(text_.substr(at_, 20)) : "the end";
 }

@@ -6,15 +6,15 @@
 
 namespace omnirt::io {
 
-// Pages of mapped files can go away: somebody makes the file shorter, or its disk fails. Touching
-// one raises SIGBUS, which ends the process without a word. A process that has called this goes on
-// with zeros in their place, the loss is counted, and who works with the bytes asks a LostPages
-// whether they were whole. A SIGBUS of any other memory stays what it was. For programs, at their
-// start, on any thread; a library's user decides about signals himself.
+// Pages of mapped files can go away: another process makes the file shorter, or its disk fails.
+// Touching one raises SIGBUS, which ends the process without a message. A process that has called
+// this continues with zeros in their place, the loss is counted, and code that uses the bytes asks
+// a LostPages whether they were whole. A SIGBUS of any other memory stays what it was. For
+// programs, at their start, on any thread; a library leaves signals to the program that uses it.
 void survive_lost_pages();
 
-// The losses since it was made: made before mapped bytes are used, asked before what came of them
-// is kept.
+// The losses since it was made: made before mapped bytes are used, asked before what was made of
+// them is kept.
 class LostPages {
  public:
   LostPages();

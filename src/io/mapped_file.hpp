@@ -8,9 +8,9 @@ namespace omnirt::io {
 
 // How a file's bytes come into memory.
 //   mapped: the file is mapped read-only; pages come when touched, and the system may drop them
-//     again. Touching a page that is gone because somebody made the file shorter raises SIGBUS (see
-//     io/lost_pages.hpp). A file that is replaced by renaming another over it (as AtomicFile does)
-//     is safe: the mapping keeps the old file.
+//     again. Touching a page that is gone because another process made the file shorter raises
+//     SIGBUS (see io/lost_pages.hpp). A file that is replaced by renaming another over it (as
+//     AtomicFile does) is safe: the mapping keeps the old file.
 //   read: the file is read once into memory of our own, and nothing done to it later matters. For
 //     servers and for folders that others write to; it costs the file's size in memory.
 enum class Source { mapped, read };
@@ -31,9 +31,9 @@ class MappedFile {
   Source source() const { return source_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Gives back to the system the pages of the range, and those around it that the system mapped
-  // when these were touched; touched again, they are read from the file again. Does nothing when
-  // the source is `read`, whose bytes exist only here.
+  // Releases to the system the pages of the range, and those around it that the system mapped when
+  // these were touched; touched again, they are read from the file again. Does nothing when the
+  // source is `read`, whose bytes exist only here.
   void release(size_t offset, size_t size) const;
 
  private:
@@ -46,12 +46,12 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// Bytes that a touched page brings with it, for the system maps pages in runs of so many (Linux:
+// Bytes that a touched page brings with it, for the system maps pages in runs of this many (Linux:
 // fault_around_bytes).
 inline constexpr size_t mapped_at_once = size_t{64} << 10;
 
 // Brings the pages of mapped bytes into memory, and returns when they are there. Pages that are
-// lost are passed over: who touches them learns of it (io/lost_pages.hpp).
+// lost are skipped: code that touches them learns of it (io/lost_pages.hpp).
 void read_ahead(std::span<const std::byte> bytes);
 
 }  // namespace omnirt::io

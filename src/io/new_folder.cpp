@@ -12,7 +12,7 @@ namespace omnirt::io {
 namespace fs = std::filesystem;
 namespace {
 
-// Made, never taken over: a name that is there already is somebody else's.
+// Made, never reused: a name that is there already is in use.
 fs::path make_folder_in(const fs::path& parent, std::error_code& error) {
   constexpr int attempts = 100;
   std::random_device random;

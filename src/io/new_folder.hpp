@@ -4,9 +4,9 @@
 
 namespace omnirt::io {
 
-// A folder that is there whole or not at all: filled under a temporary name beside its target, of
-// which no one else's folder is taken, and renamed by `commit`. Destroyed without a commit, it
-// leaves nothing.
+// A folder that is there whole or not at all: filled under a temporary name next to its target,
+// never that of an existing folder, and renamed by `commit`. Destroyed without a commit, it leaves
+// nothing.
 class NewFolder {
  public:
   // `field` names the target in errors. Throws InvalidRequest when no folder can be made there.

@@ -6,7 +6,7 @@
 
 namespace omnirt::io {
 
-// Which of a run's files a name is for.
+// Which of a run's files a name belongs to.
 struct OutputPart {
   size_t index = 0;  // from 0
   size_t count = 1;
@@ -16,7 +16,7 @@ struct OutputPart {
 };
 
 // The path with {index}, {seed}, {model} and {run} replaced. Of several files, a name that has
-// neither {index} nor {seed} gets the index behind its stem (out_0.png). An index has as many
+// neither {index} nor {seed} gets the index after its stem (out_0.png). An index has as many
 // digits as the last one, so that names sort.
 std::filesystem::path output_name(const std::string& pattern, const OutputPart& part);
 

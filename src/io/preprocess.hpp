@@ -33,7 +33,7 @@ Preprocess read_preprocess(const Json& given, const std::string& field);
 // The image so prepared, of the same size; alpha is dropped. canny: edges (io/image_edges.hpp);
 // tile: made smaller by averages over areas, as OpenCV's INTER_AREA, and larger again by Lanczos'
 // filter; grayscale: Pillow's luma; luminance: the
-// lightness of CIE Lab, as OpenCV's COLOR_RGB2LAB has it in 8 bits; intensity: the strongest
+// lightness of CIE Lab, as in OpenCV's COLOR_RGB2LAB in 8 bits; intensity: the strongest
 // channel; invert: 255 less each value; threshold: white where every channel is above `level`, else
 // black.
 Image preprocessed(const Image& image, const Preprocess& how);

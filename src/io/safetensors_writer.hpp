@@ -29,7 +29,7 @@ struct TensorSource {
   std::string name;
   Dtype dtype = Dtype::f32;
   std::vector<int64_t> shape;
-  // Called once, when it is the tensor's turn; hands over exactly its bytes, in order.
+  // Called once, when it is the tensor's turn; emits exactly its bytes, in order.
   std::function<void(const Emit& emit)> produce;
 };
 

@@ -34,7 +34,7 @@ bool two_a_byte(Numbers numbers) {
   return numbers >= Numbers::f4_high_first;
 }
 
-// What a number stands for, of 8 bits or of 4.
+// The value of a number of 8 bits or of 4.
 float number_of(Numbers numbers, uint8_t bits) {
   switch (numbers) {
     case Numbers::f8_e4m3:

@@ -14,7 +14,7 @@ namespace omnirt::io {
 // of its block, where there are any.
 struct ScaledForm {
   enum class Numbers { f8_e4m3, f8_e5m2, int8, f4_high_first, f4_low_first, uint4_low_first };
-  // Where a block's scale lies: by rows, by columns, or as matrix units of GPUs take them
+  // Where a block's scale is stored: by rows, by columns, or as matrix units of GPUs take them
   // (https://docs.nvidia.com/cuda/cublas, "1D block scaling factors layout": tiles of 128 x 4).
   enum class Order { rows, columns, tiles };
 

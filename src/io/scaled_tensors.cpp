@@ -18,7 +18,7 @@ namespace {
 constexpr const char* metadata_key = "_quantization_metadata";
 constexpr size_t max_metadata = 16'000'000;  // bytes; real ones take 50 KB
 constexpr size_t max_layer_json = 65'536;    // bytes; real ones take 100
-// What stands for a layer's scales, behind its name.
+// The names of a layer's scales, after its own name.
 constexpr std::array scale_names{
     "weight_scale", "weight_scale_2",   "weight_scale_inv", "input_scale",      "scale_weight",
     "scale_input",  "weight_zero",      "weight_zeros",     "pre_quant_scale",  "comfy_quant",

@@ -23,8 +23,8 @@ class TensorFiles {
   // the same tensors in the same files.
   static TensorFiles open(const std::filesystem::path& folder, std::span<const std::string> bases,
                           const std::string& variant = "", Source source = Source::mapped);
-  // From one file, or an index beside its shards. A file of Python objects is refused
-  // with the way to convert it.
+  // From one file, or an index next to its shards. A file of Python objects is refused with the way
+  // to convert it.
   static TensorFiles open_file(const std::filesystem::path& path, Source source = Source::mapped);
 
   std::optional<FoundTensor> find(std::string_view name) const;

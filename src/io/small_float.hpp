@@ -20,7 +20,7 @@ inline unsigned byte_at(const std::byte* from, size_t i) {
 }
 
 // A float with `exponent_bits` and `mantissa_bits` below a sign, subnormals included. The highest
-// exponent stands for infinity and NaN (IEEE 754) where `infinities`; else for numbers.
+// exponent means infinity and NaN (IEEE 754) where `infinities`; else for numbers.
 inline float widen_float(uint32_t bits, int exponent_bits, int mantissa_bits, bool infinities) {
   const int sign_at = exponent_bits + mantissa_bits;
   const uint32_t sign = (bits >> sign_at & 1U) << 31;

@@ -10,8 +10,8 @@ namespace omnirt::io {
 double available_memory_gb();
 
 // This process's memory as the kernel counts it, in bytes: its own pages and the pages of files
-// that it has mapped (VmRSS); 0 where the kernel does not say. Mappings in which one of `except`
-// lies (addresses, in order) are left out.
+// that it has mapped (VmRSS); 0 where the kernel does not say. Mappings that hold one of `except`
+// (addresses, in order) are left out.
 uint64_t resident_bytes(std::span<const std::byte* const> except = {});
 // The most that it had since it began (VmHWM).
 uint64_t peak_resident_bytes();

@@ -17,7 +17,7 @@ struct Temporaries {
 };
 
 Temporaries& temporaries() {
-  // Never destroyed: the process may be told to end while its statics are.
+  // Never destroyed: the process may be asked to end while its statics are.
   static auto* made = new Temporaries;
   return *made;
 }
@@ -49,7 +49,7 @@ void forget_temporary(const fs::path& path) noexcept {
 }
 
 void quit_without_temporaries(int exit_code) noexcept {
-  // Whoever holds the lock is making one; on a file system that hangs it may never be done.
+  // The holder of the lock is making one; on a file system that hangs it may never be done.
   constexpr std::chrono::milliseconds patience{300};
   if (temporaries().mutex.try_lock_for(patience)) {
     for (const fs::path& path : temporaries().paths) remove_whole(path);

@@ -7,7 +7,7 @@ namespace omnirt::io {
 // The files and folders that this process has made under temporary names, and has not yet renamed
 // or removed: a process that has to end at once takes them with it.
 
-// Calls `make`, which makes one and gives its path (or throws), and keeps account of it.
+// Calls `make`, which makes one and returns its path (or throws), and keeps a record of it.
 std::filesystem::path keep_temporary(const std::function<std::filesystem::path()>& make);
 
 // Its owner has renamed or removed it.

@@ -140,7 +140,7 @@ class Mp4 {
     if (h264) {
       av_.av_opt_set(encoder_->priv_data, "crf", std::to_string(options.quality).c_str(), 0);
       av_.av_opt_set(encoder_->priv_data, "preset", "medium", 0);
-      // Its macroblock tree depends on where memory lies on processors with AVX-512.
+      // Its macroblock tree depends on memory addresses on processors with AVX-512.
       av_.av_opt_set(encoder_->priv_data, "x264-params", "mbtree=0", 0);
     } else {
       encoder_->flags |= AV_CODEC_FLAG_QSCALE;

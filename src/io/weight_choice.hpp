@@ -15,7 +15,7 @@ struct WeightChoice {
 // Looks into a component's folder for `<base>.safetensors`, `<base>.<variant>.safetensors` and
 // their index files, for each base name in order (`diffusion_pytorch_model`, `model`), and takes
 // the first base that has any. Of its variants: the wanted one, else the plain one; with none
-// wanted, also the only one, else "fp32". The choice tells its variant, for a warning where it is
+// wanted, also the only one, else "fp32". The choice names its variant, for a warning where it is
 // not the wanted one. Where both a single file and an index are there, the index counts, as in
 // diffusers; for the base `model` the single file, as in transformers.
 // Throws InvalidFile when the folder is missing or holds no such file, when several variants leave

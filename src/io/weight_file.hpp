@@ -29,9 +29,9 @@ struct TensorEntry {
   size_t offset = 0;  // of the first byte, from the file's start
   size_t bytes = 0;
   // Whether the offset is a multiple of the element's size. A file whose header's length is odd is
-  // legal; who computes on such a tensor must copy it first.
+  // legal; code that computes on such a tensor must copy it first.
   bool aligned = true;
-  // How the bytes stand for numbers; null where each element is a number of its type.
+  // How the bytes encode numbers; null where each element is a number of its type.
   std::shared_ptr<const Encoding> encoding{};
 
   // As reports call what is stored: "fp16", "q4_k".

@@ -6,7 +6,7 @@
 namespace omnirt::ops {
 
 // Rows of a table. x (indices) {..} int64, weight {V, D}; y {.., D}, in `dtype` where the table is
-// stored in another. Indices must lie in the table.
+// stored in another. Indices must be within the table.
 struct Embedding {
   static constexpr const char* name = "embedding";
   static constexpr const char* summary = "rows of a table";

@@ -6,8 +6,8 @@
 namespace omnirt::ops {
 
 // y = act(x weight^T + bias + residual). x {..., in}, weight {out, in}, bias {out}, residual and y
-// {..., out}. The weight may be stored in a narrower type than x is computed in (fp16 or bf16
-// beside fp32); it is widened, exactly.
+// {..., out}. The weight may be stored in a narrower type than x is computed in (fp16 or bf16 next
+// to fp32); it is widened, exactly.
 struct Linear {
   static constexpr const char* name = "linear";
   static constexpr const char* summary = "y = act(x weight^T + bias + residual)";

@@ -11,17 +11,17 @@ namespace omnirt::ops {
 
 using Shape = std::vector<int64_t>;
 
-// Who calls an op: the execution that a kernel's failure is reported to.
+// The caller of an op: the execution that a kernel's failure is reported to.
 class Caller {
  public:
   virtual ~Caller() = default;
   // A dry forward: ops return tensors without storage, shaped by their shape rules.
   virtual bool dry() const = 0;
-  // A kernel threw; the call goes on with the next one. Throws where the user requires the kernels.
+  // A kernel threw; the next one is called. Throws where the user requires the kernels.
   virtual void kernel_failed(const char* op, const std::string& kernel, const char* reason) = 0;
   // Called before an op runs, with its output's shape; for traces and dry forwards.
   virtual void on_op(const char* op, const Shape& output) = 0;
-  // Called when the op just told has run, with what computed it: a kernel's name, or "reference".
+  // Called when that op has run, with what computed it: a kernel's name, or "reference".
   virtual void on_computed(const char* by) = 0;
 };
 
@@ -32,12 +32,12 @@ struct Kernel {
   // By shapes, dtypes and machine, never by batch; asked only of arguments that fit each other.
   std::function<bool(const Args&)> accepts;
   std::function<Tensor(const Args&)> run;
-  // Bytes of tensors that run takes beside its result; empty: none. A dry forward plans with it, so
-  // that accepts must do with tensors without storage too.
+  // Bytes of tensors that run takes in addition to its result; empty: none. A dry forward plans
+  // with it, so that accepts must do with tensors without storage too.
   std::function<size_t(const Args&)> temporary = {};
 };
 
-// So many bytes without storage.
+// This many bytes without storage.
 Tensor meta_bytes(size_t bytes);
 
 // What `reference` makes of tensors without storage; undefined where it cannot do without, or where
@@ -46,8 +46,8 @@ Tensor dry_reference(const std::function<Tensor()>& reference, const Shape& shap
 
 class Sampler;
 
-// Arguments of an op by which kernels are held against its reference (samples/sampler.hpp): `with`
-// makes the tensors, whose numbers and place are the sampler's, and hands the arguments to `use`,
+// Arguments of an op by which kernels are compared with its reference (samples/sampler.hpp): `with`
+// makes the tensors, whose numbers and place are the sampler's, and passes the arguments to `use`,
 // during which they live.
 template <class Args>
 struct Sample {

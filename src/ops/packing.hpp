@@ -48,7 +48,7 @@ struct EncodedWeight {
 // binding. Shared by threads.
 class PackSlot {
  public:
-  // `release` gives back the memory behind the stored weight, which stays readable; may be empty.
+  // `release` frees the memory behind the stored weight, which stays readable; may be empty.
   PackSlot(PackBudget& budget, std::function<void()> release)
       : budget_(budget), release_(std::move(release)) {}
 

@@ -77,7 +77,7 @@ Tensor RelativePositionBias::reference(const RelativePositionBias& args) {
     bias.select(2, query).copy_(stretch.unsqueeze(0));
   }
   if (!args.mask) return bias;
-  // The lowest number, as the reference has it: it stays finite for a row that keeps nothing.
+  // The lowest number, as in the reference: it stays finite for a row that keeps nothing.
   double lowest = args.dtype == at::kHalf ? -65504.0 : -std::numeric_limits<float>::max();
   if (args.dtype == at::kBFloat16) lowest = -3.3895313892515355e38;
   Tensor dropped = args.mask->to(at::kBool).logical_not().unsqueeze(1).unsqueeze(1);

@@ -7,11 +7,11 @@ namespace omnirt::ops {
 
 // Which two values of a head turn together (Su et al. 2021, arXiv 2104.09864).
 enum class RotaryPairs {
-  halves,      // i and i + d / 2, as Llama and Qwen have it (transformers' rotate_half)
-  neighbours,  // 2 i and 2 i + 1, as FLUX has it (diffusers' apply_rotary_emb by default)
+  halves,      // i and i + d / 2, as in Llama and Qwen (transformers' rotate_half)
+  neighbours,  // 2 i and 2 i + 1, as in FLUX (diffusers' apply_rotary_emb by default)
 };
 
-// Where each token stands, as cosines and sines of the angles by which the pairs of its values
+// The position of each token, as cosines and sines of the angles by which the pairs of its values
 // turn. x {T, A} fp32: positions on A axes; axes[a] values of a head (an even number) belong to
 // axis a, in order, and its pair i turns by x / theta^(2 i / axes[a]). y {2, T, D / 2} fp32, the
 // cosines first, D the sum of the axes. Angles are taken in fp64 (diffusers

@@ -22,13 +22,13 @@ struct MemoryStats {
   size_t allocated_bytes = 0;
   size_t scratch_bytes = 0;  // that kernels keep for themselves, outside tensors: the process's
   // Whether peak and allocated are those of the run that the calling thread makes (tensors charged
-  // to its MemoryAccount); false: those of the device, whoever uses it.
+  // to its MemoryAccount); false: those of the device, whatever uses it.
   bool per_run = false;
 };
 
 // A device and its kernels. A component is run at the first level of compile -> kernel_override ->
 // eager that works; every attempt and its reason is recorded (WrappedComponent, ComponentRun). A
-// new backend implements the virtual parts; docs/adding-a-backend.md is the way in, and
+// new backend implements the virtual parts; docs/adding-a-backend.md is the guide, and
 // tests/backends/contract_test.cpp what it must pass.
 class Backend {
  public:
@@ -74,11 +74,11 @@ class Backend {
   virtual double available_memory_gb() const = 0;
   // Waits until the device has done what it was given; stages are timed between two of these.
   virtual void synchronize() {}
-  // A tensor's values on the device in `dtype`; x itself where it lies there already.
+  // A tensor's values on the device in `dtype`; x itself where it is there already.
   virtual Tensor to_device(const Tensor& x, at::ScalarType dtype) const {
     return x.to(device(), dtype);
   }
-  // The way back. Waits for the device.
+  // The reverse. Waits for the device.
   virtual Tensor to_host(const Tensor& x) const { return x.to(at::kCPU); }
 
  private:

@@ -26,8 +26,8 @@ bool kept_as_stored(const ComputeForm& form, at::ScalarType stored, size_t sizes
   return form.as_stored && !encoded && sizes >= 2 && readable_as_stored(stored);
 }
 
-// What packed forms may take where no one says: small models all that helps, large ones a sixteenth
-// of their weights.
+// What packed forms may take where nothing else is set: small models all that helps, large ones a
+// sixteenth of their weights.
 constexpr size_t least_pack_limit = size_t{56} << 20;
 constexpr size_t most_packed_share = 16;
 

@@ -30,8 +30,8 @@ struct ComputeForm {
 };
 
 // parameter -> weight in its compute form. A form is made when a parameter is first used and kept;
-// a weight that is stored in the compute form already is used where it lies. An overlaid binding
-// has weights of its own for the parameters that adapters change, and shares all others with the
+// a weight that is stored in the compute form already is used in place. An overlaid binding has
+// weights of its own for the parameters that adapters change, and shares all others with the
 // binding below it. Shared by threads.
 class Binding {
  public:
@@ -49,7 +49,7 @@ class Binding {
   const Tensor& as_encoded(const Param& param) const;
   // Where kernels keep further forms of a parameter's weight.
   ops::PackSlot* packing(const Param& param) const;
-  // The terms beside a parameter's weight, in the compute form; null where there are none.
+  // The terms next to a parameter's weight, in the compute form; null where there are none.
   const std::vector<SideTerm>* beside(const Param& param) const;
   const std::shared_ptr<const Overlay>& overlay() const { return overlay_; }
   // Makes the weights that the overlay changes, so that no call has to.
@@ -59,17 +59,17 @@ class Binding {
   size_t converted_bytes() const { return converted_bytes_.load(); }
   // Bytes of the packed forms that kernels keep.
   size_t packed_bytes() const { return budget_.used_bytes.load(); }
-  // Gives the memory behind the stored weights back (pages of mapped files), which stay readable.
+  // Releases the memory behind the stored weights (pages of mapped files), which stay readable.
   void release_pages() const;
 
-  // For bindings that one run has for itself: forgets a parameter's forms and gives the memory
-  // behind its stored weight back; it is made again when it is next used. Tensors that were handed
-  // out stay valid.
+  // For bindings that one run has for itself: forgets a parameter's forms and releases the memory
+  // behind its stored weight; it is made again when it is next used. Tensors that were returned
+  // stay valid.
   void drop(size_t index) const;
   // The stored weight of a parameter.
   const Weight& stored(size_t index) const;
   // The bytes that a weight's forms take in memory: those of the file where it is computed with as
-  // it lies there, else those of what is made of it.
+  // stored there, else those of what is made of it.
   static uint64_t bytes_in_memory(const Weight& weight, const ComputeForm& form);
 
  private:

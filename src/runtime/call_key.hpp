@@ -6,7 +6,7 @@
 
 namespace omnirt {
 
-// What tells calls of different work apart: the variant, and of each input the name, shape, type
+// What distinguishes calls of different work: the variant, and of each input the name, shape, type
 // and which of its rows the batch takes.
 struct CallKey {
   struct Input {

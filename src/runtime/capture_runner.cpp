@@ -55,7 +55,7 @@ struct CaptureRunner::Capture {
     uint64_t holds;  // the value that `own` was made of
   };
   CallKey key;
-  // The graph reads the weights where they lie, so they must not go before it does.
+  // The graph reads the weights in place, so they must not be freed before it is.
   std::shared_ptr<const Binding> binding;
   Values inputs;
   Values outputs;

@@ -7,13 +7,13 @@
 
 namespace omnirt {
 
-// One call of a component. `body` is the component's own code over values that lie on the device;
+// One call of a component. `body` is the component's own code over values that are on the device;
 // it may be run more than once (a level that fails, a warm-up before a capture) and must do the
 // same each time: what it draws or counts comes in as an input.
 struct ComponentCall {
   using Body = std::function<Values(Context& cx, const Values& inputs)>;
-  // What the body does beside its inputs ("clip_skip=1"): calls of one variant and of equal shapes
-  // do the same work.
+  // What the body depends on in addition to its inputs ("clip_skip=1"): calls of one variant and of
+  // equal shapes do the same work.
   std::string variant;
   Body body;
   // Of a loop's batch: its rows, its step, and what layers do differently for all of them; may be
@@ -39,7 +39,7 @@ class CallRunner {
                               bool /*constants_kept*/) {
     return 0;
   }
-  // The component's weights are given back: drops what holds on to them.
+  // The component's weights are released: drops what holds on to them.
   virtual void forget() {}
 };
 

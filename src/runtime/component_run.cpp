@@ -10,7 +10,7 @@
 namespace omnirt {
 namespace {
 
-// ATen's errors carry a stack trace behind what they say.
+// ATen's errors have a stack trace after their message.
 std::string without_trace(const std::string& text) {
   return text.substr(0, text.find("\nException raised from"));
 }
@@ -72,7 +72,7 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
   auto above_eager = [](const std::optional<Level>& level) {
     return level && *level != Level::eager;
   };
-  // Where slower levels are refused, a kernel may not be passed over in silence either.
+  // Where slower levels are refused, a kernel may not be skipped in silence either.
   bool firm = above_eager(options_.policy.only) || above_eager(options_.policy.required);
   WeightStream* stream = this->stream();
   return {*plan_->ops,
@@ -89,7 +89,7 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
 WeightStream* ComponentRun::stream() {
   if (!stream_ && !options_.residency.groups.empty()) {
     ComputeForm form = plan_->form;
-    // What a kernel packs would go with the weight, and be packed anew at each use.
+    // What a kernel packs would go with the weight, and be packed again at each use.
     if (form.pack == ops::PackPolicy::automatic) form.pack = ops::PackPolicy::never;
     stream_ = std::make_unique<WeightStream>(lease_(form, true), options_.residency);
   }
@@ -167,7 +167,7 @@ Values ComponentRun::call(const ComponentCall& call, const Values& inputs,
   }
 }
 
-// Goes on at the next level.
+// Continues at the next level.
 void ComponentRun::fall(const std::string& reason, double ms) {
   for (Attempt& attempt : attempts_) attempt.selected = false;
   attempts_.push_back({to_string(level_), false, reason, false, ms});
@@ -183,7 +183,7 @@ void ComponentRun::fall(const std::string& reason, double ms) {
   check();
 }
 
-// Every failure is counted; the timeline tells each kernel once.
+// Every failure is counted; the timeline names each kernel once.
 void ComponentRun::note(const std::vector<KernelFailure>& failures) {
   if (failures.empty()) return;
   count(FallbackKind::kernel, failures.size());

@@ -33,7 +33,7 @@ class ComponentRun {
 
   // Throws RunFailed with the reasons where no level that is allowed works.
   void check() const;
-  // The call's results, on the device; inputs may lie on the host or there. Made again at the next
+  // The call's results, on the device; inputs may be on the host or there. Made again at the next
   // level when one fails it; what the run kept for this component is dropped then, so that nothing
   // half-made is used. Throws RunFailed where no lower level is allowed; Cancelled, InvalidRequest
   // and exhausted memory pass through.
@@ -43,16 +43,16 @@ class ComponentRun {
   // Null where no level works.
   const LevelPlan* plan() const { return plan_; }
   Level level() const { return level_; }
-  // What the call would take, and give, with nothing computed; told once per variant and shapes.
+  // What the call would take and return, with nothing computed; found once per variant and shapes.
   const DryForward& forecast(const ComponentCall& call, const Values& inputs);
   // Whether its weights come and go while it computes.
   bool streams() const { return !options_.residency.groups.empty(); }
   const Residency& residency() const { return options_.residency; }
-  // Gives back what a stream of weights holds; the next call begins another.
+  // Releases what a stream of weights holds; the next call begins another.
   void release();
   // What streams of weights did; nothing was streamed where all is zero.
   const StreamFigures& streamed() const { return streamed_; }
-  // The most tensor bytes that the calls so far were planned to take together with what lay in
+  // The most tensor bytes that the calls so far were planned to take together with what was in
   // memory before them; 0 where no level plans.
   size_t predicted_peak_bytes() const { return predicted_peak_; }
   // The ops of all calls so far, where Options::trace asks for them.
@@ -79,7 +79,7 @@ class ComponentRun {
   Level level_ = Level::eager;
   std::vector<Attempt> attempts_;
   RunState state_;
-  // Where values that live as long as the run lie on the device; empty where that is the host.
+  // Where values that live as long as the run are on the device; empty where that is the host.
   std::map<uint64_t, std::pair<std::weak_ptr<const void>, Tensor>> moved_;
   uint64_t calls_ = 0;
   size_t predicted_peak_ = 0;

@@ -32,7 +32,7 @@ struct DryUse {
   std::string op{};     // the first that took it
 };
 
-// A kernel that threw, and was passed over.
+// A kernel that threw, and was skipped.
 struct KernelFailure {
   std::string op;
   std::string kernel;
@@ -59,7 +59,7 @@ class Context final : public ops::Caller {
 
   const ops::OpTable& ops() const { return ops_; }
   // The weight of a parameter, in its compute form. Hold on to it no longer than the op takes: its
-  // memory may be given back then.
+  // memory may be released then.
   Tensor operator[](const Param& param) { return weight(param); }
   // Of a vector, whose memory stays. Null for a parameter that the layer was built without.
   const Tensor* maybe(const Param& param) { return param ? &weight(param) : nullptr; }
@@ -69,7 +69,7 @@ class Context final : public ops::Caller {
   ops::PackSlot* packing(const Param& param) const {
     return options_.dry ? nullptr : binding_->packing(param);
   }
-  // What adapters add beside a weight; null where they add nothing.
+  // What adapters add next to a weight; null where they add nothing.
   const std::vector<SideTerm>* beside(const Param& param) const { return binding_->beside(param); }
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
@@ -121,7 +121,7 @@ class Context final : public ops::Caller {
     return make();
   }
 
-  // Runs one repeated block of a network under its name, which traces and errors give; checks for
+  // Runs one repeated block of a network under its name, which traces and errors show; checks for
   // cancellation first.
   template <class Body>
   auto segment(const std::string& path, Body&& body) {

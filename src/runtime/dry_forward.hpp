@@ -8,7 +8,7 @@
 
 namespace omnirt {
 
-// What a call will take, told by running it over tensors without storage.
+// What a call will take, found by running it over tensors without storage.
 struct DryForward {
   size_t peak_bytes = 0;   // the most that its tensors take at a time, weights apart
   size_t reach_bytes = 0;  // what the arena takes of the system for them (BlockMap::reach)
@@ -17,8 +17,8 @@ struct DryForward {
   std::vector<DryUse> uses{};
 };
 
-// `inputs` give sizes, strides and types alone. `constants_kept`: what is made once per run is
-// there already.
+// Of `inputs` only sizes, strides and types are used. `constants_kept`: what is made once per run
+// is there already.
 DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const ComponentCall& call,
                        const Values& inputs, bool constants_kept);
 

@@ -16,7 +16,7 @@ bool is_out_of_memory(const std::exception& error) {
       dynamic_cast<const c10::OutOfMemoryError*>(&error)) {
     return true;
   }
-  // c10's CPU allocator tells of memory that it cannot have by this text alone.
+  // c10's CPU allocator reports memory that it cannot have by this text alone.
   return dynamic_cast<const c10::Error*>(&error) &&
          reason_of(error).find("not enough memory") != std::string::npos;
 }

@@ -38,7 +38,7 @@ struct LevelPolicy {
   }
 };
 
-// One try at running a component at a level, and why it was taken or passed over.
+// One try at running a component at a level, and why it was taken or skipped.
 struct Attempt {
   std::string level;  // "compile", "kernel_override", "eager"
   bool ok = false;
@@ -52,7 +52,7 @@ struct TimelineEntry {
   std::vector<Attempt> attempts;
 };
 
-// A level that cannot go on with a call that it took: the call is made again at the next one.
+// A level that cannot continue a call that it took: the call is made again at the next one.
 class LevelFailed : public Error {
  public:
   explicit LevelFailed(const std::string& what) : Error("LevelFailed", what, 3) {}

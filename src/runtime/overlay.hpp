@@ -9,7 +9,7 @@
 
 namespace omnirt {
 
-// A low-rank term beside a weight: the layer adds scale * up(down(x)) to what it computes.
+// A low-rank term next to a weight: the layer adds scale * up(down(x)) to what it computes.
 struct SideTerm {
   Tensor down;  // {r, in} or {r, in, kh, kw}, fp32
   Tensor up;    // {out, r} or {out, r, 1, 1}, fp32
@@ -23,7 +23,7 @@ struct Overlay {
   // Says all that the overlay depends on: overlays of equal keys are equal.
   std::string key;
   // By a parameter's index: the weight in its place, fp32, on the CPU. An embedding's may have rows
-  // behind the stored ones.
+  // after the stored ones.
   std::map<size_t, Change> changed{};
   std::map<size_t, std::vector<SideTerm>> beside{};
 };

@@ -32,7 +32,7 @@ struct Residency {
   Offload offload = Offload::automatic;  // nothing was planned
   int64_t blocks_per_group = 0;          // of Offload::group
   std::vector<WeightGroup> groups{};
-  uint64_t stays_bytes = 0;  // of the parameters outside of groups
+  uint64_t stays_bytes = 0;  // of the parameters outside groups
 
   // The most that is there at a time.
   uint64_t peak_bytes() const;

@@ -12,7 +12,7 @@ namespace omnirt {
 struct BackendInfo {
   std::string name;
   std::function<std::unique_ptr<Backend>()> make;  // empty where it is not built in
-  Availability absent{};                           // why it is not built in, and the way out
+  Availability absent{};                           // why it is not built in, and the fix
   bool automatic = true;                           // `auto` may choose it
 };
 
@@ -31,7 +31,7 @@ struct Resolution {
 // Whether a listed backend can be used here; never throws.
 Availability availability(const BackendInfo& info) noexcept;
 // `wanted` is a name, or "auto" (or ""): the first available of those that `auto` may choose.
-// Throws Unsupported on the field `backend`, with what is missing and the way out, where there is
+// Throws Unsupported on the field `backend`, with what is missing and the fix, where there is
 // none.
 Resolution resolve_backend(const std::vector<BackendInfo>& all, const std::string& wanted);
 

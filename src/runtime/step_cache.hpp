@@ -11,13 +11,13 @@ namespace omnirt {
 // A step of a loop, and how its steps share features.
 struct SharedStep {
   size_t index = 0;     // of the step
-  size_t interval = 1;  // a full step every so many; 1: all steps are full, and nothing is kept
+  size_t interval = 1;  // a full step every `interval`; 1: all steps are full, and nothing is kept
   size_t branch = 0;    // the skip connection above which the network is computed at every step
-  size_t order = 0;     // 0: features stay as the last full step had them; 1: they go on along the
+  size_t order = 0;     // 0: features stay as the last full step had them; 1: they continue on the
                         // line through the last two (TaylorSeer, Liu et al. 2025, arXiv 2503.06923)
   bool shares() const { return interval > 1; }
   bool full() const { return !shares() || index % interval == 0; }
-  // Tells calls of different work apart (ComponentCall).
+  // Distinguishes calls of different work (ComponentCall).
   std::string variant() const { return full() ? "" : "shared above " + std::to_string(branch); }
 };
 
@@ -26,15 +26,15 @@ struct SharedStep {
 // shallow part, for each row. The steps between compute the shallow part alone.
 class StepCache {
  public:
-  // Called for each batch of a step. A full step forgets what the one before it kept, but for what
+  // Called for each batch of a step. A full step forgets what the one before it kept, except what
   // an order of 1 needs.
   void enter(const SharedStep& step);
   const SharedStep& step() const { return step_; }
 
-  // What the full steps kept at `site` give for these rows, {rows, ...}, whatever batches they were
-  // in then: the last one's features, or these and their change since the one before. Undefined in
-  // a full step, and where a row has nothing: then the batch is to be computed and kept, and the
-  // step counts as full.
+  // The features that the full steps kept at `site` for these rows, {rows, ...}, whatever batches
+  // they were in then: the last one's features, or these and their change since the one before.
+  // Undefined in a full step, and where a row has nothing: then the batch is to be computed and
+  // kept, and the step counts as full.
   Tensor find(const std::string& site, const RowIds& rows);
   void keep(const std::string& site, const RowIds& rows, const Tensor& batch);
 
@@ -58,7 +58,7 @@ class StepCache {
     size_t index = 0;  // of that step
   };
   using Rows = std::map<std::pair<std::string, RowId>, Row>;  // {site, row}
-  // A batch put together from what was kept of some step: its tensor (undefined where a row is
+  // A batch assembled from what was kept of some step: its tensor (undefined where a row is
   // missing), and the step's index.
   struct Batch {
     Tensor tensor;
@@ -68,7 +68,7 @@ class StepCache {
 
   SharedStep step_;
   Rows rows_, before_;   // of the last full step, and before it
-  bool full_ = true;     // the step at hand
+  bool full_ = true;     // the current step
   bool missed_ = false;  // a batch of it had to be computed
   size_t steps_ = 0;
   size_t cached_steps_ = 0;

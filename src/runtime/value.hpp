@@ -12,8 +12,8 @@ namespace omnirt {
 // How long a value stays what it is.
 enum class Life { step, run };
 
-// A tensor that components and blocks hand each other, with an identity: copies of a value are the
-// same value, wherever its tensor lies. What a network makes of a value that lives as long as the
+// A tensor that components and blocks pass to each other, with an identity: copies of a value are
+// the same value, wherever its tensor is. What a network makes of a value that lives as long as the
 // run is made once (Context::once).
 class Value {
  public:

@@ -56,7 +56,7 @@ void WeightStream::enter(size_t group) {
 void WeightStream::give_back(size_t group) {
   const WeightGroup& of = residency_.groups[group];
   for (size_t param : of.params) binding_->drop(param);
-  // Forms that were made of the file's numbers lay in the heap, which keeps what is freed.
+  // Forms that were made of the file's numbers were in the heap, which keeps what is freed.
   if (of.bytes != of.read_bytes) return_freed_memory(std::numeric_limits<size_t>::max());
 }
 

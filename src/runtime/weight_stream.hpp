@@ -18,13 +18,13 @@ struct StreamFigures {
 };
 
 // Brings groups of weights into memory as a run uses them, the next one in a thread of its own, and
-// gives those back that were used (Residency). What is asked for out of order is there all the
-// same, only later. Belongs to one run and one thread.
+// releases those that were used (Residency). What is asked for out of order is there all the same,
+// only later. Belongs to one run and one thread.
 class WeightStream {
  public:
   // `binding` must be the run's own.
   WeightStream(std::shared_ptr<const Binding> binding, Residency residency);
-  // Gives all back.
+  // Releases all.
   ~WeightStream();
   WeightStream(const WeightStream&) = delete;
   WeightStream& operator=(const WeightStream&) = delete;

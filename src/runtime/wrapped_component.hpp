@@ -30,8 +30,8 @@ struct LevelPlan {
   std::string note{};                    // what was chosen, for the timeline
 };
 
-// A component as a backend runs it. Each level is tried when it is first asked for, once; what came
-// of it is kept and told to every run. Shared by threads.
+// A component as a backend runs it. Each level is tried when it is first asked for, once; the
+// outcome is kept and reported to every run. Shared by threads.
 class WrappedComponent {
  public:
   WrappedComponent(Backend& backend, std::string component, std::string tag, PlanFacts facts);
@@ -43,7 +43,7 @@ class WrappedComponent {
     LevelPlan plan;  // where ok
   };
   const Outcome& at(Level level);
-  // Tells the levels that the component's weights are given back.
+  // Notifies the levels that the component's weights are released.
   void forget();
   const std::string& component() const { return component_; }
   Backend& backend() { return backend_; }

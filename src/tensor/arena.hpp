@@ -8,7 +8,7 @@ namespace omnirt {
 
 // Places for blocks in one range of addresses that grows: the smallest free place that is large
 // enough, neighbours joined as they are freed. Only arithmetic, no memory: the same sequence of
-// calls gives the same places, so a dry forward tells how far the range will reach.
+// calls gives the same places, so a dry forward predicts how far the range will reach.
 class BlockMap {
  public:
   static constexpr size_t alignment = 64;
@@ -26,7 +26,7 @@ class BlockMap {
   size_t reach() const { return reach_; }
   // The free places {offset, bytes}, in order.
   const std::map<size_t, size_t>& holes() const { return holes_; }
-  // Gives up the free place at the end of the range, if there is one.
+  // Releases the free place at the end of the range, if there is one.
   void cut_tail();
 
  private:
@@ -41,8 +41,8 @@ class BlockMap {
   size_t reach_ = 0;
 };
 
-// Memory for the tensors of a loop: one reserved range that blocks are taken from and given back
-// to, so that a warm loop takes no page faults, which malloc's large blocks cost at every step.
+// Memory for the tensors of a loop: one reserved range that blocks are taken from and returned to,
+// so that a warm loop takes no page faults, which malloc's large blocks cost at every step.
 // Thread-safe.
 class Arena {
  public:
@@ -60,7 +60,7 @@ class Arena {
     auto at = static_cast<const std::byte*>(block);
     return at >= base_ && at < base_ + capacity_;
   }
-  // Hands the memory of free places back to the system, the last ones first, and keeps up to `keep`
+  // Returns the memory of free places to the system, the last ones first, and keeps up to `keep`
   // bytes of them: returned memory is expensive to get again.
   void trim(size_t keep = 0);
 

@@ -75,8 +75,8 @@ Arena* arena() {
 #endif
 }
 
-// Stands before each block: who it is charged to, and how it is freed. As long as the alignment, so
-// that blocks keep theirs.
+// Precedes each block: who it is charged to, and how it is freed. As long as the alignment, so that
+// blocks keep theirs.
 struct alignas(BlockMap::alignment) Header {
   Ledger* ledger;
   size_t bytes;
@@ -143,7 +143,7 @@ void free_planned(void* block) {
   gone->blocks->free(gone->offset);
 }
 
-// Gives no memory; tells the plan of the thread, if there is one.
+// Allocates no memory; records it in the plan of the thread, if there is one.
 class PlanningAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {

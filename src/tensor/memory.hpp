@@ -52,8 +52,8 @@ class MemoryAccount {
   Ledger* ledger_;
 };
 
-// While it lives, tensors without storage (device meta) that this thread makes are given places in
-// a block map, and give them up as they go: what a dry forward would take, to the byte.
+// While it lives, tensors without storage (device meta) that this thread makes get places in a
+// block map, and release them as they are destroyed: what a dry forward would take, to the byte.
 class MemoryPlan {
  public:
   MemoryPlan();
@@ -62,7 +62,7 @@ class MemoryPlan {
   MemoryPlan& operator=(const MemoryPlan&) = delete;
   const BlockMap& blocks() const { return *blocks_; }
 
-  // What this thread makes while it lives is left out of the plan: weights, which lie elsewhere.
+  // What this thread makes while it lives is left out of the plan: weights, which are elsewhere.
   class Pause {
    public:
     Pause();

@@ -131,7 +131,7 @@ Tensor Weight::view() const {
     std::memcpy(copy.data_ptr(), data, bytes);
     return copy;
   }
-  // from_blob wants a mutable pointer; nobody writes to a weight.
+  // from_blob wants a mutable pointer; nothing writes to a weight.
   return at::from_blob(
       const_cast<std::byte*>(data), shape, [keep = owner](void*) {}, options);
 }

@@ -22,15 +22,15 @@ struct Weight {
   const std::byte* data = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> owner;
-  // Gives back the memory behind the bytes (pages of a mapped file), which stay readable; may be
+  // Releases the memory behind the bytes (pages of a mapped file), which stay readable; may be
   // empty.
   std::function<void()> release;
-  // How the bytes stand for numbers, where they are not one number an element; the weight is then
-  // its elements from `first` on.
+  // How the bytes encode numbers, where they are not one number per element; the weight is then its
+  // elements from `first` on.
   std::shared_ptr<const io::Encoding> encoding{};
   size_t first = 0;
 
-  // A tensor over the bytes, nothing copied (but bytes that lie askew); of encoded bytes, the
+  // A tensor over the bytes, nothing copied (but bytes that are not aligned); of encoded bytes, the
   // numbers in fp32, a new tensor. Must not be written to.
   Tensor view() const;
   // As reports call what is stored: "fp16", "q4_k".
@@ -44,7 +44,7 @@ Weight weight_of(const io::FoundTensor& tensor);
 Weight weight_of(const io::FoundTensor& tensor, std::vector<int64_t> shape, size_t part,
                  size_t parts, size_t span = 1);
 
-// Hands over the numbers of a weight, in pieces: its bytes as they lie, or of encoded ones fp32.
+// Emits the numbers of a weight, in pieces: its bytes as stored, or of encoded ones fp32.
 void emit_numbers(const Weight& weight,
                   const std::function<void(std::span<const std::byte>)>& emit);
 
