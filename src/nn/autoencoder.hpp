@@ -9,10 +9,10 @@ namespace omnirt::nn {
 // Standard normal noise of a shape, as fp32 on the CPU; tensor/generator.hpp's Noise::randn is one.
 using NoiseSource = std::function<Tensor(at::IntArrayRef shape)>;
 
-// What an encoder gives: a normal distribution for each value of the latents. {B, C, h, w} each.
+// What an encoder returns: a normal distribution for each value of the latents. {B, C, h, w} each.
 struct DiagonalGaussian {
   Tensor mean;
-  Tensor logvar;  // as the network gives it; limited to -30..20 where it is used
+  Tensor logvar;  // as the network returns it; limited to -30..20 where it is used
 
   const Tensor& mode() const { return mean; }
   // One draw; `noise` is standard normal, of mean's shape.
@@ -29,7 +29,7 @@ class Autoencoder : public Network {
   // shape, by autoencoders whose latents are a distribution.
   virtual Tensor encode(Context& cx, const Tensor& image, const NoiseSource& noise) const = 0;
 
-  // encode in two parts, for images whose parts are put together before a sample is drawn: what the
+  // encode in two parts, for images whose parts are joined before a sample is drawn: what the
   // latents follow from, {B, n, h, w}, and the latents of it. Here: the latents, where none is
   // drawn.
   virtual Tensor moments(Context& cx, const Tensor& image) const;
@@ -43,7 +43,7 @@ class Autoencoder : public Network {
   int64_t tile_grid() const { return parts_of_tile * scale_factor(); }
   int64_t default_tile_size() const;
 
-  // Whether encode gives a distribution to sample from.
+  // Whether encode returns a distribution to sample from.
   virtual bool samples() const = 0;
   virtual int64_t latent_channels() const = 0;
   // Pixels a latent in height and width, as the reference's pipelines reckon it: 2^(levels - 1).

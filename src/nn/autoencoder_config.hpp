@@ -16,7 +16,7 @@ struct AutoencoderLevels {
   int64_t norm_num_groups;
 };
 
-// One type and one number of channels a level, of those that are implemented, in whole groups.
+// One type and one number of channels per level, of those that are implemented, in whole groups.
 void check_autoencoder_levels(const AutoencoderLevels& levels, ConfigCheck& check);
 
 // Of a config's value that may be a number, or a list of one for each side; 0 of an empty list.

@@ -3,7 +3,7 @@
 
 namespace omnirt::nn {
 
-// What adapters add beside a layer's weight (SideTerm): the sum of scale * up(down(x)), to which
+// What adapters add next to a layer's weight (SideTerm): the sum of scale * up(down(x)), to which
 // `residual` is added where it is given. For a layer that has no such terms: an undefined tensor.
 // The sum is what the layer takes as its residual, so that it comes before an activation.
 

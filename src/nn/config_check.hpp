@@ -8,7 +8,7 @@
 
 namespace omnirt::nn {
 
-// A config value that a checkpoint gives once for all levels, or as a list with one for each.
+// A config value that a checkpoint has once for all levels, or as a list with one for each.
 template <class T>
 using PerLevel = std::variant<T, std::vector<T>>;
 
@@ -28,7 +28,7 @@ class ConfigCheck {
               const std::vector<std::string>& implemented);
   void divisible(const std::string& name, int64_t value, const std::string& by, int64_t divisor);
   // The widths that positions on each of `count` axes turn of heads `head_dim` wide, each at least
-  // `least`: looked at once the sizes before them are right.
+  // `least`: checked once the sizes before them are right.
   void rotary_axes(const std::string& name, const std::vector<int64_t>& axes, size_t count,
                    int64_t least, int64_t head_dim);
   void expect(bool ok, const std::string& name, std::string value, std::string message,
@@ -36,7 +36,7 @@ class ConfigCheck {
   bool ok() const { return findings_.empty(); }
   void finish() const;
 
-  // One value a level: a single value repeated, or the list, which must have `levels` entries (a
+  // One value per level: a single value repeated, or the list, which must have `levels` entries (a
   // finding otherwise, and defaults are returned).
   template <class T>
   std::vector<T> per_level(const std::string& name, const PerLevel<T>& value, size_t levels) {

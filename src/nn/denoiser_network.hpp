@@ -57,8 +57,8 @@ class DenoiserNetwork : public Network {
   // Width of timestep_cond, where the network takes the guidance scale as an input (as latent
   // consistency models do); it then predicts guided results in one evaluation.
   virtual std::optional<int64_t> time_cond_dim() const { return std::nullopt; }
-  // Whether the network predicts guided results by itself, told the scale: embedded as
-  // timestep_cond, or as it is, as `guidance` {B}. It is then asked under one condition.
+  // Whether the network predicts guided results by itself from the scale: embedded as
+  // timestep_cond, or as it is, as `guidance` {B}. It is then evaluated under one condition.
   virtual bool takes_guidance_scale() const { return time_cond_dim().has_value(); }
   // How many places there are above which a step cache can cut the network (SharedStep::branch);
   // 0: none.

@@ -53,7 +53,7 @@ struct ConvEpilogue {
   // Normalises and activates the input before anything else.
   const GroupNorm* norm = nullptr;
   ops::Activation norm_activation = ops::Activation::none;
-  Tensor* into = nullptr;  // as ops::Conv2d has it
+  Tensor* into = nullptr;  // as in ops::Conv2d
 };
 
 // weight {out, in, k, k}, bias {out}; x {B, in, H, W}.

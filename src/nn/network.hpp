@@ -51,14 +51,14 @@ struct WeightMap {
       ignored;  // names that files hold and inference does not need (buffers); exact
 };
 
-// How adapter files name a network's layers, beside the network's own names and those of its
-// original layouts.
+// How adapter files name a network's layers, in addition to the network's own names and those of
+// its original layouts.
 struct AdapterNames {
   std::vector<std::string> prefixes{};  // that files may put before a name: "text_model."
   // A layer's name, and another one that old files have in its place: {"q_proj", "to_q"}.
   std::vector<std::pair<std::string, std::string>> old_names{};
   // Files that number layers instead of naming them count those below modules of some classes,
-  // which they may name; in the order of torch's members, which `member_order` gives by class where
+  // which they may name; in the order of torch's members, which `member_order` lists by class where
   // it is not the topology's.
   struct NumberedClass {
     std::string theirs;  // as files name it
@@ -67,7 +67,7 @@ struct AdapterNames {
   };
   std::vector<NumberedClass> numbered_classes{};
   std::map<std::string, std::vector<std::string>> member_order{};
-  // Layouts that adapters alone are written in, beside the network's original ones.
+  // Layouts that adapters alone are written in, in addition to the network's original ones.
   std::vector<OriginalLayout> layouts{};
   // The parameter that holds a vector for each token; "": tokens cannot be added.
   std::string token_table{};
@@ -88,20 +88,20 @@ class Network : public Module {
   explicit Network(Json config) : config_(std::move(config)) {}
 
  private:
-  Json config_;  // as the file has it; a network reads its own struct from it
+  Json config_;  // as in the file; a network reads its own struct from it
 };
 
-// How a class is told that is published as one file of tensors without a config.
+// How a class is recognised that is published as one file of tensors without a config.
 struct FromTensors {
   std::string signs{};  // in words: "an IP-Adapter (whose tensors are named ...)"
-  // The config that names and shapes tell, with its class's name; null for files of other classes.
-  // Throws Unsupported under `where` for kinds that are not implemented.
+  // The config inferred from names and shapes, with its class's name; null for files of other
+  // classes. Throws Unsupported under `where` for kinds that are not implemented.
   std::function<Json(const std::map<std::string, std::vector<int64_t>>& shapes,
                      const std::string& where)>
       config{};
   // The original layout that names of these shapes are in; none, or "": the network's own.
   std::function<std::string(const std::map<std::string, std::vector<int64_t>>& shapes)> layout{};
-  // What may stand before each name; `config` is shown names without.
+  // Prefixes that each name may have; `config` is shown names without.
   std::vector<std::string> prefixes{""};
 };
 
@@ -112,8 +112,8 @@ struct NetworkInfo {
   // file.
   std::function<std::unique_ptr<Network>(const Json& config, const std::string& where)> make;
   std::string summary;
-  std::string weights_base;  // "diffusion_pytorch_model" or "model"
-  std::string role;          // "denoiser", "autoencoder", "text_encoder": what it can stand in for
+  std::string weights_base;        // "diffusion_pytorch_model" or "model"
+  std::string role;                // "denoiser", "autoencoder", "text_encoder": what it can replace
   FromTensors from_tensors{};      // empty: its folders have a config
   std::string published_prefix{};  // before each name in the files of published folders
 };

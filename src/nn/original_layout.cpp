@@ -12,7 +12,7 @@ struct Found {
   const LayoutRule* leaf;  // the innermost rule that applied
 };
 
-// How much of `name` a rule stands for; npos where it does not fit.
+// How much of `name` a rule matches; npos where it does not fit.
 size_t fitting(const LayoutRule& rule, const std::string& name) {
   if (rule.network == "*") return std::min(name.find('.'), name.size());
   if (rule.network.empty()) return 0;
@@ -72,7 +72,7 @@ std::optional<OriginalPlace> original_place(const OriginalLayout& layout, const 
   const LayoutRule& rule = *found->leaf;
   OriginalPlace place{found->name, original_shape(param, rule), rule.form, rule.part, rule.parts,
                       rule.span};
-  // A bias beside such a matrix is as it is.
+  // A bias next to such a matrix is as it is.
   if (rule.form == Form::conv1x1 && place.shape == param.shape) place.form = Form::same;
   return place;
 }

@@ -8,7 +8,7 @@
 
 namespace omnirt::nn {
 
-// How a parameter lies in the original's tensor. None of these changes a number.
+// How a parameter is stored in the original's tensor. None of these changes a number.
 enum class Form {
   same,
   transposed,  // {in, out} for a matrix {out, in}
@@ -29,14 +29,14 @@ struct LayoutRule {
   size_t span = 1;  // of Form::rows: from `part` on, how many of the `parts` the parameter is
 };
 
-// How the authors of a network laid its parameters out in their own files: names below the prefix
-// that a checkpoint gives the component. Rules apply by the first that fits; a parameter that none
-// names has no place in this layout.
+// How the authors of a network arranged its parameters in their own files: names below the prefix
+// that a checkpoint has for the component. Rules apply by the first that fits; a parameter that
+// none names has no place in this layout.
 struct OriginalLayout {
   std::string name;  // "ldm"
   std::vector<LayoutRule> rules;
-  // Names (beginnings, whole parts) of what such files hold beside the parameters and inference
-  // does not need.
+  // Names (beginnings, whole parts) of what such files hold in addition to the parameters and
+  // inference does not need.
   std::vector<std::string> leftovers{};
 };
 
@@ -53,7 +53,7 @@ struct OriginalPlace {
 // nullopt where the layout has no place for the parameter.
 std::optional<OriginalPlace> original_place(const OriginalLayout& layout, const Param& param);
 // The same for a name alone, of a parameter or of a module ("down_blocks.0.resnets.1.conv1"). Where
-// several parts share a tensor, `part` tells them apart in the place, not in the name.
+// several parts share a tensor, `part` distinguishes them in the place, not in the name.
 std::optional<std::string> original_name(const OriginalLayout& layout, const std::string& name);
 
 }  // namespace omnirt::nn

@@ -54,7 +54,7 @@ void check_scalars(const UNet2DConditionConfig& config, nn::ConfigCheck& check) 
 void check_addition(const UNet2DConditionConfig& config, nn::ConfigCheck& check) {
   if (!config.addition_embed_type) return;
   check.one_of("addition_embed_type", *config.addition_embed_type, {"text_time"});
-  // Both are needed then; 0 stands for a missing one.
+  // Both are needed then; 0 means a missing one.
   check.range("addition_time_embed_dim", config.addition_time_embed_dim.value_or(0), 1, 1 << 16);
   check.range("projection_class_embeddings_input_dim",
               config.projection_class_embeddings_input_dim.value_or(0), 1, 1 << 18);

@@ -101,7 +101,7 @@ struct UNet2DConditionConfig {
 // One level of the UNet, from the full resolution down.
 struct UNetLevel {
   int64_t channels = 0;
-  int64_t layers = 0;  // resnets on the way down; one more on the way up
+  int64_t layers = 0;  // resnets on the down path; one more on the up path
   int64_t transformer_layers = 0;
   int64_t heads = 0;
   int64_t context_dim = 0;

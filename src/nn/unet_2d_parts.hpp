@@ -3,7 +3,7 @@
 #include "nn/blocks/unet_2d_blocks.hpp"
 #include "nn/unet_2d_config.hpp"
 
-// What a UNet's parts are made of, by its config; also for networks that copy its way down
+// What a UNet's parts are made of, by its config; also for networks that copy its down path
 // (ControlNetModel).
 namespace omnirt {
 
@@ -23,7 +23,7 @@ Tensor text_time_embedding(Context& cx, const UNet2DConditionConfig& config,
                            const nn::TimestepEmbedding& embedding, const Tensor& text_embeds,
                            const Tensor& time_ids);
 nn::UNetLevelOptions level_options(const UNet2DConditionConfig& config, const UNetLevel& level);
-// The levels' blocks on the way down, by their place from the top.
+// The levels' blocks on the down path, by their place from the top.
 nn::UNetLevelOptions down_options(const UNet2DConditionConfig& config,
                                   const std::vector<UNetLevel>& levels, size_t place);
 // Of a config that has a mid block.

@@ -36,7 +36,7 @@ class TokenMatcher {
   };
 
   void add(std::string_view content, int32_t id);
-  // The first match at or behind `from`.
+  // The first match at or after `from`.
   Match find(std::string_view text, size_t from) const;
 
  private:

@@ -26,7 +26,7 @@ struct Candidate {
   int32_t at;
   int32_t id;  // what the merge makes
   bool operator<(const Candidate& other) const {
-    // The queue gives the greatest: the lowest rank, then the leftmost.
+    // The queue returns the greatest: the lowest rank, then the leftmost.
     return rank != other.rank ? rank > other.rank : at > other.at;
   }
 };

@@ -12,8 +12,8 @@ namespace omnirt::text {
 
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
-// The character that stands for a byte in a byte-level vocabulary (GPT-2, encoder.py): printable
-// Latin-1 stands for itself, the other bytes for U+0100 and on.
+// The character that represents a byte in a byte-level vocabulary (GPT-2, encoder.py): printable
+// Latin-1 represents itself, U+0100 and on the other bytes.
 const std::array<std::string, 256>& byte_symbols();
 
 // Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): a word starts as one
@@ -26,13 +26,13 @@ class Bpe {
     uint32_t bytes;  // of the word
   };
 
-  // `unknown` (-1: none) stands for each byte that the vocabulary lacks.
+  // `unknown` (-1: none) replaces each byte that the vocabulary lacks.
   // Throws InvalidFile when the vocabulary lacks a byte and `unknown` is none (naming
   // `vocabulary_file`), or a merge's parts or outcome are not in it (naming `merges_file`).
   Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
       const std::string& vocabulary_file, const std::string& merges_file, std::string_view suffix);
 
-  // The word's symbols are put behind those in `out`. O(n log n).
+  // The word's symbols are appended to `out`. O(n log n).
   void encode(std::string_view word, std::vector<Symbol>& out) const;
 
  private:

@@ -13,8 +13,8 @@
 namespace omnirt::text {
 
 // The tokenizer.json of a folder, or else its vocab.json and merges.txt. `whose` tokenizer it is
-// ("a CLIP tokenizer") is told where there is neither. Throws InvalidFile or Unsupported, naming
-// the file.
+// ("a CLIP tokenizer") is named in the error where there is neither. Throws InvalidFile or
+// Unsupported, naming the file.
 BpeFiles read_bpe_folder(const std::filesystem::path& folder, const std::string& whose);
 
 // Byte-pair encoding of whole texts: added tokens are found first, those of the text as given, then
@@ -25,7 +25,7 @@ class ByteLevelBpe {
   struct Rules {
     std::string (*normalize)(std::string_view valid_utf8);
     std::vector<std::string_view> (*words)(std::string_view normalized);
-    std::string_view suffix;  // as Bpe has it
+    std::string_view suffix;  // as in Bpe
   };
   // Where a token comes from: byte `at` of the normalised form of text[begin, end).
   struct Token {
@@ -33,10 +33,10 @@ class ByteLevelBpe {
     size_t begin, end, at;
   };
 
-  // `unknown` as Bpe has it: a token's content, or empty.
+  // `unknown` as in Bpe: a token's content, or empty.
   ByteLevelBpe(BpeFiles files, const std::string& unknown, const Rules& rules);
 
-  // What the vocabulary lacks gets the ids behind it, in order. Of tokens with the same content the
+  // What the vocabulary lacks gets the ids after it, in order. Of tokens with the same content the
   // last one's flags count. Throws InvalidFile, naming `where`, where a declared id is another.
   void add_tokens(const std::vector<AddedToken>& tokens, const std::string& where);
   // A token that the vocabulary does not know, found in normalised text.

@@ -9,9 +9,9 @@ namespace omnirt::text {
 // Whether the model that answers would think first, as templates that know of it ask it to.
 enum class Thinking { off, on };
 
-// How a conversation of one message is written out for a model that answers: what stands before the
-// user's words, and behind them. Templates are programs of a language (Jinja) that is not run here;
-// the kinds that are known are those of Qwen's models, told by what they write.
+// How a conversation of one message is written out for a model that answers: what comes before the
+// user's words, and after them. Templates are programs of a language (Jinja) that is not run here;
+// the kinds that are known are those of Qwen's models, recognised by what they write.
 struct ChatTemplate {
   enum class Kind {
     thinking_off,  // ends in an empty thought: Qwen3's with enable_thinking=False
@@ -24,8 +24,8 @@ struct ChatTemplate {
 
   // "<|im_start|>user\n".
   std::string before() const;
-  // "<|im_end|>\n<|im_start|>assistant\n", and where it must not think, but for `plain`, an empty
-  // thought: "<think>\n\n</think>\n\n".
+  // "<|im_end|>\n<|im_start|>assistant\n", and where it must not think, except for `plain`, an
+  // empty thought: "<think>\n\n</think>\n\n".
   std::string after(Thinking thinking) const;
 };
 

@@ -71,7 +71,7 @@ std::string_view CLIPTokenizer::token(int64_t id) const {
   return found ? std::string_view(*found) : std::string_view();
 }
 
-// A token that stands for several vectors is followed by their ids.
+// A token with several vectors is followed by their ids.
 std::vector<ByteLevelBpe::Token> CLIPTokenizer::tokens(std::string_view text,
                                                        std::string_view field) const {
   check_prompt(text, field);
@@ -135,7 +135,7 @@ std::string CLIPTokenizer::decode(std::span<const int64_t> ids) const {
       whole = byte != bytes.end();
       if (whole) decoded += static_cast<char>(byte->second);
     }
-    // A token that is no run of byte symbols is text as it stands.
+    // A token that is no run of byte symbols is text as it is.
     raw += whole ? decoded : *token;
   }
   std::string text = lossy_utf8(raw), spaced;

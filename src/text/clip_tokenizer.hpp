@@ -19,7 +19,7 @@ class CLIPTokenizer final : public Tokenizer {
   // Reads tokenizer.json, or else vocab.json and merges.txt, and tokenizer_config.json (the window
   // and the special tokens), special_tokens_map.json and added_tokens.json where older folders have
   // them. Throws InvalidFile or Unsupported, naming the file.
-  // An object `config` stands for tokenizer_config.json and for the files of older folders.
+  // An object `config` replaces tokenizer_config.json and the files of older folders.
   static CLIPTokenizer from_folder(const std::filesystem::path& folder, const Json& config = {});
 
   // The ids of the text alone. Throws as `encode` does.
@@ -35,7 +35,7 @@ class CLIPTokenizer final : public Tokenizer {
   bool has_token(std::string_view token) const override;
   std::string_view token(int64_t id) const override;
 
-  // The text that ids stand for, lower case, for people to read. Unknown ids are left out.
+  // The text of the ids, lower case, for people to read. Unknown ids are left out.
   std::string decode(std::span<const int64_t> ids) const;
 
   int64_t window() const override { return window_; }
@@ -49,7 +49,7 @@ class CLIPTokenizer final : public Tokenizer {
   std::vector<ByteLevelBpe::Token> tokens(std::string_view text, std::string_view field) const;
 
   ByteLevelBpe bpe_;
-  std::map<int64_t, int64_t> vectors_;  // by id, of tokens that stand for several
+  std::map<int64_t, int64_t> vectors_;  // by id, of tokens with several
   int64_t window_ = 0, bos_ = 0, eos_ = 0, pad_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace omnirt::text {
 namespace {
 
-// Graphemes of so many bytes or more are looked up by characters only.
+// Graphemes of this many bytes or more are looked up by characters only.
 constexpr size_t long_grapheme = 6;
 constexpr size_t max_replacement = 256;  // bytes; real ones take up to 54
 

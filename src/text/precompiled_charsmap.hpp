@@ -13,8 +13,8 @@ struct NormalizedText {
   std::vector<uint32_t> origin;  // byte of the given text, one for each byte of `text`
 };
 
-// The replacements that a sentencepiece model carries (google/sentencepiece, builder.cc): a double
-// array over the bytes of what is replaced, and the texts that stand for it. Applied as Hugging
+// The replacements that a sentencepiece model contains (google/sentencepiece, builder.cc): a double
+// array over the bytes of what is replaced, and the texts that replace it. Applied as Hugging
 // Face's tokenizers do (normalizers/precompiled): to each grapheme as a whole where it is short and
 // one is found, else to its characters.
 class PrecompiledCharsmap {
@@ -29,7 +29,7 @@ class PrecompiledCharsmap {
 
  private:
   void check_units(const std::string& where) const;
-  // What stands for `part`; nothing where it stays. Of replacements that are prefixes of each other
+  // What replaces `part`; nothing where it stays. Of replacements that are prefixes of each other
   // the shortest counts.
   std::optional<std::string_view> replacement(std::string_view part) const;
 

@@ -52,7 +52,7 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-// Where `word` stands on its own in `text`; npos: nowhere.
+// Where `word` is on its own in `text`; npos: nowhere.
 size_t find_word(std::string_view text, std::string_view word, size_t from = 0) {
   for (size_t at = text.find(word, from); at != text.npos; at = text.find(word, at + 1)) {
     size_t end = at + word.size();
@@ -177,7 +177,7 @@ class Reader {
     add(run);
   }
 
-  // Neighbours of one weight are one part, as the reference has it: words may join there.
+  // Neighbours of one weight are one part, as in the reference: words may join there.
   std::vector<WeightedSection> sections() const {
     std::vector<WeightedSection> all(1);
     for (const Piece& piece : pieces_) {
@@ -204,7 +204,7 @@ class Reader {
   std::string_view text_, field_;
   size_t at_ = 0;
   std::vector<Piece> pieces_;
-  std::vector<size_t> round_, square_;  // the first piece behind each
+  std::vector<size_t> round_, square_;  // the first piece after each
 };
 
 constexpr std::array tag_openings{std::string_view("<lora:"), std::string_view("<lyco:"),

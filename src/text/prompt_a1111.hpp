@@ -18,7 +18,7 @@ struct WeightedText {
   bool operator==(const WeightedText&) const = default;
 };
 
-// What stands between two BREAKs: its tokens begin a chunk of their own.
+// What is between two BREAKs: its tokens begin a chunk of their own.
 using WeightedSection = std::vector<WeightedText>;
 
 // A1111's weights, as the reference reads them (diffusers' community pipeline

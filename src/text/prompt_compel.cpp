@@ -16,7 +16,7 @@ namespace {
 
 using Node = CompelNode;
 
-// A space behind each comma, and no white space but what the grammar knows.
+// A space after each comma, and no white space but what the grammar knows.
 std::string spaced(std::string_view text) {
   std::string made;
   for (size_t at = 0; at < text.size();) {
@@ -25,7 +25,7 @@ std::string spaced(std::string_view text) {
     if (c != ',' || at == text.size()) continue;
     size_t next = at;
     if (char_class(next_codepoint(text, next)) == CharClass::space) continue;
-    // The character behind it is passed over: of two commas in a row, one gets its space.
+    // The character after it is skipped: of two commas in a row, one gets its space.
     made += ' ';
     made += text.substr(at, next - at);
     at = next;

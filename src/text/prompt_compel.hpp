@@ -9,7 +9,7 @@ namespace omnirt::text {
 
 inline constexpr size_t max_prompt_parts = 64;  // of .blend() and .and()
 
-// Prompts whose embeddings are added, each times its weight; one prompt of weight 1 stands for
+// Prompts whose embeddings are added, each times its weight; one prompt of weight 1 is
 // itself.
 struct CompelBlend {
   std::vector<WeightedSection> prompts;
@@ -28,11 +28,11 @@ struct CompelPrompt {
 
 // A prompt in the syntax of compel 2.5.1 (prompt_parser.py), which InvokeAI and diffusers' guide on
 // weighting use: word+, (words)--, "words"1.3 and (words).attend(1.3) are weights, times those
-// around them; ("a", "b").blend(1, 0.5) and ("a", "b").and(1, 0.5) stand for a whole prompt; a
-// backslash before ( ) or " makes it a character. Words of one weight are joined by one space, as
-// there. There is at least one part, of at least one prompt, of at least one text.
+// around them; ("a", "b").blend(1, 0.5) and ("a", "b").and(1, 0.5) form a whole prompt; a backslash
+// before ( ) or " makes it a character. Words of one weight are joined by one space, as there.
+// There is at least one part, of at least one prompt, of at least one text.
 // Throws InvalidRequest under `field` where the text is no prompt (check_prompt), passes a bound,
-// has another number of weights than of prompts or text behind the prompts, or asks for what is not
+// has another number of weights than of prompts or text after the prompts, or asks for what is not
 // done: .swap(), withLora().
 CompelPrompt parse_compel(std::string_view text, std::string_view field);
 

@@ -128,12 +128,12 @@ std::vector<std::string> CompelText::options(size_t& at) const {
 bool CompelText::continues_word(size_t at) const {
   char c = text_[at];
   if (c != '+' && c != '-') return !is_one_of(blanks, c) && !is_one_of(marks, c);
-  // A sign belongs to a word whose letters go on behind it.
+  // A sign belongs to a word whose letters continue after it.
   return at + 1 < text_.size() && !is_one_of(blanks, text_[at + 1]) &&
          !is_one_of(marks, text_[at + 1]);
 }
 
-// A word without what has a meaning of its own, but for what a backslash stands before.
+// A word without what has a meaning of its own, except what follows a backslash.
 std::optional<std::pair<std::string_view, size_t>> CompelText::word(size_t at) const {
   at = behind_space(at);
   size_t end = at;
@@ -152,7 +152,7 @@ std::pair<std::string_view, size_t> CompelText::free_word(size_t at) const {
   return {text_.substr(at, end - at), end};
 }
 
-// What stands between quotes, with its own \" as ", and the place behind it.
+// What is between quotes, with its own \" as ", and the place after it.
 std::optional<std::pair<std::string, size_t>> CompelText::quotation(size_t at) const {
   at = behind_space(at);
   if (at == text_.size() || text_[at] != '"') return std::nullopt;

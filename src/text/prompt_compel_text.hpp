@@ -9,9 +9,9 @@ namespace omnirt::text {
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
-// What compel's prompts are made of. Each function reads at a place of the text, behind the white
-// space there, and gives what it read with the place behind it; nothing where something else
-// stands.
+// What compel's prompts are made of. Each function reads at a place of the text, after the white
+// space there, and returns what it read with the place after it; nothing where there is something
+// else.
 class CompelText {
  public:
   // Both views outlive this.
@@ -34,11 +34,11 @@ class CompelText {
   std::optional<std::pair<std::string, size_t>> keyword(size_t at) const;
   // What an operator is given, by commas: weights, flags, and the names of name=value.
   std::vector<std::string> options(size_t& at) const;
-  // Without what has a meaning of its own, but for what a backslash stands before.
+  // Without what has a meaning of its own, except what follows a backslash.
   std::optional<std::pair<std::string_view, size_t>> word(size_t at) const;
   // All up to the next white space.
   std::pair<std::string_view, size_t> free_word(size_t at) const;
-  // What stands between quotes, with its own \" as ".
+  // What is between quotes, with its own \" as ".
   std::optional<std::pair<std::string, size_t>> quotation(size_t at) const;
 
  private:

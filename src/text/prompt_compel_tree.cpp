@@ -83,7 +83,7 @@ CompelGrammar::Maybe CompelGrammar::bracketed(size_t at) {
   return brackets_[at] = std::move(made);
 }
 
-// What an operator may stand behind.
+// What an operator may follow.
 CompelGrammar::Maybe CompelGrammar::target(size_t at) {
   if (auto made = quoted(at)) return made;
   if (auto made = bracketed(at)) return made;
@@ -103,7 +103,7 @@ CompelGrammar::Maybe CompelGrammar::attend(size_t at) {
   return Match{{weighing(weight->first, std::move(made->nodes))}, *close};
 }
 
-// (words)1.3, "words"++, word-: the weight stands right behind.
+// (words)1.3, "words"++, word-: the weight follows directly.
 CompelGrammar::Maybe CompelGrammar::weighted(size_t at) {
   auto made = quoted(at);
   if (!made) made = bracketed(at);

@@ -49,7 +49,7 @@ class CompelGrammar : public CompelText {
 
   Match prompt(size_t at);
   std::optional<Operation> operation(size_t at, const std::vector<std::string_view>& names);
-  Match adapters(size_t at);  // withLora(name, 0.5) as often as it stands there
+  Match adapters(size_t at);  // withLora(name, 0.5) as often as it is there
 
  private:
   Maybe plain(size_t at) const;

@@ -100,7 +100,7 @@ class ScheduleReader {
     return made;
   }
 
-  // What stands between square brackets, where it is more than words.
+  // What is between square brackets, where it is more than words.
   std::optional<Turning> bracket(size_t begin, size_t end) {
     std::vector<size_t> bars = marks('|', begin, end);
     std::optional<int64_t> when;

@@ -20,7 +20,7 @@ struct ScheduledText {
 // A1111's words that change with the step (its wiki, "Prompt editing" and "Alternating Words"):
 // [a:b:when] is a, and b from step `when` on; [b:when] and [a::when] leave one of the two out;
 // [a|b|c] is one after the other, step by step. `when` with a point is a part of `steps`, without
-// one a number of steps. They nest, and a backslash before a character takes its meaning away.
+// one a number of steps. They nest, and a backslash before a character makes it a plain one.
 // Brackets of another form stay as they are. Throws InvalidRequest under `field` where the text is
 // no prompt (check_prompt) or passes a bound.
 ScheduledText schedule_of(std::string_view text, std::string_view field, int64_t steps);

@@ -8,12 +8,12 @@
 namespace omnirt::text {
 namespace {
 
-// What stands behind the apostrophe, in the order of the pattern's alternatives.
+// What follows the apostrophe, in the order of the pattern's alternatives.
 constexpr std::array<std::u32string_view, 7> contractions = {U"s", U"t",  U"re", U"ve",
                                                              U"m", U"ll", U"d"};
 
-// The letter that the pattern's, without regard to case, stands for: of all others only the long s
-// folds to one of them.
+// The letter of the pattern that this one matches, without regard to case: of all others only the
+// long s folds to one of them.
 char32_t folded(char32_t c) {
   if (c >= U'A' && c <= U'Z') return c + 0x20;
   return c == U'\u017F' ? U's' : c;
@@ -62,7 +62,7 @@ size_t contraction_end(const Place& at) {
 }
 
 // The end of punctuation and what else is neither letter, number nor space, with the line ends
-// behind it.
+// after it.
 size_t others_end(const Place& first) {
   Place at = behind_run(first, CharClass::other);
   while (!at.ends() && is_newline(at.c)) at = at.next();

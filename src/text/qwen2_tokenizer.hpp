@@ -18,7 +18,7 @@ class Qwen2Tokenizer final : public Tokenizer {
   // Reads tokenizer.json, or else vocab.json and merges.txt; tokenizer_config.json (the special
   // tokens, the side of padding), chat_template.jinja, and special_tokens_map.json and
   // added_tokens.json where older folders have them. Throws InvalidFile or Unsupported, naming the
-  // file. An object `config` stands for tokenizer_config.json and for the files of older folders.
+  // file. An object `config` replaces tokenizer_config.json and the files of older folders.
   static Qwen2Tokenizer from_folder(const std::filesystem::path& folder, const Json& config = {});
 
   // The ids of the text alone. Throws as `encode` does.

@@ -76,7 +76,7 @@ class Message {
   const std::string& where_;
 };
 
-// ModelProto's fields, those of its parts, and the values that are told apart.
+// ModelProto's fields, those of its parts, and the values that are distinguished.
 constexpr uint64_t pieces = 1, trainer_spec = 2, normalizer_spec = 3;
 constexpr uint64_t piece_text = 1, piece_score = 2, piece_type = 3;
 constexpr uint64_t control_piece = 3, user_piece = 4;

@@ -12,7 +12,7 @@ namespace omnirt::text {
 // A window may not be larger: what a tokenizer's folder asks for when no one else says a length.
 inline constexpr int64_t max_window = 65536;
 
-// What a tokenizer folder says beside vocabulary and merges.
+// What a tokenizer folder says in addition to vocabulary and merges.
 struct SpecialTokens {
   int64_t window = 0;
   std::optional<std::string> bos, eos, pad, unk;

@@ -28,7 +28,7 @@ constexpr int64_t unk_id = 2;  // the reference's, whatever the file says
 constexpr int64_t max_extra_ids = 1000;
 constexpr size_t max_piece_bytes = 1024;  // sentencepiece trains pieces of 16 characters
 constexpr double max_score = 1e6;         // logarithms of likelihoods, or ranks
-// Real pieces need at most 17 steps a byte; each takes up to 100 ns.
+// Real pieces need at most 17 steps per byte; each takes up to 100 ns.
 constexpr size_t max_steps = 32 * max_prompt_bytes;
 constexpr std::string_view underline = "\u2581";  // begins each word
 
@@ -82,8 +82,8 @@ int64_t id_of(const std::string& text, const std::string& where) {
   throw InvalidFile({where, text, "an id is expected", ""});
 }
 
-// The tokens that are found in the text as they stand, those with ids first, by id: of the
-// settings, or where those have none of older files and the model.
+// The tokens that are found in the text as they are, those with ids first, by id: of the settings,
+// or where those have none of older files and the model.
 std::vector<AddedToken> declared_tokens(const fs::path& folder, const Json& config,
                                         std::vector<AddedToken> of_model) {
   std::vector<AddedToken> tokens;
@@ -236,7 +236,7 @@ void T5Tokenizer::add_token(const std::string& content, std::optional<int64_t> d
   added_.add(content, static_cast<int32_t>(id));
 }
 
-// text holds no added token; `origin` is where it stands in the prompt.
+// text holds no added token; `origin` is where it is in the prompt.
 void T5Tokenizer::append_words(std::string_view text, size_t origin, Budget& budget,
                                std::vector<Token>& out) const {
   NormalizedText normalized = charsmap_.normalize(text, budget.bytes);

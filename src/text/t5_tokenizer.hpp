@@ -41,8 +41,8 @@ class T5Tokenizer final : public Tokenizer {
   };
 
   T5Tokenizer(Unigram model, PrecompiledCharsmap charsmap);
-  // What the vocabulary lacks gets the ids behind it, in order. A declared id must be the one that
-  // comes of this.
+  // What the vocabulary lacks gets the ids after it, in order. A declared id must be the one that
+  // results from this.
   void add_token(const std::string& content, std::optional<int64_t> declared,
                  const std::string& where);
   // A token by its content; throws InvalidFile when there is none.

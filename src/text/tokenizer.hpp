@@ -17,11 +17,11 @@ inline constexpr size_t max_prompt_bytes = size_t{1} << 20;
 struct TokenizedPrompt {
   std::vector<int64_t> ids;  // as many as were asked for, padding included
   int64_t used = 0;          // how many of them are the text's
-  int64_t first = 0;         // where the text's begin: behind the padding, if that stands in front
+  int64_t first = 0;         // where the text's begin: after the padding, if that comes first
   std::string cut;           // what did not fit, in the prompt's own words; empty when all fits
 };
 
-// A token that an adapter brings, with the ids of its vectors: first_id and those behind it.
+// A token that an adapter brings, with the ids of its vectors: first_id and those after it.
 struct TokenVectors {
   std::string content;
   int64_t first_id = 0;
@@ -34,7 +34,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // `length` ids, padding included; it must leave room for the tokens that stand around every text.
+  // `length` ids, padding included; it must leave room for the tokens that enclose every text.
   // `field` is the request field that `text` came from; it names it in errors.
   // Throws InvalidRequest when `text` is not UTF-8 (with the byte's offset) or larger than
   // max_prompt_bytes.
@@ -44,7 +44,7 @@ class Tokenizer {
     return encode(text, field, window());
   }
 
-  // The number of ids that `encode` gives where no other is asked for.
+  // The number of ids that `encode` returns where no other is asked for.
   virtual int64_t window() const = 0;
 
   // One past the largest id: the rows that the text encoder's embedding table needs. Tokens of
@@ -58,14 +58,14 @@ class Tokenizer {
   // Whether the vocabulary has a token of just this content.
   virtual bool has_token(std::string_view) const { return false; }
   // A token's content, in CLIP's vocabulary with </w> where a word ends; empty where there is none,
-  // or the tokenizer tells none.
+  // or the tokenizer has none.
   virtual std::string_view token(int64_t /*id*/) const { return {}; }
 };
 
 // A tokenizer class as the catalogue lists it.
 struct TokenizerInfo {
   std::vector<std::string> class_names;  // as model_index.json and tokenizer_config.json name it
-  // An object `config` stands for the folder's own tokenizer_config.json. Throws InvalidFile or
+  // An object `config` replaces the folder's own tokenizer_config.json. Throws InvalidFile or
   // Unsupported, naming the file.
   std::function<std::shared_ptr<const Tokenizer>(const std::filesystem::path& folder,
                                                  const Json& config)>

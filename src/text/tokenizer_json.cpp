@@ -186,7 +186,7 @@ class Reader : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // A value where nothing of its kind belongs; elsewhere it is passed over.
+  // A value where nothing of its kind belongs; elsewhere it is skipped.
   bool other(const std::string& value) {
     if (place() == Place::nothing) refuse(where_, value, "not a JSON object");
     if (place() == Place::vocabulary) {

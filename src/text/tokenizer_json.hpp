@@ -26,7 +26,7 @@ Vocabulary parse_vocab_json(std::string_view text, const std::string& where);
 Merges parse_merges_txt(std::string_view text, const std::string& where);
 
 // The model and added tokens of a tokenizer.json (Hugging Face's tokenizers). What it says of
-// normalizer, splitting and post-processing is passed over: for CLIP and Qwen2 the reference does
+// normalizer, splitting and post-processing is skipped: for CLIP and Qwen2 the reference does
 // so too, whose classes bring their own. Throws InvalidFile when it is malformed, Unsupported when
 // its model is not BPE.
 BpeFiles parse_tokenizer_json(std::string_view text, const std::string& where);

@@ -63,7 +63,7 @@ void order_marks(std::u32string& text) {
   }
 }
 
-// Composes text[begin, end), writes it at text[out], and gives the end of what was written.
+// Composes text[begin, end), writes it at text[out], and returns the end of what was written.
 size_t compose(std::u32string& text, size_t begin, size_t end, size_t out) {
   static_assert(sizeof(char32_t) == sizeof(utf8proc_int32_t));
   std::vector<utf8proc_int32_t> part(text.begin() + begin, text.begin() + end);
@@ -163,7 +163,7 @@ std::u32string nfc(std::u32string text) {
   size_t out = 0, begin = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     bool cut_after = find_range(pins::frozen_bases, text[i]) != nullptr;
-    // U+11A7 is no final consonant, yet utf8proc 2.8 swallows it behind a Hangul syllable.
+    // U+11A7 is no final consonant, yet utf8proc 2.8 swallows it after a Hangul syllable.
     bool cut_before = text[i] == 0x11A7 || find_range(pins::frozen_marks, text[i]) != nullptr;
     if (cut_before && i > begin) {
       out = compose(text, begin, i, out);

@@ -4,7 +4,7 @@
 
 namespace omnirt::text {
 
-// The code point at `pos` of valid UTF-8; moves `pos` behind it.
+// The code point at `pos` of valid UTF-8; moves `pos` past it.
 char32_t next_codepoint(std::string_view text, size_t& pos);
 
 std::u32string to_utf32(std::string_view valid_utf8);

@@ -65,8 +65,8 @@ struct Range {
   char32_t first, last;
 };
 
-// Marks with a combining class that Unicode 9 does not give: they neither reorder nor let a mark
-// behind them compose with a letter before them. Sorted.
+// Marks with a combining class that Unicode 9 does not have: they neither reorder nor let a mark
+// after them compose with a letter before them. Sorted.
 inline constexpr Range frozen_marks[] = {
     {0x05C8, 0x05C9},   {0x07FD, 0x07FD},   {0x0897, 0x089F},   {0x08CA, 0x08D3},
     {0x09FE, 0x09FE},   {0x0C3C, 0x0C3C},   {0x0D3B, 0x0D3C},   {0x0EBA, 0x0EBA},
@@ -83,7 +83,7 @@ inline constexpr Range frozen_marks[] = {
     {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6}, {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5},
 };
 
-// Characters with a canonical decomposition that Unicode 9 does not give: neither taken apart nor
+// Characters with a canonical decomposition that Unicode 9 does not have: neither taken apart nor
 // put together. Sorted.
 inline constexpr Range frozen_composites[] = {
     {0x105C9, 0x105C9}, {0x105E4, 0x105E4}, {0x11383, 0x11383}, {0x11385, 0x11385},

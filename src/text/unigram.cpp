@@ -8,7 +8,7 @@
 namespace omnirt::text {
 namespace {
 
-// What an unknown character costs beside the worst piece.
+// What an unknown character costs on top of the worst piece.
 constexpr double unk_penalty = 10.0;
 
 size_t character_bytes(std::string_view text, size_t at) {
@@ -44,7 +44,7 @@ int64_t Unigram::find(std::string_view piece) const {
 bool Unigram::take_pieces(std::string_view word, size_t begin, size_t character,
                           std::vector<Step>& best, size_t& steps) const {
   bool single = false;
-  // The pieces that begin with word[begin, end) stand together; the range narrows byte by byte.
+  // The pieces that begin with word[begin, end) are adjacent; the range narrows byte by byte.
   auto low = sorted_.begin(), high = sorted_.end();
   for (size_t end = begin + 1; end <= word.size() && low != high && steps > 0; ++end, --steps) {
     size_t depth = end - begin - 1;

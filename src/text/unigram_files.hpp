@@ -12,11 +12,11 @@ namespace omnirt::text {
 struct UnigramFiles {
   std::vector<UnigramPiece> pieces;
   std::string charsmap;                  // the normalizer's replacements; empty: none
-  std::vector<AddedToken> added_tokens;  // found in the text as they stand
+  std::vector<AddedToken> added_tokens;  // found in the text as they are
 };
 
 // A tokenizer.json (Hugging Face's tokenizers) with a Unigram model. What it says of splitting and
-// post-processing is passed over: for T5 the reference does so too. `where` names the file in
+// post-processing is skipped: for T5 the reference does so too. `where` names the file in
 // errors. Throws InvalidFile when it is malformed, Unsupported when its model is another.
 UnigramFiles parse_unigram_json(std::string_view text, const std::string& where);
 

@@ -12,7 +12,7 @@ namespace {
   throw InvalidFile({where, std::move(value), std::move(message), ""});
 }
 
-// The bytes that base64 (RFC 4648) stands for.
+// The bytes that base64 (RFC 4648) encodes.
 std::string from_base64(std::string_view text, const std::string& where) {
   static constexpr std::string_view digits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -50,7 +50,7 @@ class Reader : public nlohmann::json_sax<Json> {
     Place next = Place::skip;
     if (places_.empty()) next = Place::root;
     if (place() == Place::root && key_ == "model") next = Place::model;
-    // Of a sequence of normalizers the replacements count, wherever they stand.
+    // Of a sequence of normalizers the replacements count, wherever they are.
     if (place() == Place::normalizer || (place() == Place::root && key_ == "normalizer"))
       next = Place::normalizer;
     if (place() == Place::added_tokens) next = start_added_token();
@@ -154,7 +154,7 @@ class Reader : public nlohmann::json_sax<Json> {
     ++values_;
     return true;
   }
-  // A value where nothing of its kind belongs; elsewhere it is passed over.
+  // A value where nothing of its kind belongs; elsewhere it is skipped.
   bool other() {
     if (place() == Place::nothing) refuse(where_, "", "not a JSON object");
     if (place() == Place::piece || place() == Place::vocabulary) bad_piece();
@@ -175,7 +175,7 @@ class Reader : public nlohmann::json_sax<Json> {
   UnigramFiles files_;
   std::vector<Place> places_;
   std::string key_;
-  int values_ = 0;  // of the piece at hand
+  int values_ = 0;  // of the current piece
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace omnirt {
 namespace {
 
-// Collects what does not fit between files and topology, so that all of it is told at once.
+// Collects what does not fit between files and topology, so that all of it is reported at once.
 class Matcher {
  public:
   Matcher(const io::TensorFiles& files, const nn::Network& network, std::string component)

@@ -21,7 +21,7 @@ std::shared_ptr<const WeightStore> open_weights(const io::TensorFiles& files,
 std::shared_ptr<const Binding> bind_weights(const WeightStore& store, const nn::Network& network,
                                             ComputeForm form, Binding::Place place = {});
 
-// A name as the network's weight map has it; "" when the map says to leave it aside.
+// A name as in the network's weight map; "" when the map says to ignore it.
 std::string mapped_name(const nn::WeightMap& map, const std::string& name);
 
 }  // namespace omnirt

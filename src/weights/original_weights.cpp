@@ -53,7 +53,7 @@ std::vector<std::byte> turned(const Weight& weight, Form form, const std::vector
                                : transposed(from.data(), from.size(), weight.dtype, shape);
 }
 
-// Collects what does not fit between a file and a network, so that all of it is told at once.
+// Collects what does not fit between a file and a network, so that all of it is reported at once.
 class Reader {
  public:
   Reader(const io::TensorFiles& files, const nn::OriginalLayout& layout, std::string prefix,

@@ -22,13 +22,13 @@ std::shared_ptr<const WeightStore> open_original_weights(const io::TensorFiles& 
                                                          const std::string& prefix,
                                                          const std::string& component);
 
-// The same tensors as the original layout has them, to be written. The store must outlive them.
+// The same tensors as in the original layout, to be written. The store must outlive them.
 // Throws Unsupported for parameters that have no place in the layout.
 std::vector<io::TensorSource> original_tensors(const WeightStore& store, const nn::Network& network,
                                                const nn::OriginalLayout& layout,
                                                const std::string& prefix);
 
-// A weight's bytes for a file, and its pages given back after them.
+// A weight's bytes for a file, and its pages released after them.
 io::TensorSource tensor_source(const std::string& name, std::shared_ptr<const Weight> weight);
 
 // The names below `prefix` that such files hold and the network does not take.

@@ -47,7 +47,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-// The config of a component lies under a name that depends on what it is; tokenizers may have none.
+// The config of a component has a file name that depends on what it is; tokenizers may have none.
 // Folders of processors hold a tokenizer, too.
 void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
   std::vector<const char*> names{"config.json", "scheduler_config.json", "tokenizer_config.json",

@@ -24,7 +24,7 @@ struct ComponentFolder {
   std::filesystem::path folder;  // where its files are
   std::filesystem::path config_file;
   Json config = Json::object();
-  // Of a checkpoint of one file: `folder` is that file, the config is told from names and shapes.
+  // Of a checkpoint of one file: `folder` is that file, the config comes from names and shapes.
   std::optional<OriginalPart> original{};
   bool operator==(const ComponentFolder&) const = default;
 };

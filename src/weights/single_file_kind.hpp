@@ -9,7 +9,7 @@
 #include "weights/pipeline_folder.hpp"
 #include "weights/tensor_shapes.hpp"
 
-// Checkpoints of one file: original layouts, told by their names and shapes.
+// Checkpoints of one file: original layouts, recognised by their names and shapes.
 namespace omnirt {
 
 // What does not follow from a checkpoint's configs, since it has none: how it was decided.
@@ -63,7 +63,7 @@ inline constexpr const char* asked_prediction_type = "omnirt.prediction_type";
 // file, as JSON: {"index", "configs"}.
 inline constexpr const char* single_file_configs = "omnirt.configs";
 
-// Training's averages and schedules, which no component takes: told, and left out.
+// Training's averages and schedules, which no component takes: reported, and left out.
 std::string leftover_kind(const std::string& name);
 
 // In words what names and shapes look like ("a Flux transformer", "a LoRA adapter"); "" where

@@ -8,7 +8,7 @@
 
 namespace omnirt {
 
-// "[320, 4, 3, 3]", as messages tell a shape.
+// "[320, 4, 3, 3]", as messages show a shape.
 std::string shape_text(const std::vector<int64_t>& shape);
 
 // Names and shapes of a checkpoint's tensors: what a model is recognised by.

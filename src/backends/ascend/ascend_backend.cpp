@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto all_pools = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-// Null where the plug-in's allocator tells no figures.
+// Null where the plug-in's allocator reports no figures.
 c10::DeviceAllocator* allocator() {
   return dynamic_cast<c10::DeviceAllocator*>(c10::GetAllocator(at::kPrivateUse1));
 }
@@ -34,7 +34,7 @@ class PluginGraph final : public Graph {
     try {
       work();
     } catch (...) {
-      entries_.end(graph_);  // so that the device can be used again; the first error is told
+      entries_.end(graph_);  // so that the device can be used again; the first error is reported
       throw;
     }
     if (entries_.end(graph_) != 0) fail("end");

@@ -43,7 +43,7 @@ GraphEntries graph_entries(void* library) {
   return entries;
 }
 
-// Python's torch_npu names the device too; whoever comes first does.
+// Python's torch_npu names the device too; the first one to run does.
 void name_device() {
   if (c10::get_privateuse1_backend() == "privateuseone") c10::register_privateuse1_backend("npu");
 }

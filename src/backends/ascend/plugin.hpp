@@ -5,7 +5,7 @@ namespace omnirt::ascend {
 
 // C entry points by which a plug-in offers graph mode; all of them, or none. torch_npu's own graph
 // class has a C++ interface without a stable ABI, so graph mode comes through a library that
-// exports these (and links to torch_npu). Functions that return int give 0 when they worked.
+// exports these (and links to torch_npu). Functions that return int return 0 on success.
 struct GraphEntries {
   int (*supported)() = nullptr;  // omnirt_graph_supported: 1 where the device has graph mode
   void* (*create)(int device) = nullptr;   // omnirt_graph_create: null when it failed
@@ -27,10 +27,10 @@ struct Plugin {
   GraphEntries graph;
 };
 
-// Loads the plug-in when first asked, once a process: the library that OMNIRT_ASCEND_PLUGIN names,
-// else libtorch_npu.so as the system finds it, else the one installed beside libtorch. Loading it
-// registers its device with ATen. A library that cannot be loaded, or registers no device, is told
-// in `reason`.
+// Loads the plug-in when first asked, once per process: the library that OMNIRT_ASCEND_PLUGIN
+// names, else libtorch_npu.so as the system finds it, else the one installed next to libtorch.
+// Loading it registers its device with ATen. If a library cannot be loaded, or registers no device,
+// `reason` says so.
 const Plugin& plugin() noexcept;
 
 }  // namespace omnirt::ascend

@@ -72,7 +72,7 @@ Tensor run(const ops::Attention& args) {
   return y;
 }
 
-// {B, T, heads, d} whose heads' values lie side by side.
+// {B, T, heads, d} whose heads' values are contiguous.
 template <class Float>
 TokenView<Float> head_tokens(const Tensor& x, Float* data) {
   return {data, x.stride(0), x.stride(1), x.stride(2)};

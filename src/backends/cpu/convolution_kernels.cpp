@@ -69,7 +69,7 @@ WinogradShape shape_of(const ops::Conv2d& args) {
           .bottom = bottom};
 }
 
-// Where the result goes: into the residual where it is given up and lies as the result should.
+// Where the result goes: into the residual where it may be overwritten and has the result's layout.
 Tensor result(const ops::Conv2d& args) {
   ops::Shape shape = ops::Conv2d::shape(args);
   if (args.into && args.into->sizes() == at::IntArrayRef(shape) &&

@@ -35,7 +35,7 @@ std::string add_faster_products(const PlanFacts& facts, ops::OpTable& table) {
   } else if (rounds && cpu::rounded_available()) {
     cpu::add_rounded_dense_kernels(table);
     cpu::add_rounded_attention_kernels(table);
-    // matmul_precision is about products of matrices, as torch has it.
+    // matmul_precision is about products of matrices, as in torch.
     const bool all = facts.dtype == at::kBFloat16;
     if (all) cpu::add_rounded_convolution_kernels(table);
     told = all ? ", tensors in fp32, linear layers, attention and convolutions"

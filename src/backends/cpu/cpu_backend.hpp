@@ -3,10 +3,10 @@
 
 namespace omnirt {
 
-// The processor: always there. compile: kernels over the weights as the file stores them, packed
-// forms, and a dry forward before each new shape. kernel_override: the same kernels, chosen at
-// call. eager: the ops' references. Tensors are fp32; bf16 is a
-// matter of products, at compile, or of the references.
+// The processor: always available. compile: kernels over the weights as the file stores them,
+// packed forms, and a dry forward before each new shape. kernel_override: the same kernels, chosen
+// at call. eager: the ops' references. Tensors are fp32; bf16 is a matter of products, at compile,
+// or of the references.
 class CpuBackend final : public Backend {
  public:
   CpuBackend();

@@ -12,9 +12,9 @@
 namespace omnirt::cpu {
 namespace {
 
-// Packing a weight at each call costs as much as some rows of its product: above so many rows it is
-// lost in it, and a product of very few rows is bound by reading the weight, which packing makes no
-// smaller. A weight that is large, or stored in a narrower type, is better widened and packed in
+// Packing a weight at each call costs as much as some rows of its product: above this many rows it
+// is negligible, and a product of very few rows is bound by reading the weight, which packing makes
+// no smaller. A weight that is large, or stored in a narrower type, is better widened and packed in
 // the cache at each call than read packed from memory, where it takes more room.
 constexpr int64_t least_rows_worth_packing = 8, most_rows_worth_packing = 64;
 constexpr size_t most_matrix_bytes_worth_packing = size_t{8} << 20;

@@ -55,7 +55,7 @@ Tensor run_concat(const ops::Concat& args) {
   return y;
 }
 
-// {B, C, 1, 1} whose channels lie side by side.
+// {B, C, 1, 1} whose channels are contiguous.
 bool is_term(const Tensor& term, const Tensor& x) {
   return is_fp32(term) && term.dim() == 4 && term.size(0) == x.size(0) &&
          term.size(1) == x.size(1) && term.size(2) == 1 && term.size(3) == 1 &&
@@ -66,7 +66,7 @@ bool is_tokens(const Tensor& x) {
   return is_fp32(x) && x.dim() == 3 && x.numel() > 0 && x.is_contiguous();
 }
 
-// {B or 1, 1, D} for tokens {B, T, D}, whose values lie side by side.
+// {B or 1, 1, D} for tokens {B, T, D}, whose values are contiguous.
 bool is_token_term(const Tensor& term, const Tensor& x) {
   return is_fp32(term) && term.dim() == 3 && term.size(1) == 1 && term.size(2) == x.size(2) &&
          (term.stride(2) == 1 || term.size(2) == 1);

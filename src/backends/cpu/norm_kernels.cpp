@@ -44,7 +44,7 @@ Tensor run_layer_norm(const ops::LayerNorm& args) {
   return y;
 }
 
-// {B, T, heads, d} whose heads lie side by side, at whatever distance the tokens: parts of a
+// {B, T, heads, d} whose heads are contiguous, at whatever distance the tokens: parts of a
 // product.
 bool is_rows_of_parts(const Tensor& x) {
   return x.dim() == 4 && x.stride(3) == 1 && x.stride(2) == x.size(3) &&

@@ -7,7 +7,7 @@
 
 namespace omnirt::cpu {
 
-// Runs a component's calls after a dry forward of each new shape has told what they take, so that
+// Runs a component's calls after a dry forward of each new shape has found what they take, so that
 // a call which the machine has no memory for is refused before it begins.
 class PlannedCalls final : public CallRunner {
  public:

@@ -37,7 +37,7 @@ inline constexpr bool debug_build = true;
 #endif
 
 // A kernel of this backend. `run` reads memory by the sizes that the op and `accepts` have seen;
-// debug builds hold its arguments against both again, whoever calls it.
+// debug builds check its arguments against both again, whatever calls it.
 template <class Args>
 ops::Kernel<Args> kernel(const char* name, bool (*accepts)(const Args&), Tensor (*run)(const Args&),
                          std::function<size_t(const Args&)> temporary = {}) {

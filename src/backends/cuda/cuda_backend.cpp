@@ -57,7 +57,7 @@ Capabilities CudaBackend::capabilities() const {
 
 void CudaBackend::prepare(const PlanFacts&) {
   at::globalContext().lazyInitDevice(at::kCUDA);
-  // fp32 means fp32 (TF32 keeps 10 bits of it), and a repeated run gives the same bits.
+  // fp32 means fp32 (TF32 keeps 10 bits of it), and a repeated run has the same bits.
   at::globalContext().setAllowTF32CuBLAS(false);
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setDeterministicCuDNN(true);

@@ -14,7 +14,7 @@ class CudaGraph final : public Graph {
     // What was given to the device before must not fall into the capture.
     c10::cuda::device_synchronize();
     c10::cuda::CUDAStreamGuard stream(c10::cuda::getStreamFromPool(false, device_.index()));
-    // Other threads may go on using the device.
+    // Other threads may continue to use the device.
     graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       work();
@@ -32,12 +32,12 @@ class CudaGraph final : public Graph {
 
  private:
   // A capture that was broken into must be ended before its stream can be used again. That it ends
-  // badly is known already: the first error is the one to tell.
+  // badly is known already: the first error is the one to report.
   void end_broken_capture() noexcept {
     try {
       graph_.capture_end();
     } catch (const std::exception&) {
-      static_cast<void>(cudaGetLastError());  // or the next call would be told of it
+      static_cast<void>(cudaGetLastError());  // or the next call would report it
     }
   }
 

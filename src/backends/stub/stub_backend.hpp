@@ -18,7 +18,7 @@ class StubBackend final : public Backend {
                     const PlanFacts& facts) override;
   LevelPlan plan(Level level, const std::string& component, const std::string& tag,
                  const PlanFacts& facts) override;
-  // As the cpu backend's, so that references give the same bits.
+  // As the cpu backend's, so that references have the same bits.
   ComputeForm compute_form(Level, const PlanFacts& facts) const override {
     return {.dtype = facts.dtype, .channels_last = true};
   }

@@ -48,8 +48,8 @@ struct AutoencoderKLFlux2Config {
     v("sample_size", self.sample_size);
     v.only("patch_size", {Json::array({2, 2})});  // the reference's pipelines know no other
     v.only("quantization_config", {});
-    // What only training changes, and what some files carry over from AutoencoderKL, which this
-    // class does not have.
+    // What only training changes, and what some files copy from AutoencoderKL, which this class
+    // does not have.
     v.ignore({"batch_norm_momentum", "force_upcast"});
   }
 

@@ -25,7 +25,7 @@ class LatentStatistics final : public nn::Module {
 // FLUX.2's autoencoder (diffusers autoencoder_kl_flux2.py). To denoisers each 2x2 square of its
 // latents is one latent of four times the channels, normalised by the statistics that the
 // checkpoint brings (diffusers Flux2KleinPipeline._patchify_latents, _encode_vae_image); so are the
-// latents that it gives and takes here, and scale_factor() is twice the convolutions'.
+// latents that it returns and takes here, and scale_factor() is twice the convolutions'.
 class AutoencoderKLFlux2 final : public nn::Autoencoder {
  public:
   AutoencoderKLFlux2(const AutoencoderKLFlux2Config& config, Json json);

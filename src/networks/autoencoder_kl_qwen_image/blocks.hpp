@@ -7,7 +7,7 @@
 
 namespace omnirt {
 
-// A convolution over frames, rows and columns that looks at no later frame (diffusers
+// A convolution over frames, rows and columns that reads no later frame (diffusers
 // QwenImageCausalConv3d), for videos of one frame: of its weight {out, in, frames, k, k} only the
 // last frame's part meets anything but zeros, so that it is a convolution of that image.
 class CausalConv3d final : public nn::Module {
@@ -24,7 +24,7 @@ class CausalConv3d final : public nn::Module {
 // x / |x| * sqrt(C) * gamma over channels (diffusers QwenImageRMS_norm).
 class ChannelRmsNorm final : public nn::Module {
  public:
-  // `axes`: dimensions of size 1 behind the channels of gamma, as files have it.
+  // `axes`: dimensions of size 1 after the channels of gamma, as in files.
   ChannelRmsNorm(Module* parent, const std::string& name, int64_t channels, size_t axes);
   // x {B, C, H, W}; as x.
   Tensor forward(Context& cx, const Tensor& x) const;

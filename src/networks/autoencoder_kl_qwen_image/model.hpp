@@ -5,9 +5,9 @@
 namespace omnirt {
 
 // Qwen-Image's autoencoder, which is Wan 2.1's (Wan Team 2025, arXiv 2503.20314; diffusers
-// autoencoder_kl_qwenimage.py), for images: videos of one frame. The latents that it gives and
+// autoencoder_kl_qwenimage.py), for images: videos of one frame. The latents that it returns and
 // takes are normalised channel by channel with the config's means and spreads, as the reference's
-// pipelines do outside of it.
+// pipelines do outside it.
 class AutoencoderKLQwenImage final : public nn::Autoencoder {
  public:
   AutoencoderKLQwenImage(const AutoencoderKLQwenImageConfig& config, Json json);
@@ -17,7 +17,7 @@ class AutoencoderKLQwenImage final : public nn::Autoencoder {
 
   // The distribution of the latents before they are normalised, of an image {B, 3, H, W} in -1..1.
   nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
-  // One draw from it, normalised; noise of zeros gives the mode.
+  // One draw from it, normalised; noise of zeros yields the mode.
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;
   Tensor decode(Context& cx, const Tensor& latents) const override;
 

@@ -14,7 +14,7 @@ namespace omnirt {
 // decoder's resnets and upsamplers are one list.
 nn::OriginalLayout wan_autoencoder_layout(const AutoencoderKLQwenImageConfig& config);
 
-// The config.json of such a file, as names and shapes tell it, with the means and spreads of the
+// The config.json of such a file, inferred from names and shapes, with the means and spreads of the
 // released latents; null for files of other classes.
 Json wan_autoencoder_config(const std::map<std::string, std::vector<int64_t>>& shapes,
                             const std::string& where);

@@ -14,7 +14,7 @@ class AutoencoderKLTemporalDecoder final : public nn::Autoencoder {
 
   // The distribution of the latents of an image {B, in_channels, H, W} in -1..1.
   nn::DiagonalGaussian distribution(Context& cx, const Tensor& image) const;
-  // One draw from it; noise of zeros gives the mode.
+  // One draw from it; noise of zeros yields the mode.
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;
   // The rows are the frames of one video, in their order.
   Tensor decode(Context& cx, const Tensor& latents) const override;

@@ -20,13 +20,13 @@ void check_levels(const std::string& side, const std::vector<int64_t>& channels,
   for (int64_t count : blocks) check.range(depth, count, 0, 64);
   for (int64_t count : channels) {
     check.range(width, count, 1, 1 << 16);
-    // A level's convolutions take and give the same number, so a change would not fit.
+    // A level's convolutions take and return the same number, so a change would not fit.
     check.expect(count == channels.front(), width, std::to_string(count),
                  fmt::format("all levels must be as wide as the first ({})", channels.front()));
   }
 }
 
-// How many blocks stand before each convolution but the first of one side's layers. Numbers that
+// How many blocks come before each convolution but the first of one side's layers. Numbers that
 // have no parameters are activations and upsamplings.
 std::vector<int64_t> blocks_of(const TensorShapes& shapes, const std::string& layers) {
   constexpr int64_t most_layers = 1024;

@@ -52,7 +52,7 @@ struct AutoencoderTinyConfig {
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 AutoencoderTinyConfig read_autoencoder_tiny_config(const Json& json, const std::string& where);
 
-// The config of a file that holds nothing else, as names and shapes tell it; null for files of
+// The config of a file that holds nothing else, inferred from names and shapes; null for files of
 // other classes.
 Json autoencoder_tiny_config_of(const std::map<std::string, std::vector<int64_t>>& shapes,
                                 const std::string& where);

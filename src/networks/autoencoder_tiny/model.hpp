@@ -5,8 +5,8 @@
 namespace omnirt {
 
 // A small distilled autoencoder (TAESD, github madebyollin/taesd; diffusers autoencoder_tiny.py).
-// That of FLUX.2 takes and gives latents as FLUX.2's denoisers do: packed (nn/patches.hpp), so that
-// scale_factor() is twice the convolutions', and normalised, which it was trained on.
+// That of FLUX.2 takes and returns latents as FLUX.2's denoisers do: packed (nn/patches.hpp), so
+// that scale_factor() is twice the convolutions', and normalised, which it was trained on.
 class AutoencoderTiny final : public nn::Autoencoder {
  public:
   AutoencoderTiny(const AutoencoderTinyConfig& config, Json json);

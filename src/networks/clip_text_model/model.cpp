@@ -71,7 +71,7 @@ void CLIPTextModel::check(Context& cx, const Tensor& input_ids,
                         fmt::format("the text encoder takes at most {}", max_tokens()),
                         "cut the prompt"});
   }
-  // Values are looked at where that does not wait for a device.
+  // Values are checked where that does not wait for a device.
   if (!cx.dry() && input_ids.is_cpu() && input_ids.numel() > 0) {
     auto [lowest, highest] = at::aminmax(input_ids);
     int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();

@@ -53,7 +53,7 @@ class CLIPTextModel : public nn::Network {
   CLIPTextModel(const CLIPTextConfig& config, Json json, const char* tower);
 
  private:
-  std::optional<nn::Module> tower_;  // before the members that lie below it
+  std::optional<nn::Module> tower_;  // before the members that are below it
 
  public:
   CLIPTextEmbeddings embeddings;

@@ -4,9 +4,9 @@
 
 namespace omnirt {
 
-// The config.json of a text encoder that a checkpoint holds below `prefix`, as names and shapes
-// tell it; heads of 64 channels, as all published ones have. Throws InvalidFile where a tensor that
-// would tell is missing.
+// The config.json of a text encoder that a checkpoint holds below `prefix`, inferred from names and
+// shapes; heads of 64 channels, as all published ones have. Throws InvalidFile where a tensor that
+// this needs is missing.
 
 // In transformers' names ("clip"): OpenAI's activation.
 Json clip_text_config(const TensorShapes& shapes, const std::string& prefix);
@@ -15,7 +15,7 @@ Json clip_text_config(const TensorShapes& shapes, const std::string& prefix);
 // has it (its text embeddings are the states before it, normalised).
 Json open_clip_text_config(const TensorShapes& shapes, const std::string& prefix, bool penultimate);
 
-// OpenCLIP's in transformers' names ("clip", or "stacked_clip" as stable-diffusion.cpp has them).
+// OpenCLIP's in transformers' names ("clip", or "stacked_clip" as in stable-diffusion.cpp).
 Json renamed_open_clip_text_config(const TensorShapes& shapes, const std::string& prefix,
                                    bool penultimate);
 

@@ -16,7 +16,7 @@ Rules projection_parts(const std::string& weight, const std::string& bias) {
   return made;
 }
 
-// What stands after a layer's number: ResidualAttentionBlock of open_clip.
+// What follows a layer's number: ResidualAttentionBlock of open_clip.
 Rules layer_rules() {
   return {{"layer_norm1", "ln_1"},
           {"layer_norm2", "ln_2"},

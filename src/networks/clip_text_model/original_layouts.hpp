@@ -17,7 +17,7 @@ nn::OriginalLayout open_clip_layout(const std::string& body);
 
 // OpenCLIP's encoders as stable-diffusion.cpp writes them (name_conversion.cpp:
 // convert_open_clip_to_hf_clip_name): transformers' names, query, key and value stacked, the
-// projection as OpenCLIP has it; below "cond_stage_model.transformer." (2.x) or
+// projection as in OpenCLIP; below "cond_stage_model.transformer." (2.x) or
 // "cond_stage_model.1.transformer." (XL).
 nn::OriginalLayout stacked_clip_layout(const std::string& body);
 

@@ -84,7 +84,7 @@ nn::Metadata CLIPVisionModel::metadata() const {
 
 nn::WeightMap CLIPVisionModel::weight_map() const {
   // As CLIPTextModel: a prefix that transformers 5 may leave out, a buffer that older versions
-  // saved. The reference of both classes is one tree here, so the prefix is always taken off.
+  // saved. The reference of both classes is one tree here, so the prefix is always removed.
   return {.renames = {{"vision_model.", "", /*at_start=*/true}},
           .ignored = {"vision_model.embeddings.position_ids", "embeddings.position_ids"}};
 }

@@ -56,7 +56,7 @@ class CLIPVisionModel final : public nn::Network {
   int64_t tokens() const { return embeddings.position_embedding.weight.shape[0]; }
 
   CLIPVisionEmbeddings embeddings;
-  nn::LayerNorm pre_layrnorm;  // sic, as checkpoints have it
+  nn::LayerNorm pre_layrnorm;  // sic, as in checkpoints
   nn::CLIPEncoder encoder;
   nn::LayerNorm post_layernorm;
   std::optional<nn::Linear> visual_projection;

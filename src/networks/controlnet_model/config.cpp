@@ -9,7 +9,7 @@ ControlNetConfig read_controlnet_config(const Json& json, const std::string& whe
   UNet2DConditionConfig& unet = config.unet;
   if (config.num_attention_heads) unet.attention_head_dim = *config.num_attention_heads;
   unet.mid_block_type = config.mid_block_type;
-  // It has no way up; the UNet's checks want one.
+  // It has no up path; the UNet's checks want one.
   unet.up_block_types.assign(unet.down_block_types.size(), "UpBlock2D");
   nn::ConfigCheck check(where);
   check_unet_2d_condition_config(unet, check);

@@ -8,7 +8,7 @@
 namespace omnirt {
 
 // config.json of ControlNetModel; defaults are those of the class in diffusers. What it shares with
-// the UNet whose way down it copies is read into that one's config.
+// the UNet whose down path it copies is read into that one's config.
 struct ControlNetConfig {
   UNet2DConditionConfig unet;
   std::string mid_block_type = "UNetMidBlock2DCrossAttn";

@@ -29,7 +29,7 @@ struct ControlNetInput {
   Tensor timestep;                         // {B} or {1}
   nn::DistinctRows encoder_hidden_states;  // {B, T, D}
   Tensor controlnet_cond;  // {B or 1, conditioning_channels, H scale, W scale}, 0..1
-  // As UNetInput has them, where reads_text_time.
+  // As in UNetInput, where reads_text_time.
   std::optional<Tensor> text_embeds{};
   std::optional<Tensor> time_ids{};
 
@@ -43,13 +43,13 @@ struct ControlNetInput {
   }
 };
 
-// What a UNet's way down is to be changed by, not scaled yet.
+// What is to be added to a UNet's down path, not scaled yet.
 struct ControlNetOutput {
   std::vector<Tensor> down_block_res_samples;  // one for each of the UNet's skip connections
   Tensor mid_block_res_sample;
 };
 
-// A copy of a UNet's way down that reads a control image (Zhang et al. 2023, arXiv 2302.05543;
+// A copy of a UNet's down path that reads a control image (Zhang et al. 2023, arXiv 2302.05543;
 // diffusers controlnet.py).
 class ControlNetModel final : public nn::Network {
  public:
@@ -64,7 +64,7 @@ class ControlNetModel final : public nn::Network {
   bool reads_text_time() const { return add_embedding.has_value(); }
   int64_t in_channels() const { return config_.unet.in_channels; }
   int64_t conditioning_channels() const { return config_.conditioning_channels; }
-  // Pixels of the control image a latent.
+  // Pixels of the control image per latent.
   int64_t scale_factor() const;
   int64_t context_dim() const;
   // Residuals hold for the whole image: each is to be averaged over its pixels.

@@ -54,8 +54,8 @@ Flux2Streams Flux2Transformer2DModel::embedded(Context& cx, const Flux2Input& in
   return streams;
 }
 
-// Where all tokens stand, the text's, the image's and the reference images': once per run, text and
-// size, for windows of an image may have several.
+// The positions of all tokens, the text's, the image's and the reference images': once per run,
+// text and size, for windows of an image may have several.
 Tensor Flux2Transformer2DModel::rotary(Context& cx, const Flux2Input& input) const {
   const Tensor& text = input.encoder_hidden_states;
   int64_t height = input.sample.size(2), width = input.sample.size(3);

@@ -11,8 +11,8 @@ struct Flux2Input {
   Tensor timestep;                          // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;             // {B, T, joint_attention_dim}
   std::optional<Tensor> guidance;           // {B}: the guidance scale; where guidance_embeds
-  std::optional<Tensor> reference_latents;  // {B, N, C}: tokens of images to go by
-  std::optional<Tensor> reference_ids;      // {B, N, 4}: where they stand, all rows alike
+  std::optional<Tensor> reference_latents;  // {B, N, C}: tokens of reference images
+  std::optional<Tensor> reference_ids;      // {B, N, 4}: their positions, all rows alike
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -25,7 +25,7 @@ struct Flux2Input {
 };
 
 // FLUX.2's diffusion transformer (diffusers transformer_flux2.py): blocks that keep text and image
-// apart but for their attention, then blocks over both.
+// apart except in attention, then blocks over both.
 class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
  public:
   Flux2Transformer2DModel(const Flux2Transformer2DConfig& config, Json json);

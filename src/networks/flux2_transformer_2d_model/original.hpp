@@ -20,8 +20,8 @@ inline const std::vector<std::string>& flux2_original_prefixes() {
 // first blocks in one matrix, the last norm's shift before its scale.
 nn::OriginalLayout flux2_original_layout();
 
-// The config.json of such a file, as names (without prefix) and shapes tell it; null for files of
-// other classes. Throws Unsupported under `where` for heads that no released model has.
+// The config.json of such a file, inferred from names (without prefix) and shapes; null for files
+// of other classes. Throws Unsupported under `where` for heads that no released model has.
 Json flux2_original_config(const std::map<std::string, std::vector<int64_t>>& shapes,
                            const std::string& where);
 

@@ -10,7 +10,7 @@ namespace omnirt {
 // What all blocks are given beside their tokens.
 struct FluxContext {
   Tensor activated;  // {B, D}: SiLU of the embedded timestep
-  Tensor rotary;     // {2, T + L, head_dim / 2}: where the tokens stand, the text's first
+  Tensor rotary;     // {2, T + L, head_dim / 2}: the tokens' positions, the text's first
 };
 
 // Attention and perceptron over text and image, which have weights of their own (diffusers

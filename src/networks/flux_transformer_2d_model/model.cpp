@@ -58,8 +58,8 @@ nn::TextAndImage FluxTransformer2DModel::embedded(Context& cx, const FluxInput& 
   return streams;
 }
 
-// Where all tokens stand, the text's, the image's and the reference images': once per run, text and
-// size. All of a text's stand at one place: their order in the text, the last axis, is left out.
+// Positions of all tokens, the text's, the image's and the reference images': once per run, text
+// and size. All of a text's share one: their order in the text, the last axis, is left out.
 Tensor FluxTransformer2DModel::rotary(Context& cx, const FluxInput& input, int64_t height,
                                       int64_t width) const {
   const Tensor& text = input.encoder_hidden_states;

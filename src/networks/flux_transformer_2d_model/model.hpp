@@ -7,13 +7,13 @@
 namespace omnirt {
 
 struct FluxInput {
-  Tensor sample;                            // {B, C, H, W}, 2x2 latents a token
+  Tensor sample;                            // {B, C, H, W}, 2x2 latents per token
   Tensor timestep;                          // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;             // {B, T, joint_attention_dim}
   Tensor pooled_projections;                // {B, pooled_projection_dim}
   std::optional<Tensor> guidance;           // {B}: the guidance scale; where guidance_embeds
-  std::optional<Tensor> reference_latents;  // {B, N, 4 C}: tokens of images to go by
-  std::optional<Tensor> reference_ids;      // {B, N, 4}: where they stand, all rows alike
+  std::optional<Tensor> reference_latents;  // {B, N, 4 C}: tokens of reference images
+  std::optional<Tensor> reference_ids;      // {B, N, 4}: their positions, all rows alike
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -27,8 +27,8 @@ struct FluxInput {
 };
 
 // FLUX.1's diffusion transformer (diffusers transformer_flux.py): blocks that keep text and image
-// apart but for their attention, then blocks over both. It packs latents into tokens itself, as
-// the reference's pipelines do before they call it.
+// apart except in attention, then blocks over both. It packs latents into tokens itself, as the
+// reference's pipelines do before they call it.
 class FluxTransformer2DModel final : public nn::DenoiserNetwork {
  public:
   FluxTransformer2DModel(const FluxTransformer2DConfig& config, Json json);

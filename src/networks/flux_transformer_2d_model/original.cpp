@@ -45,7 +45,7 @@ nn::LayoutRule flux_blocks(const std::string& ours, const std::string& theirs, R
           0,    1,      {{"*", "*", nn::Form::same, 0, 1, std::move(within)}}};
 }
 
-// The perceptron's first matrix is as large as four projections, and stands behind three.
+// The perceptron's first matrix is as large as four projections, and follows three.
 Rules flux_single() {
   constexpr size_t parts = 7, perceptron = 4;
   Rules rules;
@@ -87,7 +87,7 @@ nn::OriginalLayout flux_xlabs_layout() {
   add_stacked(first, image_projections(), "qkv_lora1");
   add_stacked(first, text_projections(), "qkv_lora2");
   // "processor.qkv_lora" and "processor.proj_lora" in files, of which attention processors' first
-  // word and ending are taken off before a layer is looked up.
+  // word and ending are removed before a layer is looked up.
   Rules single{{"proj_out", "proj"}};
   add_stacked(single, image_projections(), "qkv");
   return {"xlabs",

@@ -24,8 +24,8 @@ nn::OriginalLayout flux_original_layout();
 // lora_conversion_utils._convert_xlabs_flux_lora_to_diffusers).
 nn::OriginalLayout flux_xlabs_layout();
 
-// The config.json of such a file, as names (without prefix) and shapes tell it; null for files of
-// other classes. Throws Unsupported under `where` for heads that no released model has.
+// The config.json of such a file, inferred from names (without prefix) and shapes; null for files
+// of other classes. Throws Unsupported under `where` for heads that no released model has.
 Json flux_original_config(const std::map<std::string, std::vector<int64_t>>& shapes,
                           const std::string& where);
 

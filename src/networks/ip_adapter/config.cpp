@@ -44,7 +44,7 @@ class FileReader {
     return it->second[axis];
   }
 
-  // Those of FaceID bring a LoRA beside the attention's weights, or read a face's features.
+  // Those of FaceID bring a LoRA for the attention's weights, or read a face's features.
   void refuse_face_id() const {
     bool lora = std::ranges::any_of(shapes_, [](const auto& entry) {
       return entry.first.starts_with("ip_adapter.") &&

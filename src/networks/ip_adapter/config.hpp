@@ -7,14 +7,14 @@
 
 namespace omnirt {
 
-// What an IP-Adapter is made of. Published files bring no config: it is told from the names and
+// What an IP-Adapter is made of. Published files bring no config: it is inferred from the names and
 // shapes of their tensors.
 struct IPAdapterConfig {
   static constexpr int64_t head_dim = 64;  // of the resampler, in all that were published
   // base: tokens of the image's embedding; plus: a resampler over its patches (Alayrac et al.
   // 2022, arXiv 2204.14198); full: a perceptron for each patch.
   std::string projection = "base";
-  int64_t image_embed_dim = 1024;     // of what the image encoder gives
+  int64_t image_embed_dim = 1024;     // of what the image encoder returns
   int64_t cross_attention_dim = 768;  // of the tokens
   int64_t num_tokens = 4;             // of an image; 0 for full: as many as it is given
   // Widths of the keys and values of each attention layer, in the order of the UNet's tree: down,
@@ -23,7 +23,7 @@ struct IPAdapterConfig {
                               1280, 640, 640, 640, 320,  320,  320,  1280};
   // plus
   int64_t hidden_dim = 768;
-  int64_t inner_dim = 768;  // of the resampler's attention, 64 a head
+  int64_t inner_dim = 768;  // of the resampler's attention, 64 per head
   int64_t feed_forward_dim = 3072;
   int64_t depth = 4;
 

@@ -94,7 +94,7 @@ Resampler::Resampler(Module* parent, const std::string& name, const IPAdapterCon
 
 Tensor Resampler::forward(Context& cx, const Tensor& states) const {
   Tensor x = proj_in.forward(cx, states);
-  // A parameter may lie here in the file's type.
+  // A parameter may be here in the file's type.
   Tensor h = cx[latents].to(cx.dtype()).expand({x.size(0), latents.shape[1], latents.shape[2]});
   h = h.contiguous();
   for (size_t i = 0; i < layers.size(); ++i) h = layers[i].forward(cx, x, h);
@@ -114,7 +114,7 @@ IPAdapter::IPAdapter(const IPAdapterConfig& config, Json json)
     full.emplace(this, "image_proj", config);
   else
     plus.emplace(this, "image_proj", config);
-  // Numbered as the UNet's attentions: those to the image itself lie in between.
+  // Numbered as the UNet's attentions: those to the image itself are in between.
   for (size_t i = 0; i < config.layers.size(); ++i)
     ip_adapter.add_at(2 * i + 1, config.cross_attention_dim, config.layers[i]);
 }

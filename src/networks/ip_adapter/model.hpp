@@ -89,14 +89,14 @@ class ImagePromptLayer final : public nn::Module {
   nn::Linear to_k_ip, to_v_ip;
 };
 
-// An image as a prompt: makes tokens of what an image encoder tells of it, and of these the keys
-// and values that the UNet's attention layers attend to beside the text's (Ye et al. 2023, arXiv
-// 2308.06721; diffusers loaders/ip_adapter.py).
+// An image as a prompt: makes tokens of an image encoder's output for it, and of these the keys and
+// values that the UNet's attention layers attend to in addition to the text's (Ye et al. 2023,
+// arXiv 2308.06721; diffusers loaders/ip_adapter.py).
 //
 // The reference puts these weights into the UNet's attention processors. Here they are a component
-// of their own, which makes all keys and values once a run: they depend on nothing that a step
+// of their own, which makes all keys and values once per run: they depend on nothing that a step
 // changes. So the UNet's topology stays const and shared by all requests, whether they bring an
-// image prompt or not, and the weights are leased, levelled and given back as any network's.
+// image prompt or not, and the weights are leased, levelled and released as any network's.
 class IPAdapter final : public nn::Network {
  public:
   IPAdapter(const IPAdapterConfig& config, Json json);

@@ -9,7 +9,7 @@
 
 namespace omnirt {
 
-// Latents -> tokens, a patch each, with where they lie (diffusers embeddings.py PatchEmbed).
+// Latents -> tokens, a patch each, with their positions (diffusers embeddings.py PatchEmbed).
 class PatchEmbed final : public nn::Module {
  public:
   PatchEmbed(Module* parent, const std::string& name, const PixArtTransformer2DConfig& config);
@@ -24,7 +24,7 @@ class PatchEmbed final : public nn::Module {
   double interpolation_scale_;
 };
 
-// The height and width of the image and their ratio, beside the timestep.
+// The timestep, and the height, width and aspect ratio of the image.
 struct ImageConditions {
   Tensor timestep;                     // {B}
   std::optional<Tensor> resolution;    // {B, 2}, pixels: height, width

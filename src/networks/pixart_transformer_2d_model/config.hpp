@@ -55,7 +55,7 @@ struct PixArtTransformer2DConfig {
   }
 
   int64_t inner_dim() const { return num_attention_heads * attention_head_dim; }
-  // Channels of the prediction: twice those of the latents where the network tells a variance too.
+  // Channels of the prediction: twice the latents' where the network predicts a variance too.
   int64_t predicted_channels() const { return out_channels.value_or(in_channels); }
   // Whether size and aspect ratio of the image are conditions.
   bool takes_size() const { return use_additional_conditions.value_or(sample_size == 128); }

@@ -7,7 +7,7 @@
 namespace omnirt {
 namespace {
 
-// What a score loses where a token is padding, as the reference has it.
+// What a score loses where a token is padding, as in the reference.
 constexpr double padding_penalty = 10000.0;
 constexpr double norm_out_eps = 1e-6;
 

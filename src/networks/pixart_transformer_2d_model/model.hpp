@@ -11,7 +11,7 @@ struct PixArtInput {
   Tensor sample;                                 // {B, C, H, W}
   Tensor timestep;                               // {B} or {1}
   Tensor encoder_hidden_states;                  // {B, S, caption_channels}
-  std::optional<Tensor> encoder_attention_mask;  // {B, S}: 1 a token, 0 padding
+  std::optional<Tensor> encoder_attention_mask;  // {B, S}: 1 for a token, 0 for padding
   std::optional<Tensor> resolution;              // {B, 2}, pixels: height, width
   std::optional<Tensor> aspect_ratio;            // {B, 1}: height / width
 
@@ -37,7 +37,7 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
   // All that the checkpoint predicts, {B, predicted channels, H, W}: what is to be removed and,
   // where it has twice the latents' channels, a variance. H and W are multiples of the patch size.
   Tensor forward(Context& cx, const PixArtInput& input) const;
-  // What is to be removed alone: the reference's pipelines leave the variance aside.
+  // What is to be removed alone: the reference's pipelines ignore the variance.
   Tensor predict(Context& cx, const Values& inputs) const override;
   std::vector<nn::NetworkInput> inputs() const override;
 

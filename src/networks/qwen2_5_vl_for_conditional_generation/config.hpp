@@ -77,7 +77,7 @@ struct Qwen25VLVisionConfig {
     v("out_hidden_size", self.out_hidden_size);
     v("fullatt_block_indexes", self.fullatt_block_indexes);
     nn::ignore_transformers_notes(v);
-    // in_chans: what early configs called in_channels, beside it.
+    // in_chans: what early configs called in_channels, next to it.
     v.ignore({"rope_parameters", "tokens_per_second", "spatial_patch_size", "in_chans"});
   }
 

@@ -8,7 +8,7 @@
 
 namespace omnirt {
 
-// The checkpoint's "model": names as transformers has them since 4.52; files say "model.layers"
+// The checkpoint's "model": names as in transformers since 4.52; files say "model.layers"
 // and "visual", which the weight map turns into these.
 class Qwen25VLModel final : public nn::Module {
  public:
@@ -19,13 +19,13 @@ class Qwen25VLModel final : public nn::Module {
   nn::TextDecoder language_model;
 };
 
-// Where the tokens of an image stand among a prompt's.
+// Where the tokens of an image are among a prompt's.
 struct ImageSpan {
   int64_t first = 0, tokens = 0;
 };
 
 // Qwen2.5-VL (Qwen Team 2025, arXiv 2502.13923; transformers modeling_qwen2_5_vl.py) as a text
-// encoder: what its layers make of a prompt. The head that would go on with the text is not read.
+// encoder: what its layers make of a prompt. The head that would continue the text is not read.
 class Qwen25VLForConditionalGeneration final : public nn::Network {
  public:
   Qwen25VLForConditionalGeneration(const Qwen25VLConfig& config, Json json);

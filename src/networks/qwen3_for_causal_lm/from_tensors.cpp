@@ -19,7 +19,7 @@ constexpr Qwen3Names qwen3_llama_names{"token_embd.weight",        "blk.",
                                        "blk.0.attn_q.weight",      "blk.0.attn_k.weight",
                                        "blk.0.attn_q_norm.weight", "blk.0.ffn_gate.weight"};
 
-// Gemma 3 has such names, too, and norms behind its layers' parts.
+// Gemma 3 has such names, too, and norms after its layers' parts.
 bool is_qwen3(const TensorShapes& shapes, const Qwen3Names& names) {
   return shapes.has(names.embedding) && shapes.has(names.query_norm) &&
          !shapes.has("blk.0.post_attention_norm.weight") &&

@@ -6,7 +6,7 @@
 namespace omnirt {
 
 // Qwen3 (Qwen Team 2025, arXiv 2505.09388; transformers modeling_qwen3.py) as a text encoder: what
-// its layers make of a prompt. The head that would go on with the text is not read.
+// its layers make of a prompt. The head that would continue the text is not read.
 class Qwen3ForCausalLM final : public nn::Network {
  public:
   Qwen3ForCausalLM(const Qwen3Config& config, Json json);

@@ -32,7 +32,7 @@ Tensor qwen_image_modulated(Context& cx, const nn::LayerNorm& norm, const Tensor
   return cx.ops().modulate(cx, {normed, by.scale, by.shift});
 }
 
-// What an image's tokens are modulated by, those of images to go by maybe by something else.
+// What an image's tokens are modulated by, those of reference images maybe by something else.
 class ImageModulation {
  public:
   ImageModulation(Context& cx, const nn::Linear& linear, const QwenImageCall& call)

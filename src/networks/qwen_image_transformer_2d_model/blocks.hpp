@@ -21,9 +21,9 @@ class QwenTimestepProjEmbeddings final : public nn::Module {
 // What all blocks of a call share.
 struct QwenImageCall {
   Tensor activated;    // {B, D}: SiLU of the embedded timestep
-  Tensor rotary;       // {2, T + L, head_dim / 2}: where the tokens stand, the text's first
+  Tensor rotary;       // {2, T + L, head_dim / 2}: the tokens' positions, the text's first
   const Tensor* bias;  // {B, 1, 1, T + L}: keeps queries from padding of texts; null: none
-  // Tokens of the image that is made, the first of L; those behind them, of images to go by, are
+  // Tokens of the image that is made, the first of L; those after them, of reference images, are
   // modulated by `of_references` {B, D} where it is defined, else by `activated`.
   int64_t made;
   Tensor of_references;

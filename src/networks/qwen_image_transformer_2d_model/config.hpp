@@ -19,7 +19,7 @@ struct QwenImageTransformer2DConfig {
   int64_t num_attention_heads = 24;
   int64_t joint_attention_dim = 3584;
   std::vector<int64_t> axes_dims_rope{16, 56, 56};
-  bool zero_cond_t = false;  // images to go by are modulated as at timestep 0
+  bool zero_cond_t = false;  // reference images are modulated as at timestep 0
 
   static void visit(auto& self, auto& v) {
     v("patch_size", self.patch_size);

@@ -53,7 +53,7 @@ std::vector<nn::OriginalLayout> QwenImageTransformer2DModel::original_layouts() 
   return {{"qwen_image", {{"", ""}}}};
 }
 
-// Where all tokens stand: once per run, text and size. The text continues the images' diagonal.
+// Positions of all tokens: once per run, text and size. The text continues the images' diagonal.
 Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& input) const {
   const Tensor& text = input.encoder_hidden_states;
   int64_t height = input.sample.size(2) / config_.patch_size;

@@ -11,7 +11,7 @@ struct QwenImageInput {
   Tensor timestep;                               // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;                  // {B, T, joint_attention_dim}
   std::optional<Tensor> encoder_attention_mask;  // {B, T}: 0 where a text has padding
-  std::optional<Tensor> reference_latents;       // {B, N, in_channels}: tokens of images to go by
+  std::optional<Tensor> reference_latents;       // {B, N, in_channels}: tokens of reference images
   std::optional<Tensor> reference_ids;           // {B, N, 3}: their positions, all rows alike
   std::optional<Tensor> text_start;  // {B, 1}: the text's first position, where there are such
 
@@ -27,7 +27,7 @@ struct QwenImageInput {
 };
 
 // Qwen-Image's diffusion transformer (Qwen Team 2025, arXiv 2508.02324; diffusers
-// transformer_qwenimage.py): blocks that keep text and image apart but for their attention.
+// transformer_qwenimage.py): blocks that keep text and image apart except in attention.
 class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
  public:
   QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config, Json json);

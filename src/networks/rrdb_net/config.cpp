@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t most_upsamples = 4;
 
-// How a layout names what tells the config.
+// How a layout names what determines the config.
 struct Names {
   const char* layout;
   const char* first;       // the first convolution

@@ -7,15 +7,15 @@
 
 namespace omnirt {
 
-// What an RRDBNet is made of. Published files bring no config: it is told from the names and shapes
-// of their tensors. The names are those of BasicSR's arguments where it has them; defaults are
-// Real- ESRGAN x4plus's.
+// What an RRDBNet is made of. Published files bring no config: it is inferred from the names and
+// shapes of their tensors. The names are those of BasicSR's arguments where it has them; defaults
+// are Real-ESRGAN x4plus's.
 struct RRDBNetConfig {
   int64_t num_feat = 64;
   int64_t num_block = 23;
   int64_t num_grow_ch = 32;
   int64_t num_upsample = 2;  // convolutions that each double the sides
-  // Squares of so many pixels become channels first: 2 in Real-ESRGAN x2plus.
+  // Squares of this many pixels become channels first: 2 in Real-ESRGAN x2plus.
   int64_t unshuffle = 1;
 
   int64_t scale() const { return (int64_t{1} << num_upsample) / unshuffle; }

@@ -26,7 +26,7 @@ std::vector<std::unique_ptr<nn::Conv2d>> doublings(nn::Module* parent,
   return made;
 }
 
-// "rdb1.conv1" as RealSR, BSRGAN and the first ESRGAN name it, with `suffix` behind it.
+// "rdb1.conv1" as RealSR, BSRGAN and the first ESRGAN name it, with `suffix` after it.
 nn::LayoutRule block_rule(const std::string& blocks, const std::string& suffix) {
   nn::LayoutRule block{"*", "*"};
   for (int part = 1; part <= 3; ++part) {
@@ -53,7 +53,7 @@ nn::OriginalLayout bsrgan_layout(size_t upsamples) {
 }
 
 // One sequence, in which what has no parameters is numbered too: an upsampling before and an
-// activation behind each convolution that doubles the sides.
+// activation after each convolution that doubles the sides.
 nn::OriginalLayout esrgan_layout(size_t blocks, size_t upsamples) {
   nn::OriginalLayout layout{"esrgan",
                             {{"conv_first", "model.0"},

@@ -7,12 +7,12 @@
 
 namespace omnirt {
 
-// What a SPAN is made of. Published files bring no config: it is told from the names and shapes of
-// their tensors. The names are those of the authors' arguments; defaults are the published x4's.
+// What a SPAN is made of. Published files bring no config: it is inferred from the names and shapes
+// of their tensors. The names are those of the authors' arguments; defaults are the published x4's.
 struct SpanConfig {
   int64_t feature_channels = 48;
   int64_t upscale = 4;
-  bool norm = true;  // the training data's mean is taken off, and values are 0..255
+  bool norm = true;  // the training data's mean is subtracted, and values are 0..255
 
   static void visit(auto& self, auto& v) {
     v("feature_channels", self.feature_channels);

@@ -39,7 +39,7 @@ Conv3XC::Conv3XC(Module* parent, const std::string& name, int64_t in, int64_t ou
 }
 
 // The convolutions in a row are one: for each of the 3x3 taps the product of three matrices. The
-// one beside them is added to the tap in the middle.
+// parallel one is added to the tap in the middle.
 Tensor Conv3XC::merged_weight(Context& cx) const {
   const auto& shape = conv_[1].weight.shape;
   int64_t in = sk_.in(), out = sk_.out(), wide_in = shape[1], wide_out = shape[0];

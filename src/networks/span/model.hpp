@@ -5,9 +5,9 @@
 
 namespace omnirt {
 
-// A convolution of 3x3 that was trained as three in a row and one beside them (Wan et al. 2023,
+// A convolution of 3x3 that was trained as three in a row and one in parallel (Wan et al. 2023,
 // arXiv 2311.12770; github hongyuanyu/SPAN span_arch.py Conv3XC). Files also hold a merged one,
-// which training leaves behind its parts: as in the reference, the parts count.
+// which training leaves out of step with its parts: as in the reference, the parts count.
 class Conv3XC final : public nn::Module {
  public:
   Conv3XC(Module* parent, const std::string& name, int64_t in, int64_t out);

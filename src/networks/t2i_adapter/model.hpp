@@ -50,7 +50,7 @@ class AdapterBlock final : public nn::Module {
   Options options_;
 };
 
-// The checkpoint's "adapter": the convolution that light adapters lack, and a block a feature.
+// The checkpoint's "adapter": the convolution that light adapters lack, and a block per feature.
 class AdapterTree final : public nn::Module {
  public:
   AdapterTree(Module* parent, const std::string& name, const T2IAdapterConfig& config);
@@ -63,7 +63,7 @@ class AdapterTree final : public nn::Module {
   std::string type_;
 };
 
-// A small network that makes features of a control image, which are added to a UNet's way down
+// A small network that makes features of a control image, which are added to a UNet's down path
 // (Mou et al. 2023, arXiv 2302.08453; diffusers adapter.py).
 class T2IAdapter final : public nn::Network {
  public:
@@ -71,7 +71,7 @@ class T2IAdapter final : public nn::Network {
   const char* class_name() const override { return "T2IAdapter"; }
   nn::Metadata metadata() const override;
 
-  // image {B, in_channels, H, W} in 0..1; H and W multiples of downscale_factor. One feature a
+  // image {B, in_channels, H, W} in 0..1; H and W multiples of downscale_factor. One feature per
   // block, {B, C, h, w}, from the largest down.
   std::vector<Tensor> forward(Context& cx, const Tensor& image) const;
   // {C, h, w} of each feature of an image of this size.

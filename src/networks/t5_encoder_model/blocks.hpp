@@ -6,8 +6,8 @@
 
 namespace omnirt {
 
-// Self-attention without a scale; the scores' bias tells how far apart tokens are. The first layer
-// of a stack makes it for all.
+// Self-attention without a scale; the scores' bias encodes how far apart tokens are. The first
+// layer of a stack makes it for all.
 class T5Attention final : public nn::Module {
  public:
   T5Attention(Module* parent, const std::string& name, const T5Config& config, bool makes_bias);

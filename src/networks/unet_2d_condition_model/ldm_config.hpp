@@ -5,10 +5,10 @@
 namespace omnirt {
 
 // The config.json of the UNet that a checkpoint in the ldm layout holds below `prefix`, as far as
-// names and shapes tell it: levels, layers, depths, widths, and whether an added embedding takes
-// size and text. What they don't tell is what all published checkpoints of the layout have: groups
+// names and shapes show it: levels, layers, depths, widths, and whether an added embedding takes
+// size and text. What they don't show is what all published checkpoints of the layout have: groups
 // of 32 channels; 8 heads where the projections are convolutions (Stable Diffusion 1.x), heads of
-// 64 channels elsewhere. Throws InvalidFile where a tensor that would tell is missing, Unsupported
+// 64 channels elsewhere. Throws InvalidFile where a tensor that this needs is missing, Unsupported
 // for a UNet that this rule does not fit.
 Json ldm_unet_config(const TensorShapes& shapes, const std::string& prefix);
 

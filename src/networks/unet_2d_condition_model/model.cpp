@@ -68,7 +68,7 @@ nn::Metadata UNet2DConditionModel::metadata() const {
                                       .repeated_blocks = {"BasicTransformerBlock"}});
 }
 
-// cloneofsimo/lora counts in the order that torch had in early 2023, when feed-forwards stood
+// cloneofsimo/lora counts in the order that torch had in early 2023, when feed-forwards came
 // between the attentions, and the middle was made last.
 nn::AdapterNames UNet2DConditionModel::adapter_names() const {
   return {.prefixes = {},
@@ -147,7 +147,7 @@ Tensor UNet2DConditionModel::forward(Context& cx, const UNetInput& input) const 
   if (!input.ip_adapter_keys.empty()) walk.context.images = &prompts;
   walk.x = conv_in.forward(cx, x);
   add_skip(cx, walk);
-  // With a step cache, what lies below the branch is taken over from step to step.
+  // With a step cache, what is below the branch is reused from step to step.
   const SharedStep* cache = cx.step_cache();
   size_t shallow = cache ? std::min(cache->branch + 1, skip_connections()) : 1;
   descend(cx, walk, shallow);
@@ -178,7 +178,7 @@ void UNet2DConditionModel::descend(Context& cx, Walk& walk, size_t to) const {
   }
 }
 
-// What stands at hand becomes a skip connection, with what a ControlNet adds to it.
+// The current x becomes a skip connection, with what a ControlNet adds to it.
 void UNet2DConditionModel::add_skip(Context& cx, Walk& walk) const {
   const auto& residuals = walk.input.down_block_additional_residuals;
   size_t place = walk.skips.size();

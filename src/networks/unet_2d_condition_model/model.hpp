@@ -22,7 +22,7 @@ struct UNetInput {
   // (nn::AttentionContext::entity_weights{}; the largest grid is the sample's).
   std::optional<Tensor> entity_hidden_states{};
   std::optional<Tensor> entity_weights{};
-  // What ControlNets add: to each skip connection, in the order in which the way down makes them,
+  // What ControlNets add: to each skip connection, in the order in which the down path makes them,
   // and to what leaves the mid block; of their shapes, or {B, C, 1, 1}.
   std::vector<Tensor> down_block_additional_residuals{};
   std::optional<Tensor> mid_block_additional_residual{};
@@ -105,7 +105,7 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
   nn::Conv2d conv_out;
 
  private:
-  // The way down through the layers, each of which makes a skip connection, and the way up, where
+  // The down path through the layers, each of which makes a skip connection, and the up path, where
   // each takes one.
   struct Walk {
     Tensor x;
@@ -114,7 +114,7 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
     std::vector<Tensor> skips;
     const UNetInput& input;
   };
-  // A layer of the way down or up: its block, and its index there.
+  // A layer of the down or up path: its block, and its index there.
   struct LayerPlace {
     size_t block, layer;
   };
@@ -128,7 +128,7 @@ class UNet2DConditionModel final : public nn::DenoiserNetwork {
   }
   void add_blocks();
   size_t skip_connections() const;
-  // On from where the walk stands until there are `to` skip connections.
+  // Continues the walk until there are `to` skip connections.
   void descend(Context& cx, Walk& walk, size_t to) const;
   nn::ImagePrompts image_prompts(Context& cx, const UNetInput& input) const;
   void add_skip(Context& cx, Walk& walk) const;

@@ -3,7 +3,7 @@
 namespace omnirt {
 namespace {
 
-// An image's size on its way down: a convolution of stride 2 rounds up, or down where it pads one
+// An image's size on the down path: a convolution of stride 2 rounds up, or down where it pads one
 // side only.
 void halve(std::array<int64_t, 3>& shape, int64_t padding) {
   shape[1] = (shape[1] + padding) / 2;

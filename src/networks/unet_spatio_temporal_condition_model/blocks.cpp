@@ -5,8 +5,8 @@
 namespace omnirt {
 namespace {
 
-// The reference's blocks set these themselves, one way down with transformers and the way up, the
-// other elsewhere.
+// The reference's blocks set these themselves, one on the down path with transformers and the up
+// path, the other elsewhere.
 constexpr double fine_eps = 1e-6, coarse_eps = 1e-5;
 constexpr int64_t padded = 1;
 
@@ -94,7 +94,7 @@ Tensor SpatioTemporalUpBlock::forward(Context& cx, Tensor x, const VideoCall& ca
     if (!attentions.empty()) x = attentions[i].forward(cx, x, call);
   }
   if (upsamplers.empty()) return x;
-  // Twice the size, but for odd sizes, which the way down rounded up.
+  // Twice the size, except for odd sizes, which the down path rounded up.
   return upsamplers[0].forward(cx, x, {skips.back().size(2), skips.back().size(3)});
 }
 

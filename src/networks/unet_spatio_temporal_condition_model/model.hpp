@@ -12,7 +12,7 @@ struct UNetSpatioTemporalInput {
   Tensor timestep;                      // {B} or {1}; may be fractional
   Tensor encoder_hidden_states;         // {B, S, D}
   Tensor added_time_ids;                // {B, ids}
-  std::optional<Tensor> image_latents;  // {B, F, C', H, W}, beside the sample's channels
+  std::optional<Tensor> image_latents;  // {B, F, C', H, W}, joined to the sample's channels
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);

@@ -67,7 +67,7 @@ TransformerSpatioTemporalModel::TransformerSpatioTemporalModel(
 }
 
 Tensor TransformerSpatioTemporalModel::places_of_frames(Context& cx, const VideoCall& call) const {
-  // A constant of the run, as the context that is kept beside it is.
+  // A constant of the run, as the context that is kept with it is.
   return cx.once(time_pos_embed.path(), call.context, [&] {
     // allocates: a few numbers, once per run.
     Tensor numbers = at::arange(call.frames, call.context.options().dtype(at::kFloat));

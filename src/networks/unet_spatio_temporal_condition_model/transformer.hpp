@@ -5,7 +5,7 @@
 
 namespace omnirt {
 
-// What all blocks of one call are told: how many frames a video has, the time embedding, and what
+// What every block of one call receives: how many frames a video has, the time embedding, and what
 // they attend to, by video {B, S, D} and by frame {B F, S, D}.
 struct VideoCall {
   int64_t frames = 0;
@@ -53,7 +53,7 @@ class TransformerSpatioTemporalModel final : public nn::Module {
   nn::Linear proj_out;
 
  private:
-  // What tells frames apart, {F, 1, channels}; the same at every step.
+  // What distinguishes frames, {F, 1, channels}; the same at every step.
   Tensor places_of_frames(Context& cx, const VideoCall& call) const;
 };
 

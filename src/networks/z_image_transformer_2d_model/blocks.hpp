@@ -34,8 +34,8 @@ class ZImageFeedForward final : public nn::Module {
   SiteKind site_;
 };
 
-// Attention of all tokens to all, queries and keys normalised by heads and turned by where tokens
-// stand (diffusers ZSingleStreamAttnProcessor).
+// Attention of all tokens to all, queries and keys normalised by heads and rotated by the tokens'
+// positions (diffusers ZSingleStreamAttnProcessor).
 class ZImageAttention final : public nn::Module {
  public:
   ZImageAttention(Module* parent, const std::string& name, const ZImageTransformer2DConfig& config);

@@ -10,7 +10,7 @@
 namespace omnirt {
 namespace {
 
-// Texts and images are filled up to a multiple of so many tokens (reference: SEQ_MULTI_OF).
+// Texts and images are padded to a multiple of this many tokens (reference: SEQ_MULTI_OF).
 constexpr int64_t z_image_multiple = 32;
 constexpr double train_timesteps = 1000.0;
 
@@ -18,7 +18,7 @@ int64_t missing(int64_t tokens) {
   return (z_image_multiple - tokens % z_image_multiple) % z_image_multiple;
 }
 
-// {T, A} and {U, A} one behind the other.
+// {T, A} and {U, A} one after the other.
 Tensor behind(Context& cx, const Tensor& first, const Tensor& second) {
   Tensor a = first.unsqueeze(0), b = second.unsqueeze(0);
   return cx.ops().concat(cx, {a, b}).squeeze(0);
@@ -83,7 +83,7 @@ Tensor ZImageTransformer2DModel::text_positions(Context& cx, const Tensor& like,
   return with_first_axis(cx, counted.narrow(1, 3, 1), 1.0, counted.narrow(1, 0, 2));
 }
 
-// {L, 3}: the place behind the text, row, column; what fills up stands at 0.
+// {L, 3}: the place after the text, row, column; padding is at 0.
 Tensor ZImageTransformer2DModel::image_positions(Context& cx, const ZImageInput& input) const {
   int64_t height = input.sample.size(2) / patch_size(), width = input.sample.size(3) / patch_size();
   const Tensor& text = input.encoder_hidden_states;

@@ -36,7 +36,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t context_dim() const override { return config_.cap_feat_dim; }
   // Latents of a token, a side.
   int64_t patch_size() const { return ZImageTransformer2DConfig::patch_size; }
-  // How many positions there are in the text and behind it, for rows, and for columns.
+  // How many positions there are in the text and after it, for rows, and for columns.
   const std::vector<int64_t>& axes_lens() const { return config_.axes_lens; }
   // Tokens of a text are padded to a multiple of this (reference: SEQ_MULTI_OF).
   static int64_t padded(int64_t tokens);
@@ -50,7 +50,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   nn::ModuleList<ZImageTransformerBlock> layers;
 
  private:
-  // Where tokens stand, as ops::Rotary takes it.
+  // The positions of tokens, as ops::Rotary takes them.
   struct Places {
     Tensor text, image, all;
   };
@@ -58,7 +58,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   Tensor text_positions(Context& cx, const Tensor& like, int64_t text) const;
   Tensor image_positions(Context& cx, const ZImageInput& input) const;
   Tensor table(Context& cx, const Tensor& positions) const;
-  // With `token` behind x, up to a multiple of SEQ_MULTI_OF.
+  // With `token` after x, up to a multiple of SEQ_MULTI_OF.
   Tensor filled_up(Context& cx, const Tensor& x, const Param& token) const;
   Tensor refined_text(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
   Tensor refined_image(Context& cx, const ZImageInput& input, const Tensor& rotary,

@@ -37,7 +37,7 @@ class Attention final : public Module {
   Tensor forward(Context& cx, const Tensor& x, const Tensor* context, const Tensor* bias,
                  const Tensor* residual, const std::array<int64_t, 2>& grid = {0, 0}) const;
   // Attention to context.text; where the context has entities, each token attends to those whose
-  // part of the image it lies in, by their weights; where it has image prompts, to these too.
+  // part of the image it is in, by their weights; where it has image prompts, to these too.
   Tensor forward(Context& cx, const Tensor& x, const AttentionContext& context,
                  const Tensor& residual) const;
   // Over the pixels of x {B, dim, H, W}: normalised, attended to, and added to x.
@@ -48,8 +48,8 @@ class Attention final : public Module {
   ModuleList<Linear> to_out;
 
  private:
-  // Heads of `query` over the keys and values of `source`, before to_out. `site` tells apart what
-  // is kept of several sources; `rows` as AttentionContext has it.
+  // Heads of `query` over the keys and values of `source`, before to_out. `site` distinguishes what
+  // is kept of several sources; `rows` as in AttentionContext.
   Tensor attended(Context& cx, const Tensor& query, const Tensor& source, const Tensor* bias,
                   const std::string& site = "", const std::vector<int64_t>& rows = {}) const;
   Tensor attended_by_parts(Context& cx, const Tensor& query, const AttentionContext& context) const;

@@ -8,11 +8,11 @@ namespace omnirt::nn {
 
 class ImagePrompts;  // nn/blocks/image_prompts.hpp
 
-// What the layers of a network attend to beside their own tokens.
+// What the layers of a network attend to in addition to their own tokens.
 struct AttentionContext {
   Tensor text;                           // {B, S, D}, or those of its rows that differ
   std::vector<int64_t> rows{};           // of text, one for each of the batch; empty: its own
-  const ImagePrompts* images = nullptr;  // images beside the text; null: none
+  const ImagePrompts* images = nullptr;  // images in addition to the text; null: none
   std::array<int64_t, 2> grid{0, 0};     // {height, width} of the image that the layer's tokens are
   // Texts that hold for parts of the image (regional attention), {B, S', D} each.
   std::vector<Tensor> entities{};

@@ -33,7 +33,7 @@ AutoencoderDecoder::AutoencoderDecoder(Module* parent, const std::string& name,
 Tensor AutoencoderDecoder::forward(Context& cx, const Tensor& latents) const {
   Tensor x = mid_block.forward(cx, conv_in.forward(cx, latents));
   for (size_t i = 0; i < up_blocks.size(); ++i) x = up_blocks[i].forward(cx, std::move(x));
-  // SiLU whatever act_fn says, as the reference has it.
+  // SiLU whatever act_fn says, as in the reference.
   return conv_out.forward(cx, conv_norm_out.forward(cx, x, ops::Activation::silu));
 }
 

@@ -74,7 +74,7 @@ Tensor AutoencoderEncoder::forward(Context& cx, const Tensor& image) const {
   Tensor x = conv_in.forward(cx, image);
   for (size_t i = 0; i < down_blocks.size(); ++i) x = down_blocks[i].forward(cx, std::move(x));
   x = mid_block.forward(cx, std::move(x));
-  // SiLU whatever act_fn says, as the reference has it.
+  // SiLU whatever act_fn says, as in the reference.
   return conv_out.forward(cx, conv_norm_out.forward(cx, x, ops::Activation::silu));
 }
 

@@ -22,7 +22,7 @@ inline constexpr double autoencoder_norm_eps = 1e-6;
 
 // A resnet of an autoencoder, which takes no time embedding.
 ResnetOptions autoencoder_resnet(const AutoencoderOptions& options, int64_t in, int64_t out);
-// Attention of one head over the pixels of a map of so many channels.
+// Attention of one head over the pixels of a map of this many channels.
 AttentionOptions autoencoder_attention(int64_t channels, int64_t norm_groups);
 
 // Resnets, and a downsampler but at the last level (diffusers unet_2d_blocks.py

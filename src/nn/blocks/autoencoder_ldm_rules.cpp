@@ -30,7 +30,7 @@ void add_resnets(Rules& rules, const ModuleList<ResnetBlock2D>& resnets, const s
   }
 }
 
-// conv_in, the middle and the way out, which encoder and decoder share.
+// conv_in, the middle and the output layers, which encoder and decoder share.
 void add_frame(Rules& rules, const AutoencoderMidBlock2D& mid, const std::string& name) {
   add_resnets(rules, mid.resnets, name + ".mid.block_", 1);
   if (!mid.attentions.empty()) {

@@ -6,7 +6,7 @@
 
 namespace omnirt::nn {
 
-// Where the layers of the two halves, "encoder" and "decoder", lie in the original autoencoder's
+// The names of the layers of the two halves, "encoder" and "decoder", in the original autoencoder's
 // files (CompVis latent-diffusion, ldm/modules/diffusionmodules/model.py): down and up levels, the
 // latter numbered from the full resolution, attention by 1x1 convolutions.
 std::vector<LayoutRule> ldm_autoencoder_rules(const AutoencoderEncoder& encoder,

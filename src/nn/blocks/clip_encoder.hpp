@@ -19,7 +19,7 @@ class CLIPAttention final : public Module {
  public:
   CLIPAttention(Module* parent, const std::string& name, const CLIPEncoderOptions& options);
   const char* class_name() const override { return "CLIPAttention"; }
-  // x and residual {B, T, D}; out_proj(attention) + residual. `bias` as ops::Attention has it.
+  // x and residual {B, T, D}; out_proj(attention) + residual. `bias` as in ops::Attention.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& residual,
                  const Tensor* bias = nullptr) const;
 
@@ -46,7 +46,7 @@ class CLIPEncoderLayer final : public Module {
  public:
   CLIPEncoderLayer(Module* parent, const std::string& name, const CLIPEncoderOptions& options);
   const char* class_name() const override { return "CLIPEncoderLayer"; }
-  // x {B, T, D}. `bias` as ops::Attention has it.
+  // x {B, T, D}. `bias` as in ops::Attention.
   Tensor forward(Context& cx, const Tensor& x, const Tensor* bias = nullptr) const;
 
   CLIPAttention self_attn;

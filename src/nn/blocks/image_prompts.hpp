@@ -7,8 +7,8 @@
 
 namespace omnirt::nn {
 
-// Images that attention layers attend to beside the text, each layer with keys and values of its
-// own (Ye et al. 2023, arXiv 2308.06721). Values are scaled already.
+// Images that attention layers attend to in addition to the text, each layer with keys and values
+// of its own (Ye et al. 2023, arXiv 2308.06721). Values are scaled already.
 class ImagePrompts {
  public:
   struct Prompt {

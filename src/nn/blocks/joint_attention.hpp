@@ -9,7 +9,7 @@ struct TextAndImage {
   Tensor image;  // {B, L, D}
 };
 
-// x {B, T, heads * d}, normalised over each head and turned by where the tokens stand, as queries
+// x {B, T, heads * d}, normalised over each head and rotated by the tokens' positions, as queries
 // and keys are; rotary {2, T, d / 2} (ops::RotaryTable). {B, T, heads * d}.
 Tensor turned_heads(Context& cx, const RmsNorm& norm, const Tensor& x, int64_t heads,
                     const Tensor& rotary);
@@ -31,7 +31,7 @@ class JointAttention final : public Module {
  public:
   JointAttention(Module* parent, const std::string& name, const JointAttentionOptions& options);
   const char* class_name() const override { return "JointAttention"; }
-  // rotary {2, T + L, head_dim / 2}: where the tokens stand, the text's first; bias as
+  // rotary {2, T + L, head_dim / 2}: the tokens' positions, the text's first; bias as
   // attended_heads has it.
   TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
                        const Tensor* bias = nullptr) const;

@@ -5,7 +5,7 @@
 
 namespace omnirt::nn {
 
-// A convolution of stride 2. Padding 0 stands for one row below and one column to the right, as the
+// A convolution of stride 2. Padding 0 means one row below and one column to the right, as the
 // reference has it (diffusers downsampling.py Downsample2D).
 class Downsample2D final : public Module {
  public:

@@ -11,11 +11,11 @@ namespace omnirt::nn {
 Tensor videos_of(const Tensor& maps, int64_t frames);
 // {B, C, F, H W} -> {B F, C, H, W}; a view in channels-last order, else a copy.
 Tensor maps_of(const Tensor& videos, int64_t height, int64_t width);
-// {B, ...} -> {B F, ...}: each row once a frame.
+// {B, ...} -> {B F, ...}: each row once per frame.
 Tensor each_frame(const Tensor& rows, int64_t frames);
 
 // Mixes what a layer over space and one over time made, by a learned share (diffusers resnet.py
-// AlphaBlender for frames that belong to a video; switched as TemporalDecoder has it).
+// AlphaBlender for frames that belong to a video; switched as in TemporalDecoder).
 class AlphaBlender final : public Module {
  public:
   AlphaBlender(Module* parent, const std::string& name, bool switched);

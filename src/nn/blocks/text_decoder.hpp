@@ -20,13 +20,13 @@ struct TextDecoderOptions {
   double rope_theta = 10000;
   bool attention_bias = false;  // of queries, keys and values
   bool output_bias = false;     // of the attention's last product
-  bool head_norms = true;       // of queries and keys, as Qwen3 has them
+  bool head_norms = true;       // of queries and keys, as in Qwen3
   ops::Activation activation = ops::Activation::silu;
 };
 
 // What all layers of a call share.
 struct TextDecoderPlaces {
-  Tensor rotary;       // {2, T, head_dim / 2}: where tokens stand (ops::RotaryTable)
+  Tensor rotary;       // {2, T, head_dim / 2}: the tokens' positions (ops::RotaryTable)
   const Tensor* bias;  // {B, 1, 1, T}: keeps queries from padding; null: from nothing
 };
 
@@ -85,7 +85,7 @@ class TextDecoder final : public Module {
 
   // input_ids {B, T} int64; mask {B, T}, 0 where a token is padding, or null. The states {B, T, D}
   // that `chosen` names, in its order, counted as transformers does: 0 the embedded tokens, i what
-  // layer i - 1 gives, and the last layer's normalised. Layers behind the last one that is chosen
+  // layer i - 1 returns, and the last layer's normalised. Layers after the last one that is chosen
   // are not computed.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
                                     const std::vector<int64_t>& chosen) const;

@@ -84,7 +84,7 @@ Tensor UNetUpBlock2D::layer(Context& cx, size_t i, const Tensor& x, const Tensor
   h = resnets[i].forward(cx, h, &temb);
   if (!attentions.empty()) h = attentions[i].forward(cx, h, context);
   if (i + 1 < resnets.size() || upsamplers.empty()) return h;
-  // Twice the size, but for odd sizes, which the way down rounded up.
+  // Twice the size, except for odd sizes, which the down path rounded up.
   return upsamplers[0].forward(cx, h, {skips.back().size(2), skips.back().size(3)});
 }
 

@@ -31,7 +31,7 @@ class UNetDownBlock2D final : public Module {
   // Each makes a skip connection: the resnets with their transformers, then the downsampler.
   size_t layers() const { return resnets.size() + downsamplers.size(); }
   // The layer after which an adapter's feature is added: the last transformer's; in a block without
-  // transformers the last layer of all, as the reference has it.
+  // transformers the last layer of all, as in the reference.
   size_t residual_layer() const { return attentions.empty() ? layers() - 1 : resnets.size() - 1; }
   // x {B, in, H, W}; temb {B, temb}, activated; context.text {B, S, D}.
   Tensor layer(Context& cx, size_t i, const Tensor& x, const Tensor& temb,

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t most_layers = 100'000;
-constexpr size_t most_problems = 12;  // told one by one; the others are counted
+constexpr size_t most_problems = 12;  // reported one by one; the others are counted
 
 bool is_file(const fs::path& path) {
   std::error_code error;

@@ -13,7 +13,7 @@ namespace omnirt::adapters {
 
 // What a file says of one layer: its tensors by what they are.
 struct FileLayer {
-  std::string name;              // as the file has it, without the tensors' endings
+  std::string name;              // as in the file, without the tensors' endings
   std::string component;         // that the file's layout names ("unet", "text_encoder_2"), or ""
   std::optional<size_t> number;  // of a layout that counts layers
   // "up", "down", "mid", "alpha", "magnitude", "up_bias", "diff", "diff_b", "hada_w1_a", "lokr_w1",
@@ -24,12 +24,12 @@ struct FileLayer {
 // A token that a file brings: a vector for each of its tensor's rows.
 struct FileToken {
   std::string token;        // "" where the file does not name it
-  std::string encoder;      // "clip_l", "clip_g" where the file tells encoders apart, or ""
+  std::string encoder;      // "clip_l", "clip_g" where the file distinguishes encoders, or ""
   io::FoundTensor vectors;  // {D} or {n, D}
 };
 
-// Ranks and alphas that stand beside the tensors: PEFT's adapter_config.json, or the same in the
-// file's metadata.
+// Ranks and alphas that are stored next to the tensors: PEFT's adapter_config.json, or the same in
+// the file's metadata.
 struct PeftSettings {
   double rank = 0, alpha = 0;                                 // 0: not said
   std::map<std::string, double> rank_pattern, alpha_pattern;  // by the end of a layer's name

@@ -12,15 +12,15 @@
 
 namespace omnirt::adapters {
 
-// What an adapter does to one parameter, in the form that all layouts come to. The tensors of the
-// file are read when they are needed.
+// What an adapter does to one parameter, in the form that all layouts are converted to. The tensors
+// of the file are read when they are needed.
 struct LayerChange {
   std::string component;
   const Param* param = nullptr;
   // "lora", "dora" (a lora with a magnitude), "loha", "lokr", "diff"
   std::string kind;
   std::map<std::string, io::FoundTensor> factors;  // by FileLayer's names of parts
-  // Where the file names a tensor of the original layout that lies otherwise: of whose `parts`
+  // Where the file names a tensor of the original layout that is stored otherwise: of whose `parts`
   // stacks of rows the parameter is `span` from `part` on, or whose halves are swapped. The factors
   // are the whole tensor's.
   nn::Form form = nn::Form::same;
@@ -43,7 +43,7 @@ Tensor delta(const LayerChange& change);
 // the norm is taken, LyCORIS' goes from the stored weight to the changed one by the scale.
 Tensor changed(const Tensor& stored, const std::vector<LayerChange>& changes);
 
-// The change as a term beside the weight; nullopt where it is no plain LoRA.
+// The change as a term next to the weight; nullopt where it is no plain LoRA.
 std::optional<SideTerm> side_term(const LayerChange& change);
 
 // A tensor of a file, fp32.

@@ -15,7 +15,7 @@ struct Ending {
   std::string_view part;
 };
 
-// An ending that is part of another one stands behind it.
+// An ending that is part of another one comes after it.
 constexpr auto endings = std::to_array<Ending>({
     // kohya and LyCORIS
     {".lora_up.weight", "up"},

@@ -25,7 +25,7 @@ std::string not_applied(const std::string& key);
 const std::vector<std::string>& all_kinds();
 const std::vector<std::string>& layer_kinds();
 
-// The component that stands for the network that predicts noise, whatever the pipeline calls it.
+// The name of the network that predicts noise, whatever the pipeline calls it.
 inline constexpr const char* denoiser_component = "denoiser";
 
 }  // namespace omnirt::adapters

@@ -157,10 +157,10 @@ class Resolver {
     return "";
   }
 
-  // Enters what the layer does to the match; what does not fit is told and nothing is entered.
+  // Enters what the layer does to the match; what does not fit is reported and nothing is entered.
   std::string take(const FileLayer& layer, const Match& match) {
     std::string kind = kind_of(layer);
-    if (kind.empty()) return "";  // told with the file's own problems
+    if (kind.empty()) return "";  // reported with the file's own problems
     std::vector<LayerChange> made;
     bool only_bias = kind == "diff" && !layer.parts.contains("diff");
     LayerChange change{.component = match.targets->component(),
@@ -210,7 +210,7 @@ class Resolver {
     return nullptr;
   }
 
-  // alpha / rank, as the file has them; 1 without an alpha.
+  // alpha / rank, as in the file; 1 without an alpha.
   std::string set_scale(const FileLayer& layer, LayerChange& change) const {
     if (change.kind == "diff") return "";
     const PeftSettings* settings = settings_of(change);

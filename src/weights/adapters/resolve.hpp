@@ -19,11 +19,11 @@ struct Resolution {
 struct ResolveOptions {
   std::string field;      // "adapters[0]": names it in findings
   std::string component;  // that the request says; "": the file's, or any that fits
-  // Components that the model has and this run does not load: what goes there is left aside.
+  // Components that the model has and this run does not load: what goes there is ignored.
   std::set<std::string> not_loaded{};
 };
 
-// Matches a file with the layers of the components at hand, by names and shapes. Reads headers and
+// Matches a file with the layers of the run's components, by names and shapes. Reads headers and
 // single numbers (alphas) only.
 Resolution resolve(const AdapterFile& file, const std::vector<Targets>& targets,
                    const ResolveOptions& options);

@@ -55,7 +55,7 @@ Targets::Targets(std::string component, const nn::Network& network, bool denoise
   for (const auto& [path, layer] : layers_) add_names(layer, layouts);
 }
 
-// The first layer of a name has it, and others that lie in the same tensor.
+// The first layer of a name has it, and others that are in the same tensor.
 void Targets::add(const std::string& name, const TargetPart& part) {
   for (auto* parts : {&by_name_[name], &by_underscored_[underscored(name)]}) {
     bool together =
@@ -80,7 +80,7 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
   for (const nn::OriginalLayout& layout : layouts) {
     auto place = nn::original_place(layout, *layer.weight);
     auto name = nn::original_name(layout, layer.path);
-    // A matrix that lies the other way round has factors that do, too: none of their names tells.
+    // A transposed matrix has transposed factors, too: none of their names says so.
     if (!place || !name || place->form == nn::Form::transposed) continue;
     nn::Form form = place->form == nn::Form::conv1x1 ? nn::Form::same : place->form;
     add(*name, {&layer, form, place->part, place->parts, place->span});

@@ -14,14 +14,14 @@ struct TargetLayer {
   const Param* bias = nullptr;  // null where the layer has none
 };
 
-// A layer, and how it lies in what a file names: alone, or with others in one tensor.
+// A layer, and how it is stored in what a file names: alone, or with others in one tensor.
 struct TargetPart {
   const TargetLayer* layer = nullptr;
   nn::Form form = nn::Form::same;        // same, rows or swapped
   size_t part = 0, parts = 1, span = 1;  // of Form::rows
 };
 
-// One component's layers by every name that adapter files give them. The network must outlive it.
+// One component's layers by every name that adapter files use. The network must outlive it.
 class Targets {
  public:
   Targets(std::string component, const nn::Network& network, bool denoiser);
@@ -29,10 +29,10 @@ class Targets {
   const std::string& component() const { return component_; }
   bool is_denoiser() const { return denoiser_; }
   const nn::Network& network() const { return network_; }
-  // What a name, with dots or with underscores in their place, stands for: one layer, or those that
-  // lie in one tensor; empty where there is none.
+  // What a name, with dots or with underscores in their place, refers to: one layer, or those that
+  // are in one tensor; empty where there is none.
   std::vector<TargetPart> parts(const std::string& name) const;
-  // The layer that a name stands for alone; null where there is none.
+  // The layer that a name refers to alone; null where there is none.
   const TargetLayer* find(const std::string& name) const;
   // The layers in the order in which files count them, below modules of the classes that a file
   // names; of those that the network declares where it names none.

@@ -61,11 +61,11 @@ void attention_kernel(const AttentionArgs& args) {
 }
 
 #if OMNIRT_BF16_VECTORS
-// Keys and values of so many bytes are paired before queries are attended to.
+// Keys and values of up to this many bytes are paired before queries are attended to.
 constexpr int64_t most_paired_bytes = 16 << 20;
 constexpr int64_t keys_at_once = 64;  // to be paired; even
 
-// Where the pairs of a head of keys and values lie.
+// Where the pairs of a head of keys and values are.
 HeadRows paired_rows(const AttentionArgs& args, int64_t count, float* memory) {
   const int64_t dims = args.head_dim, lanes = float_lanes;
   const int64_t stride = (dims + lanes - 1) / lanes * lanes / 2;

@@ -34,25 +34,25 @@ struct AttentionArgs {
   int64_t q_tokens;
   int64_t k_tokens;
   float scale;
-  // Query i sees keys 0..i only (both counted from the start, as torch's is_causal has it).
+  // Query i sees keys 0..i only (both counted from the start, as in torch's is_causal).
   bool causal = false;
   // Null, or {batch}: how many of the k_tokens each sample has (1 <= count <= k_tokens); the rest
   // is not read.
   const int64_t* key_counts = nullptr;
   ScoreBias bias = {};
-  // So many consecutive heads of queries share a head of keys and values; a divisor of heads.
+  // This many consecutive heads of queries share a head of keys and values; a divisor of heads.
   int64_t sharing = 1;
 };
 
 // y = softmax(q k^T * scale + bias) v in fp32, without the matrix of scores: a running maximum and
 // sum over blocks of keys (Rabe & Staats 2021, arXiv 2112.05682; Dao et al. 2022, arXiv
 // 2205.14135). A NaN or a +inf score makes its query's row NaN, a score of -inf weighs nothing, a
-// NaN in v reaches every query that may see it: what softmax of the whole row gives. A query whose
-// keys all score -inf gives NaN, or 0 where there is a bias: it is one that a mask keeps from every
-// key, and torch's attention has it so. No bit depends on the number of threads, on batch or on
-// heads. At most team_size() threads. Scratch, kept by the team, a thread: about 0.5 MB, and a copy
-// of one head's keys and values (8 * k_tokens * head_dim bytes, 16 MB at most; larger ones are not
-// copied).
+// NaN in v reaches every query that may see it: as softmax of the whole row does. A query whose
+// keys all score -inf yields NaN, or 0 where there is a bias: it is one that a mask keeps from
+// every key, and torch's attention does the same. No bit depends on the number of threads, on batch
+// or on heads. At most team_size() threads. Scratch, kept by the team, per thread: about 0.5 MB,
+// and a copy of one head's keys and values (8 * k_tokens * head_dim bytes, 16 MB at most; larger
+// ones are not copied).
 void attention(const AttentionArgs& args);
 
 // The same with queries, keys, values and weights rounded to bf16 and sums in fp32, for machines

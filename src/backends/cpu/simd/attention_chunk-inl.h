@@ -61,8 +61,8 @@ inline HeadRows head_rows(const AttentionArgs& args, int64_t sample, int64_t hea
           args.key_counts ? args.key_counts[sample] : args.k_tokens};
 }
 
-// Rows of one head lie far apart in {B, T, heads * d}, two or three on a page: walking through them
-// for each chunk of queries costs more in page tables than in arithmetic. So a thread copies them
+// Rows of one head are far apart in {B, T, heads * d}, two or three on a page: traversing them for
+// each chunk of queries costs more in page tables than in arithmetic. So a thread copies them
 // together once for all the queries that it takes, if those are enough to pay for it.
 inline bool worth_packing(const AttentionArgs& args, int64_t query_blocks) {
   constexpr int64_t most_bytes = 16 << 20, least_blocks = 4;

@@ -1,6 +1,6 @@
 // The inner loops of attention for one block of queries. Lanes run over queries: scores are held as
 // S^T[key][query] and the result as O^T[dim][query], so that both products broadcast K and V from
-// where they lie (nothing of them is packed), the softmax is vertical code, and no lane is idle
+// where they are (nothing of them is packed), the softmax is vertical code, and no lane is idle
 // whatever the head width. A query block is `block_queries` = 2 vectors wide.
 // A Highway per-target header.
 #if defined(OMNIRT_CPU_ATTENTION_KERNELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -70,8 +70,8 @@ HWY_INLINE FloatVec exp2_polynomial(FloatVec r, float c1, float c2, float c3, fl
 }
 
 // 2^x, relative error 1.6e-7; exactly 0 below -126, where results would be subnormal (slow,
-// and nothing beside the largest weight, which is 1). NaN stays NaN. x <= 0 or NaN. The polynomials
-// are those of least largest relative error (9e-8) with p(0) = 1.
+// and negligible next to the largest weight, which is 1). NaN stays NaN. x <= 0 or NaN. The
+// polynomials are those of least largest relative error (9e-8) with p(0) = 1.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 // AVX-512 has x - floor(x) and p * 2^floor(x) as single instructions.
 HWY_INLINE FloatVec exp2_weight(FloatVec x) {

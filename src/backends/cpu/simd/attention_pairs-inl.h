@@ -1,5 +1,5 @@
-// What attention with products of numbers rounded to bf16 does besides: queries, keys, values and
-// weights as pairs of bf16, each in the room of a float. Queries and keys are paired over dims,
+// What attention with products of numbers rounded to bf16 does in addition: queries, keys, values
+// and weights as pairs of bf16, each in the room of a float. Queries and keys are paired over dims,
 // weights and values over keys. A Highway per-target header.
 #if defined(OMNIRT_CPU_ATTENTION_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OMNIRT_CPU_ATTENTION_PAIRS_INL_H_
@@ -52,7 +52,7 @@ HWY_INLINE void pair_values(const float* even, const float* odd, size_t dims, fl
   }
 }
 
-// 2^x as exp2_weight has it, to 1e-4 of itself: what is rounded to bf16 is right to 4e-3.
+// 2^x as in exp2_weight, to 1e-4 of itself: what is rounded to bf16 is right to 4e-3.
 HWY_INLINE FloatVec exp2_rough(FloatVec x) {
   constexpr int down = 0x09;  // to -infinity, no exceptions
   const FloatTag d;

@@ -21,7 +21,7 @@ namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Where `count` rows (1..block_queries) of a query block lie.
+// Where `count` rows (1..block_queries) of a query block are.
 template <class Float>
 struct QueryRows {
   Float* first;

@@ -9,7 +9,7 @@
 // channels last, for any kernel size, stride and padding.
 //
 // * A 1x1 convolution is the product of gemm itself. Others gather the patches of a dozen pixels at
-//   a time (one cache-sized block of channels) beside the product: the matrix of all patches never
+//   a time (one cache-sized block of channels) during the product: the matrix of all patches never
 //   exists, nor does the upsampled image.
 // * Bits do not depend on the number of threads or on the rest of the batch.
 // * A NaN or an infinity of x reaches exactly the outputs whose window holds it.
@@ -18,7 +18,7 @@ namespace omnirt::cpu {
 struct DirectConvShape {
   int64_t batch = 1;
   int64_t in_channels = 0, out_channels = 0;
-  int64_t in_height = 0, in_width = 0;  // x as it lies in memory
+  int64_t in_height = 0, in_width = 0;  // of x in memory
   int64_t up_height = 0, up_width = 0;  // nearest-neighbour size before the convolution; 0: none
   int64_t kernel_height = 1, kernel_width = 1;
   int64_t stride = 1;

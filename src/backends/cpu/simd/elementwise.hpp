@@ -52,7 +52,7 @@ struct ImageShape {
 };
 
 // Nearest-neighbour resize to {height, width}: source index floor(i * (in / out)) in single
-// precision, as torch's "nearest" has it.
+// precision, as in torch's "nearest".
 void upsample_nearest(const ImageShape& shape, const float* x, int64_t height, int64_t width,
                       float* y);
 // Mean over windows of size x size, side by side; what is left over at the right and at the bottom

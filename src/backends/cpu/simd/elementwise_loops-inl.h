@@ -33,7 +33,7 @@ HWY_INLINE void for_vectors(int64_t count, const Body& body) {
 constexpr int64_t item_floats = 16384;
 
 // Calls body(first, count) for parts of [0, count), each of which touches about item_floats floats
-// when one element stands for `width` of them; on one thread unless there are at least three parts.
+// when one element counts for `width` of them; on one thread unless there are at least three parts.
 template <class Body>
 HWY_INLINE void for_parts(int64_t count, int64_t width, const Body& body) {
   const int64_t part = std::max<int64_t>(1, item_floats / std::max<int64_t>(1, width));

@@ -36,7 +36,7 @@ class EncodedElements {
   const io::Encoding* encoding_ = nullptr;
   size_t first_ = 0;
   size_t unit_ = 1, unit_bytes_ = 1;
-  // Widens so many units, by SIMD; null: the encoding does.
+  // Widens this many units, by SIMD; null: the encoding does.
   void (*widen_)(const std::byte* units, size_t count, float* to) = nullptr;
 };
 

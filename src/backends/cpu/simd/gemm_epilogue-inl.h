@@ -20,7 +20,7 @@ namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Up to a vector of floats; what lies past `count` is never touched.
+// Up to a vector of floats; what is past `count` is never touched.
 HWY_INLINE FloatVec load_some(const float* from, size_t count) {
   if (count >= float_lanes) return hn::LoadU(FloatTag(), from);
   float part[float_lanes] = {};
@@ -34,7 +34,7 @@ HWY_INLINE void store_some(FloatVec value, float* to, size_t count) {
   std::memcpy(to, part, count * sizeof(float));
 }
 
-// Where a tile lies: rows [row, row + rows), columns [column, column + columns) of y.
+// Where a tile is: rows [row, row + rows), columns [column, column + columns) of y.
 struct Tile {
   size_t row, rows, column, columns;
 };
@@ -65,7 +65,7 @@ HWY_NOINLINE void finish_tile(const Product& p, const Tile& tile, const float* s
   }
 }
 
-// The sums of the gate lie `gate` floats behind those of the value.
+// The sums of the gate are `gate` floats after those of the value.
 inline HWY_NOINLINE void finish_geglu(const Product& p, const Tile& tile, const float* sums,
                                       size_t stride, size_t gate) {
   const float* bias = p.epilogue.bias;

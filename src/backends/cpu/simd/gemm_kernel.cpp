@@ -209,7 +209,7 @@ class GemmRun {
     }
   }
 
-  // While this tile is computed, its share of the weights of the next inner block is brought near:
+  // While this tile is computed, its share of the weights of the next inner block is prefetched:
   // they come from far, and packing has nothing else to do while it waits. (The same for the rows
   // of the next tile was slower than without.)
   HWY_INLINE void ask_for_weights(const Piece& piece, int64_t block, size_t first, size_t rows,

@@ -52,7 +52,7 @@ ProductPlan plan_product(const Product& p, int64_t panel_columns, int64_t tile_r
   const int64_t work = 2 * p.m * p.n * halves * p.inner.channels * p.inner.taps;
   const int64_t wanted =
       threads == 1 ? 1 : std::clamp<int64_t>(work / 2'000'000, 1, int64_t{4} * threads);
-  // Many rows are cut along m: each piece along n reads the left side anew.
+  // Many rows are cut along m: each piece along n reads the left side again.
   const int64_t narrowest = p.m <= 4 * tile_rows ? 1 : 4;
   if (p.m < 64 * tile_rows && plan.unit_pieces < wanted) {
     plan.unit_pieces =

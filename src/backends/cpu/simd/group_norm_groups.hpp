@@ -21,8 +21,8 @@ struct ChannelSums {
 };
 
 // From sums to terms for channels [first, first + count), whole groups. weight and bias are those
-// of the whole layer, or null. `centred`: with the mean taken off first; else mean is left as it is
-// and y = x * scale + shift.
+// of the whole layer, or null. `centred`: with the mean subtracted first; else mean is left as it
+// is and y = x * scale + shift.
 void finish_groups(const GroupNormShape& shape, int64_t first, int64_t count,
                    const ChannelSums& sums, const float* weight, const float* bias, bool centred,
                    const ChannelTerms& terms);

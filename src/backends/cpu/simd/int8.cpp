@@ -12,7 +12,7 @@ namespace omnirt::cpu {
 namespace {
 
 // Bytes of one column that a pass over the inner dimension takes: a panel of 32 such is 20 KB,
-// which stays in an L1 cache beside the rows that stream by.
+// which stays in an L1 cache with the rows that stream by.
 constexpr int64_t most_pass = 640;
 // Rows whose sums and bytes one thread keeps at a time.
 constexpr int64_t most_rows = 256, fewer_rows = 128;
@@ -37,7 +37,7 @@ class Int8Run {
  public:
   explicit Int8Run(const Int8Product& product)
       : product_(product), weight_(product.weight), kernels_(product.kernels) {
-    // An odd number of cache lines: the rows of a tile then lie in different sets of the cache.
+    // An odd number of cache lines: the rows of a tile are then in different sets of the cache.
     const size_t lines = static_cast<size_t>(weight_.padded_inner) / 64;
     stride_ = (lines | 1) * 64;
     passes_ = ceil_div(weight_.padded_inner, most_pass);

@@ -16,15 +16,15 @@
 //
 // * Activations are rounded as they come, each row of the product by its own range (zero always
 //   in it, so that padding is exact). A row is a token of a linear layer, and of a convolution the
-//   patch under one output pixel: an outlier then coarsens only the outputs that see it, where
-//   one range a sample would cost about ten decibels behind a normalisation. Unsigned with a zero
+//   patch under one output pixel: an outlier then coarsens only the outputs that see it, where one
+//   range per sample would cost about ten decibels after a normalisation. Unsigned with a zero
 //   point, because what follows SiLU or GELU is nearly all positive: a sign would waste a bit.
 // * Before both are rounded, rows may be rotated: groups of 256 (64, 16) neighbouring inputs are
 //   multiplied by an orthonormal Hadamard matrix H, w' = w H and x' = x H, so that x' w' = x w. A
 //   channel a hundred times as large as the others, which would take all the bits of its row, is
 //   then spread over its group: QuaRot (Ashkboos et al., arXiv 2404.00456). H is the Kronecker
 //   power of the 4x4 matrix whose rows have the same sum, for in Sylvester's the first row would
-//   gather the mean of what is positive, as activations are behind SiLU or GELU, into one large
+//   gather the mean of what is positive, as activations are after SiLU or GELU, into one large
 //   number: ConvRot (arXiv 2512.03673). H is its own inverse.
 // * Sums are exact 32-bit integers on every target. So the bits depend neither on the number of
 //   threads nor on the rest of the batch.
@@ -39,12 +39,12 @@ constexpr int64_t int8_most_inner = 65536;
 int64_t int8_group(int64_t inputs);
 
 // Rounded weights in panels [K / 4][32][4], K padded with zeros to a multiple of 64; the form does
-// not depend on the SIMD target. About 1 byte a weight.
+// not depend on the SIMD target. About 1 byte per weight.
 class PackedInt8 {
  public:
   PackedInt8() = default;
   size_t bytes() const;
-  int64_t rows() const { return rows_; }    // as the file has them: 2 N when gated
+  int64_t rows() const { return rows_; }    // as in the file: 2 N when gated
   int64_t inner() const { return inner_; }  // columns of a matrix; I * kernel height * width
   bool gated() const { return gated_; }
   int64_t group() const { return group_; }  // of inputs that were rotated together; 1: none were
@@ -90,7 +90,7 @@ void int8_linear(const GemmArgs& args, const PackedInt8& weight);
 struct Int8ConvShape {
   int64_t batch = 1;
   int64_t in_channels = 0, out_channels = 0;
-  int64_t in_height = 0, in_width = 0;  // x as it lies in memory
+  int64_t in_height = 0, in_width = 0;  // of x in memory
   int64_t up_height = 0, up_width = 0;  // nearest-neighbour size before the convolution; 0: none
   int64_t kernel_height = 3, kernel_width = 3, stride = 1;
   int64_t left = 1, right = 1, top = 1, bottom = 1;  // zeros around up(x)

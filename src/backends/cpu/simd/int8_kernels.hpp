@@ -17,7 +17,7 @@ struct Int8Range {
 // What a row of activations was rounded with, and where its results go.
 struct Int8Row {
   float scale;   // NaN: the row holds a NaN or an infinity
-  int32_t zero;  // the value that stands for 0
+  int32_t zero;  // the value that represents 0
   float* y;
   const float* residual;  // null: none
   const float* extra;     // a bias of its own; null: none

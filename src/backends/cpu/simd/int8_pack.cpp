@@ -85,7 +85,7 @@ class Int8Packer {
   }
 
  private:
-  // A row as the file has it, and with its taps turned.
+  // A row as in the file, and with its taps turned.
   struct RowFloats {
     float *plain, *turned;
   };

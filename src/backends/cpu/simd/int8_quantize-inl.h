@@ -87,7 +87,7 @@ void int8_quantize(const float* x, size_t count, float inverse, int32_t zero, ui
   const Int8FloatVec by = hn::Set(d, inverse);
   size_t i = 0;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  // Four vectors at once: packing works within 128-bit blocks, one permutation mends all.
+  // Four vectors at once: packing works within 128-bit blocks, one permutation fixes all.
   const hn::Repartition<int16_t, IntTag> d16;
   const auto zero16 = hn::Set(d16, static_cast<int16_t>(zero));
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -15,7 +15,7 @@ namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums are taken in one order on every target, so that all give the same bits.
+// Sums are taken in one order on every target, so that all have the same bits.
 HWY_INLINE Int8FloatVec half_sum(Int8FloatVec a, Int8FloatVec b, Int8FloatVec c, Int8FloatVec e) {
   return hn::Mul(hn::Set(Int8Float(), 0.5f), hn::Add(hn::Add(a, b), hn::Add(c, e)));
 }

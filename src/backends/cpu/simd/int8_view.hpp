@@ -48,7 +48,7 @@ struct Int8Product {
   Activation activation;
 };
 
-// The caller holds the team, and gives memory that all threads may use, 64-byte aligned.
+// The caller holds the team, and provides memory that all threads may use, 64-byte aligned.
 size_t int8_shared_floats(const Int8Product& product);
 void run_int8(const Int8Product& product, float* shared);
 

@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
 
-// Two chains hide the latency of an addition; their lanes are gathered once a row.
+// Two chains hide the latency of an addition; their lanes are gathered once per row.
 struct LaneSums {
   FloatVec a, b;
   // Written out: an implicit constructor would not be compiled for the target.

@@ -1,7 +1,7 @@
 // exp, erf and tanh over vectors, to about one unit in the last place, and the activations built
-// on them. NaN stays NaN, infinities and huge values give the limits. Polynomials: weighted minimax
-// fits on each range; the split of erf into an odd polynomial and 1 - exp(polynomial) follows
-// N. Juffa's float erff. A Highway per-target header.
+// on them. NaN stays NaN, infinities and huge values yield the limits. Polynomials: weighted
+// minimax fits on each range; the split of erf into an odd polynomial and 1 - exp(polynomial)
+// follows N. Juffa's float erff. A Highway per-target header.
 #if defined(OMNIRT_CPU_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OMNIRT_CPU_MATH_INL_H_
 #undef OMNIRT_CPU_MATH_INL_H_
@@ -40,7 +40,7 @@ HWY_INLINE V power_of_two(V n) {
 template <class V>
 HWY_INLINE V exp(V x) {
   const hn::DFromV<V> d;
-  // Clamped so that n fits; NaN is put back at the end, as minima and maxima may drop it.
+  // Clamped so that n fits; NaN is restored at the end, as minima and maxima may drop it.
   const V low = hn::Set(d, -105.0f), high = hn::Set(d, 90.0f);
   V t = hn::IfThenElse(hn::Lt(x, low), low, x);
   t = hn::IfThenElse(hn::Gt(t, high), high, t);

@@ -8,11 +8,11 @@
 //
 // * Strides count floats. `a` is read by broadcast straight from row-major memory. `b` may be a
 //   packed panel (b_stride = panel_columns) or any row-major matrix; alignment is not needed, but
-//   64-byte aligned panels are faster. `c` is written for whole vectors only: give a tile of your
+//   64-byte aligned panels are faster. `c` is written for whole vectors only: pass a tile of your
 //   own (micro_max_rows * panel_columns floats) where fewer columns are wanted.
 // * 1 <= rows <= micro_max_rows(vectors). Each row count is its own instance: rows
 //   cost what they should from 4 rows up (below, the latency of the multiply-add shows: use more
-//   vectors). For more rows: for_row_blocks(rows, max, body(first, count)) gives equal blocks.
+//   vectors). For more rows: for_row_blocks(rows, max, body(first, count)) makes equal blocks.
 // * Each c element is one chain of multiply-adds in the order of p, begun with c when accumulating:
 //   neither the blocking of k nor that of rows or columns changes a bit of the result.
 // * `panel_columns` (2 vectors: 32 floats with AVX-512, 16 with AVX2, 8 with SSE4, 2 scalar) is the

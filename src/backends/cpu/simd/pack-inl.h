@@ -1,6 +1,6 @@
 // Packs rows of weights, as a checkpoint file holds them, into panels [inner][columns] of floats:
 // column j of a panel is row j of the weights. By transposes in registers: four 128-bit blocks from
-// rows r, r+4, r+8, r+12 make one vector, so that a 4x4 transpose inside the blocks already gives
+// rows r, r+4, r+8, r+12 make one vector, so that a 4x4 transpose inside the blocks already yields
 // whole columns. A Highway per-target header.
 #if defined(OMNIRT_CPU_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OMNIRT_CPU_PACK_INL_H_
@@ -142,7 +142,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* const* rows, size_t i) {
   }
 }
 
-// Floats i to i + 3 of the rows -> four vectors, one an index.
+// Floats i to i + 3 of the rows -> four vectors, one per index.
 HWY_INLINE void transpose_four(const float* const* rows, size_t i, FloatVec* columns) {
   const FloatTag d;
   const hn::RepartitionToWide<FloatTag> dw;
@@ -188,8 +188,8 @@ HWY_INLINE void transpose_rows(const float* const* rows, size_t count,
   }
 }
 
-// True where a dozen rows, so many bytes apart, would fight for one set of the first level cache:
-// they are to be copied before they are read side by side.
+// True where a dozen rows, this many bytes apart, would compete for one set of the first level
+// cache: they are to be copied before they are read side by side.
 constexpr bool same_cache_set(size_t stride_bytes) {
   return stride_bytes % 4096 == 0;
 }

@@ -25,8 +25,8 @@ void ask_for_next(const uint16_t* panel, size_t at) {
 }
 
 // The high parts of a step. Rows 0 to 15 of the left side are in tile 4, rows 16 to 31 in tile 5;
-// the panel's columns in tiles 6 and 7. What is loaded serves all products that it can before it
-// gives way.
+// the panel's columns in tiles 6 and 7. What is loaded is used for all products that it can be
+// before it is replaced.
 template <bool both, size_t parts>
 void multiply_highs(const uint16_t* high, const uint16_t* panel) {
   load_tile<4>(high, line);

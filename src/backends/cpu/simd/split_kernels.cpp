@@ -198,7 +198,7 @@ SplitKernels split_table() {
 SplitKernels rounded_table() {
   return table_of<1>();
 }
-// For machines with AVX512-BF16, but for the product.
+// For machines with AVX512-BF16, except the product.
 SplitKernels bf16_table() {
   return table_of<1, OMNIRT_BF16_VECTORS != 0>();
 }

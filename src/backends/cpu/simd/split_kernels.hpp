@@ -22,8 +22,8 @@ constexpr size_t panel_step_values(size_t parts) {
 constexpr size_t split_panel_step = panel_step_values(2);
 
 // sums[r][n] (+)= sum over steps and taps of left[step][row r + tap][i] * panel[step][tap][i][n].
-// The left side lies in planes [step][part][row][split_step]. Reads and writes split_rows rows
-// (16 where `rows` is no more) of split_panel columns.
+// The left side is in planes [step][part][row][split_step]. Reads and writes split_rows rows (16
+// where `rows` is no more) of split_panel columns.
 struct SplitProduct {
   size_t rows;
   const uint16_t* left;  // the first row's highs of the first step

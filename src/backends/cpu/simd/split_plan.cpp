@@ -7,7 +7,7 @@ namespace {
 
 // The left side of a band stays in the outer cache.
 constexpr int64_t band_bytes = int64_t{4} << 20, least_band_rows = 2048;
-// Panels packed ahead pay where several pieces would pack the same ones, up to so many bytes.
+// Panels packed ahead pay where several pieces would pack the same ones, up to this many bytes.
 constexpr int64_t most_shared_bytes = int64_t{24} << 20, least_shared_rows = 1536;
 constexpr int64_t sums_bytes = split_panel * static_cast<int64_t>(sizeof(float));
 

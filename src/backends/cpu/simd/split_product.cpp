@@ -131,8 +131,8 @@ class Windows final : public SplitSource {
   const int64_t height_, width_;
 };
 
-// The pixels of all samples in one row of rows: each line of an image has a zero behind it, each
-// image a line of zeros, and one line and one zero come before all. So the zero right of a line
+// The pixels of all samples in one row of rows: each line of an image is followed by a zero, each
+// image by a line of zeros, and one line and one zero come before all. So the zero right of a line
 // is the one left of the next, and a window's nine pixels are at the same distances everywhere.
 class Pixels final : public SplitSource {
  public:
@@ -174,7 +174,7 @@ class Pixels final : public SplitSource {
   }
 
  private:
-  // A column of width_ and a row of height_ are the zeros behind a line and an image.
+  // A column of width_ and a row of height_ are the zeros after a line and an image.
   struct Place {
     int64_t sample, row, column;
   };

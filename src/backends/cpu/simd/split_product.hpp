@@ -14,8 +14,8 @@
 // * Each product of two numbers is right to 1e-5 of itself, sums are kept in fp32: a result is
 // right
 //   to about 4e-6 of the root of its terms' squares.
-// * Weights stay as the file has them, and are split a cache-sized block at a time inside the
-//   product, each once a call.
+// * Weights stay as in the file, and are split a cache-sized block at a time inside the
+//   product, each once per call.
 // * Bits do not depend on the number of threads, on m or on the rest of the batch.
 // * A NaN or an infinity makes a NaN or an infinity of every output that it reaches by the formula,
 //   and of no other.

@@ -13,7 +13,7 @@ size_t size(int64_t count) {
 
 constexpr size_t most_taps = 9;
 
-// Floats that hold so many bf16 values, in whole cache lines.
+// Floats that hold this many bf16 values, in whole cache lines.
 size_t floats_of(size_t values) {
   return (values + 31) / 32 * 16;
 }
@@ -171,7 +171,7 @@ class SplitRun {
   std::array<int64_t, most_taps> taps_{};
   uint16_t* left_ = nullptr;
   const uint16_t* shared_ = nullptr;
-  int64_t first_ = 0, rows_ = 0;  // of the band at hand
+  int64_t first_ = 0, rows_ = 0;  // of the current band
 };
 
 }  // namespace

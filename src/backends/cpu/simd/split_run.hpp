@@ -12,7 +12,7 @@ class SplitSource {
  public:
   virtual ~SplitSource() = default;
   // Rows [row, row + count) of the left side: x (null: zeros), scale, shift and silu of each `in`.
-  // `tap` is 0 but for a gathered job.
+  // `tap` is 0 except for a gathered job.
   virtual void read(int64_t tap, int64_t row, int64_t count, SplitInput* in) const = 0;
   virtual void targets(int64_t row, int64_t count, SplitTarget* targets) const = 0;
 };
@@ -47,7 +47,7 @@ struct SplitJob {
 
 // Rows are taken in bands, whose left side is split by all threads and then multiplied in pieces
 // `units` panels wide; the inner index runs in blocks of steps. What is summed in which order
-// follows from the inner index alone. Packed panels lie [block][unit][half][step][tap].
+// follows from the inner index alone. Packed panels are [block][unit][half][step][tap].
 struct SplitPlan {
   int64_t block_steps = 0, blocks = 0;
   int64_t band_rows = 0, bands = 0;

@@ -5,7 +5,7 @@
 namespace omnirt::cpu {
 
 // The instruction sets that kernels are built for, from the least up: baseline (what the compiler's
-// own flags give), and on x86 sse4, avx2, avx512, avx512_vnni, avx512_bf16 (products of bf16, with
+// own flags allow), and on x86 sse4, avx2, avx512, avx512_vnni, avx512_bf16 (products of bf16, with
 // dtype bf16 and matmul_precision medium alone) and amx (the matrix unit). Each includes those
 // before it that the machine has.
 struct Targets {

@@ -1,5 +1,5 @@
 // Which SIMD targets the kernels are built for: to be included before any Highway header. AVX-512,
-// AVX2, SSE4, and the portable one that the compiler's own flags give (scalar or EMU128 on plain
+// AVX2, SSE4, and the portable one that the compiler's own flags allow (scalar or EMU128 on plain
 // x86-64, NEON on Arm). Those left out would only add compile time.
 // A file that wants VNNI defines OMNIRT_WANT_VNNI first. With OMNIRT_FEW_TARGETS, as builds with
 // sanitizers have it, AVX2 and the portable one are all.

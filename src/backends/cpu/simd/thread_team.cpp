@@ -23,7 +23,7 @@ namespace {
 
 // A network's ops follow each other within some tens of microseconds, and waking a thread that
 // sleeps takes as long as a small op: so threads wait awake for a while, the later part of it
-// giving way to whoever else wants the core.
+// yielding to whatever else wants the core.
 constexpr std::chrono::microseconds spin_time{40}, patience{1000};
 
 void pause_cpu() {
@@ -96,7 +96,7 @@ struct Lane {
   }
 };
 
-// Where this thread stands: how many bodies it is inside of, as which thread of the team, and how
+// The state of this thread: how many bodies it is inside, as which thread of the team, and how
 // often it holds the team.
 struct Place {
   int depth = 0;
@@ -257,7 +257,7 @@ class Team {
   std::atomic<size_t> bytes_{0};
   std::atomic<bool> stopping_{false};
 
-  // The work at hand: written while `members_` is 0.
+  // The current work: written while `members_` is 0.
   int64_t items_ = 0;
   detail::TeamFunction function_ = nullptr;
   void* body_ = nullptr;

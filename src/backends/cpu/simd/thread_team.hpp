@@ -6,9 +6,9 @@
 namespace omnirt::cpu {
 
 // The process has ONE team of threads, shared by all callers: calls from several user threads queue
-// up. OpenMP gives each calling thread a team of its own, whose spinning makes a busy machine
-// slower; these workers wait awake for a millisecond, most of it giving way to others, and then
-// sleep, and a call never waits for a worker that has not woken up yet: the caller does the work
+// up. OpenMP starts a team for each calling thread, whose spinning makes a busy machine slower;
+// these workers wait awake for a millisecond, most of it yielding to others, and then sleep,
+// and a call never waits for a worker that has not woken up yet: the caller does the work
 // itself.
 
 // Threads that share the work, the caller included. Before the first set_team_size: OMP_NUM_THREADS
@@ -24,7 +24,7 @@ void team_run(int64_t items, TeamFunction function, void* body);
 }  // namespace detail
 
 // Calls body(int64_t item, int thread) once for each item in [0, items), in any order, on the
-// threads [0, team_size()). Items are handed out one by one: make them worth some tens of
+// threads [0, team_size()). Items are assigned one by one: make them worth some tens of
 // microseconds. Inside a body, a further parallel_for runs serially on the same thread. The first
 // exception of a body ends the work and reaches the caller. Nothing is allocated.
 template <class Body>
@@ -54,8 +54,8 @@ class TeamHold {
   float* scratch(size_t floats);
 };
 
-// Bytes kept by scratch memory of all threads; release_scratch gives them back (waits for a call
-// under way; not from inside a parallel_for or a hold).
+// Bytes kept by scratch memory of all threads; release_scratch frees them (waits for a call under
+// way; not from inside a parallel_for or a hold).
 size_t scratch_bytes();
 void release_scratch();
 

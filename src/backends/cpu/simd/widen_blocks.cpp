@@ -10,7 +10,7 @@
 
 #include "backends/cpu/simd/micro_kernel-inl.h"
 
-// Where elements lie in a block: io/ggml_widen.cpp and io/ggml_widen_k.cpp.
+// Where elements are in a block: io/ggml_widen.cpp and io/ggml_widen_k.cpp.
 HWY_BEFORE_NAMESPACE();
 namespace omnirt::cpu {
 namespace HWY_NAMESPACE {
@@ -70,7 +70,7 @@ void widen_q8_0(const std::byte* blocks, size_t count, float* to) {
 }
 
 // Blocks of 32 whose first half is in the low four bits of 16 bytes, the second in the high ones.
-// `high`: the fifth bits, one an element; `offset`: what all are less; or a minimum in `to + ...`.
+// `high`: the fifth bits, one per element; `offset`: what all are less; or a minimum in `to + ...`.
 template <size_t bytes, size_t quants, bool fifth, bool minimum>
 void widen_32(const std::byte* blocks, size_t count, float* to) {
   const FloatTag d;

@@ -4,7 +4,7 @@
 
 namespace omnirt::cpu {
 
-// Widens `count` blocks, one after the other, to the bits that io's own functions give
+// Widens `count` blocks, one after the other, to the bits that io's own functions return
 // (io/ggml_widen.hpp). By the best SIMD target of the machine.
 using BlockWidener = void (*)(const std::byte* blocks, size_t count, float* to);
 

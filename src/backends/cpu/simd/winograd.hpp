@@ -22,7 +22,7 @@ namespace omnirt::cpu {
 struct WinogradShape {
   int64_t batch = 1;
   int64_t in_channels = 0, out_channels = 0;
-  int64_t in_height = 0, in_width = 0;  // x as it lies in memory
+  int64_t in_height = 0, in_width = 0;  // of x in memory
   int64_t up_height = 0, up_width = 0;  // nearest-neighbour size before the convolution; 0: none
   int64_t left = 1, right = 1, top = 1, bottom = 1;  // zeros around up(x)
 
@@ -66,7 +66,7 @@ struct ConvEpilogue {
 enum class ConvChoice { direct, winograd2, winograd4, winograd2_bf16, winograd4_bf16 };
 bool winograd_bf16_available();
 
-// The rule, from the per-sample shape alone (so that a batch gives a sample's own bits).
+// The rule, from the per-sample shape alone (so that a sample has the same bits in a batch).
 ConvChoice choose_conv3x3(const WinogradShape& shape);
 // The same among direct and the forms with bf16.
 ConvChoice choose_conv3x3_bf16(const WinogradShape& shape);

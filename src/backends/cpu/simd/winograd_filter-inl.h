@@ -162,7 +162,7 @@ HWY_INLINE void transform_filter_pair(const float* even, const float* odd, float
 #endif
 
 // The filters of one vector of output channels, for channels [first, first + count) of the task;
-// `rows` is where the first lies.
+// `rows` is where the first is.
 template <class Form, class Source>
 HWY_INLINE void filter_channels(const FilterTask& task, const uint8_t* rows, size_t stride,
                                 int64_t half, int64_t first, int64_t count) {

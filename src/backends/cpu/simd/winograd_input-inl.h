@@ -1,4 +1,4 @@
-// How a tile's input is read: as it lies in memory, or scaled, shifted and activated.
+// How a tile's input is read: as it is in memory, or scaled, shifted and activated.
 #if defined(OMNIRT_CPU_WINOGRAD_INPUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef OMNIRT_CPU_WINOGRAD_INPUT_INL_H_
 #undef OMNIRT_CPU_WINOGRAD_INPUT_INL_H_

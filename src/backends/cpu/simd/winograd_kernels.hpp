@@ -8,10 +8,10 @@
 // (winograd.cpp), the tests and the target file itself include this.
 namespace omnirt::cpu {
 
-// Where a tile lies: tiles are numbered through the batch, row by row.
+// Where a tile is: tiles are numbered through the batch, row by row.
 struct WinogradGrid {
   const WinogradShape* shape;
-  int64_t tile;                     // outputs a side: 4 or 2
+  int64_t tile;                     // outputs per side: 4 or 2
   int64_t tile_rows, tile_columns;  // of one sample
   int64_t tiles() const { return shape->batch * tile_rows * tile_columns; }
 };

@@ -41,7 +41,7 @@ constexpr int64_t least_tiles = 64, most_tiles = 96;
 
 // Multiplications (and what takes their time) for each pair of channels. The transforms' costs are
 // measured: they are more of memory than of arithmetic. Filters are transformed once for the whole
-// batch; the usual two samples of a guided step share the cost, whatever the batch at hand.
+// batch; the usual two samples of a guided step share the cost, whatever the actual batch.
 double winograd_cost(const WinogradShape& shape, ConvChoice form) {
   const bool big = tile_of(form) == 4;
   const bool rounded = form == ConvChoice::winograd2_bf16 || form == ConvChoice::winograd4_bf16;

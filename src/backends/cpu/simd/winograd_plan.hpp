@@ -7,9 +7,9 @@
 
 namespace omnirt::cpu {
 
-// How transformed filters lie: [block of input channels][panel of output channels][point][channel
-// of the block][column of the panel]. `panels` share a block. The cut changes no bit of the result:
-// the products go on where the block before ended.
+// How transformed filters are laid out: [block of input channels][panel of output
+// channels][point][channel of the block][column of the panel]. `panels` share a block. The cut
+// changes no bit of the result: the products continue where the block before ended.
 struct WinogradFilters {
   WinogradFilters() = default;
   WinogradFilters(ConvChoice form, int64_t in_channels, const WinogradKernels& kernels,

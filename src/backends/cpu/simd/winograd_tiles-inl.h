@@ -43,7 +43,7 @@ HWY_INLINE void patch_offsets(const GatherTask& task, int64_t tile, int64_t* off
   }
 }
 
-// B^T d B of one vector of channels. A patch's vectors whose step is 0 lie in the padding.
+// B^T d B of one vector of channels. A patch's vectors whose step is 0 are in the padding.
 template <class Form, Reading reading>
 HWY_INLINE void transform_input(const float* const* patch, const int64_t* step,
                                 const ChannelNorm& norm, float* v, size_t plane_stride) {
@@ -165,7 +165,7 @@ HWY_INLINE void transform_output(const float* m, size_t plane_stride, FloatVec* 
   }
 }
 
-// The part of a tile that lies in the image, and where it goes.
+// The part of a tile that is in the image, and where it goes.
 struct TileOutput {
   float* y;
   const float* residual;  // null: none
