@@ -38,8 +38,8 @@ class CfgZeroStar final : public TwoPredictionGuider {
 
 }  // namespace
 
-// CFG-Zero* (Fan et al. 2025, arXiv 2503.18886): uncond is scaled to lie as near to cond as it can,
-// and the first zero_init_steps calls give zero.
+// CFG-Zero* (Fan et al. 2025, arXiv 2503.18886): uncond is scaled to be as near to cond as it can,
+// and the first zero_init_steps calls return zero.
 GuiderInfo cfg_zero_star_info() {
   auto keys = with_guidance_keys({&zero_init_steps});
   return {"cfg_zero_star", "classifier-free guidance with an optimised scale and zero at first",

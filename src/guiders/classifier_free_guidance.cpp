@@ -77,7 +77,7 @@ GuiderInfo classifier_free_guidance_info() {
           }};
 }
 
-// The same with a rescale of 0.7, as arXiv 2305.08891 recommends, unless told otherwise.
+// The same with a rescale of 0.7, as arXiv 2305.08891 recommends, unless set otherwise.
 GuiderInfo rescaled_guidance_info() {
   std::vector<const KeyInfo*> keys{&guider_keys::guidance_scale, &strong_rescale,
                                    &guider_keys::start, &guider_keys::stop};

@@ -18,8 +18,8 @@ struct SigmaRange {
 
 // Classifier-free guidance (Ho & Salimans 2022, arXiv 2207.12598): uncond + scale * (cond -
 // uncond). A scale of 1 or less asks for one condition, as the reference's pipelines do;
-// guidance_rescale as maths.hpp has it. Outside of its ranges the network is asked under cond alone
-// (Kynkaanniemi et al. 2024, arXiv 2404.07724).
+// guidance_rescale as maths.hpp has it. Outside its ranges the network is evaluated under cond
+// alone (Kynkaanniemi et al. 2024, arXiv 2404.07724).
 class ClassifierFreeGuidance final : public Guider {
  public:
   explicit ClassifierFreeGuidance(GuidanceConfig config, SigmaRange sigmas = {},

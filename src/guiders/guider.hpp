@@ -12,7 +12,7 @@
 
 namespace omnirt {
 
-// One thing that a network is asked under.
+// One thing that a network is evaluated under.
 struct Condition {
   std::string name;  // "cond", "uncond", "perturbed"
   // block input -> request input that takes its place here; conditions of equal renames share what
@@ -20,9 +20,9 @@ struct Condition {
   std::map<std::string, std::string> renames{};
   std::vector<SiteRule> sites{};  // what the network does differently
   std::string network{};          // the component that predicts it; "": the loop's own
-  // What stands in is read just as the prompt itself: nothing that holds for negative prompts.
+  // The replacement is read just as the prompt itself: nothing that holds for negative prompts.
   bool as_prompt = false;
-  // Asked under inputs that stand in for the request's, as one without the prompt is.
+  // Evaluated under inputs that replace the request's, as one without the prompt is.
   bool negative() const { return !as_prompt && !renames.empty(); }
 };
 
@@ -39,13 +39,13 @@ using GuiderState = std::map<std::string, Tensor>;
 struct GuidanceStep {
   size_t index = 0;     // calls made before it in this run
   size_t steps = 1;     // calls of this run
-  double timestep = 0;  // as the network is told it
+  double timestep = 0;  // as the network receives it
   double sigma = 0;     // noise over signal in the sample
   Tensor sample{};      // {n, ...}, as the scheduler holds it
   GuiderState* state = nullptr;
 };
 
-// Names the conditions that the network is asked under, and combines what it predicts for each.
+// Names the conditions that the network is evaluated under, and combines what it predicts for each.
 // Const and shared; what a run makes lives in the step's state.
 class Guider {
  public:
@@ -66,7 +66,7 @@ struct GuiderInfo {
   std::vector<const KeyInfo*> keys;  // its settings
   // Throws InvalidRequest naming guider.<key>.
   std::function<std::unique_ptr<Guider>(const Json& config)> make;
-  // Components that its conditions ask beside the model's own, given by request.components.
+  // Components that its conditions ask in addition to the model's own, given by request.components.
   std::vector<std::string> components{};
 };
 

@@ -9,7 +9,7 @@
 namespace omnirt {
 namespace {
 
-// Timesteps count from 0, the image, to this, as the reference's pipelines have it.
+// Timesteps count from 0, the image, to this, as in the reference's pipelines.
 constexpr float all_timesteps = 1000;
 
 constexpr Key<double> original_scale{

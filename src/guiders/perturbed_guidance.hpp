@@ -32,7 +32,7 @@ class PerturbedGuidance final : public Guider {
   bool guides(const GuidanceStep& step) const {
     return guides() && config_.guidance.range.holds(step.index, step.steps);
   }
-  // At a step; 0 outside of the range.
+  // At a step; 0 outside the range.
   double scale(const GuidanceStep& step) const;
 
   PerturbedConfig config_;

@@ -39,8 +39,8 @@ struct GuidanceConfig {
 };
 
 // Reads a guider's settings: each key of `keys` has its value or its fallback. A list of texts or
-// numbers for a text stands for them with commas between. Throws InvalidRequest with all findings,
-// naming guider.<key>.
+// numbers for a text means them joined by commas. Throws InvalidRequest with all findings, naming
+// guider.<key>.
 ConfigValues read_guider_settings(const Json& json, const std::vector<const KeyInfo*>& keys);
 
 // The settings of GuidanceConfig. Throws InvalidRequest where the range is empty the wrong way.

@@ -7,9 +7,9 @@
 namespace omnirt {
 namespace {
 
-// uncond's part along the first right singular vector of [cond; uncond], image by image: what
-// lies across it (the tangential part) is dropped. The vector is a cond + b uncond, where (a, b) is
-// the first eigenvector of their 2x2 Gram matrix, so no decomposition of long rows is needed.
+// uncond's part along the first right singular vector of [cond; uncond], image by image: what is
+// orthogonal to it (the tangential part) is dropped. The vector is a cond + b uncond, where (a, b)
+// is the first eigenvector of their 2x2 Gram matrix, so no decomposition of long rows is needed.
 Tensor along_first_singular_vector(const Tensor& cond, const Tensor& uncond) {
   Tensor c = cond.to(at::kDouble), u = uncond.to(at::kDouble);
   Tensor cc = sum_by_image(c.square()), uu = sum_by_image(u.square()), cu = sum_by_image(c * u);

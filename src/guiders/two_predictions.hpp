@@ -3,8 +3,8 @@
 
 namespace omnirt {
 
-// Guiders that combine cond with one other prediction, unless the scale is 1 or the step lies
-// outside of the range: then cond is all that is asked for.
+// Guiders that combine cond with one other prediction, unless the scale is 1 or the step is outside
+// the range: then cond is all that is asked for.
 class TwoPredictionGuider : public Guider {
  public:
   std::string name() const override { return name_; }

@@ -38,7 +38,7 @@ struct PortInfo {
   const KeyInfo* key = nullptr;  // of a config port
   // Of a component port: throws Unsupported when what is loaded under the name is of another type.
   void (*require)(const LoadedPipeline&, const std::string& name) = nullptr;
-  // Of a port that hands a value on: how it crosses a cut of the list; null where the type has no
+  // Of a port that passes a value on: how it crosses a cut of the list; null where the type has no
   // codec, and a run cannot be cut there.
   const PortCodec* codec = nullptr;
   // Of an input port of tensors: its block does without the tensor in some runs, and its own checks
@@ -50,7 +50,7 @@ struct PortInfo {
     return std::move(*this);
   }
 
-  // A port that hands on a T.
+  // A port that passes on a T.
   template <class T>
   static PortInfo value(Kind kind, const std::string& name, const std::string& help,
                         std::vector<std::string> shape) {
@@ -77,12 +77,12 @@ class Port {
   const Block* block_;
 };
 
-// A value that several blocks hand on, declared once as config keys are (blocks/slots.hpp).
+// A value that several blocks pass on, declared once as config keys are (blocks/slots.hpp).
 template <class T>
 struct Slot {
   const char* name;
   const char* help;
-  std::array<const char*, 5> shape{};  // symbolic, as PortInfo has it
+  std::array<const char*, 5> shape{};  // symbolic, as in PortInfo
   std::vector<std::string> sizes() const {
     std::vector<std::string> all;
     for (const char* size : shape) {
@@ -111,7 +111,7 @@ struct UndefinedInput : Input<Tensor> {
                   .undefined_allowed()) {}
 };
 
-// Absent is a state: the frame gives a null pointer.
+// Absent is a state: the frame returns a null pointer.
 template <class T>
 struct OptionalInput : Port {
   OptionalInput(Block* block, const Slot<T>& slot)
@@ -170,8 +170,8 @@ struct Described : Port {
 // does. Const while it runs and shared by all requests; what a run makes lives in the Frame.
 class Block {
  public:
-  // What it is for who runs a list: a block, one that takes part in each step of a loop after it, a
-  // loop (pipeline/loop.hpp), a loop whose state is one Walk.
+  // What it is for the code that runs a list: a block, one that takes part in each step of a loop
+  // after it, a loop (pipeline/loop.hpp), a loop whose state is one Walk.
   enum class Kind { plain, step, loop, walk_loop };
   Block(std::string name, Stage stage, Guidance guidance = Guidance::shared, Trigger trigger = {})
       : name_(std::move(name)), stage_(stage), guidance_(guidance), trigger_(std::move(trigger)) {}
@@ -190,12 +190,12 @@ class Block {
 
   virtual void run(Frame& frame) const = 0;
   // Looks at a request before any weight loads: adds findings, and derives values that depend on
-  // the pipeline at hand.
+  // the pipeline.
   virtual void check(Checks&) const {}
-  // The same with the components' topologies and tokenizers at hand; still no weight has been read.
+  // The same with the components' topologies and tokenizers loaded; still no weight has been read.
   virtual void check_loaded(Checks&) const {}
-  // What symbols of the ports' shapes stand for in this request, where the block knows it without
-  // running: values that come from a saved run are held against them.
+  // The sizes of the symbols in the ports' shapes in this request, where the block knows it without
+  // running: values that come from a saved run are compared with them.
   virtual void tell_sizes(const Checks&, SymbolSizes&) const {}
 
   // Other blocks of its list that this one runs as well, in the list's order: a loop over windows

@@ -27,7 +27,7 @@ void refuse_twin(BlockList& list, const Block& block) {
                         "give the new one another name, or replace the old one"});
 }
 
-// Makes `edit` in what each block of the list runs itself: edit(inner) tells whether it changed it.
+// Makes `edit` in what each block of the list runs itself: edit(inner): whether it changed it.
 template <class Edit>
 void edit_inner(BlockList& list, Edit&& edit) {
   for (BlockPtr& block : list) {
@@ -36,8 +36,8 @@ void edit_inner(BlockList& list, Edit&& edit) {
   }
 }
 
-// Where in `inner` a block stands that is inserted before list[at]; nullopt where it stands outside
-// of what the loop runs.
+// The place in `inner` of a block that is inserted before list[at]; nullopt where it is outside
+// what the loop runs.
 std::optional<size_t> place_inside(const BlockList& list, size_t at, const BlockList& inner) {
   auto stands_before = [&](const BlockPtr& block) {
     return std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(at), block) !=

@@ -6,7 +6,7 @@
 namespace omnirt {
 
 // Editing a pipeline: blocks are found by name, and the plan of the next request is derived from
-// the list as it then stands. A list is edited before an Engine is made with it:
+// the list as it then is. A list is edited before an Engine is made with it:
 //
 //   Catalogue catalogue = builtin_catalogue();
 //   auto match = std::make_shared<MatchColours>();
@@ -14,8 +14,8 @@ namespace omnirt {
 //   Engine engine(std::move(catalogue));
 //
 // Edits reach the loops that run blocks of the list themselves (Block::inner): what is replaced or
-// removed is so inside of them too, and a block that is inserted between two blocks which such a
-// loop runs is run by it as well.
+// removed is so inside them too, and a block that is inserted between two blocks which such a loop
+// runs is run by it as well.
 //
 // All throw InvalidRequest and leave the list as it was: for a name that no block of the list has,
 // with the nearest; for a block whose own name another block of the list has; for an edit that a

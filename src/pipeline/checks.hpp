@@ -40,7 +40,7 @@ class Checks {
   std::optional<T> maybe(const Config<T>& port) const {
     return settled_.config.maybe(own(port).key);
   }
-  // Who set the value; fallback where no one did.
+  // The origin of the value; fallback where it is not set.
   template <class T>
   Origin origin(const Config<T>& port) const {
     const ConfigValue* value = settled_.config.find(own(port).name());
@@ -56,7 +56,7 @@ class Checks {
     else
       settled_.config.set(own(port).name(), value, origin);
   }
-  // The run makes no use of the key: told where the user set it, and not in the record.
+  // The run makes no use of the key: reported where the user set it, and not in the record.
   template <class T>
   void unused(const Config<T>& port, const std::string& why, const std::string& way_out) {
     settled_.unused(own(port).key, why, way_out);
@@ -150,7 +150,7 @@ class Checks {
   // What the model says of itself: model_index.json, and the class that it names.
   const Json& model_index() const { return settled_.folder.index; }
   const std::string& pipeline_class() const { return settled_.folder.class_name; }
-  // The request as files of this run will carry it; null where they carry none.
+  // The request as files of this run will embed it; null where they embed none.
   Json record() const;
   // Whether images and videos become files.
   bool writes_files() const { return settled_.writes_files; }

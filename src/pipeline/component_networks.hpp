@@ -10,7 +10,7 @@ namespace omnirt {
 std::shared_ptr<const nn::Network> described_network(const Catalogue& catalogue,
                                                      const ComponentFolder& component);
 
-// What is known of an entry's model where its folder is not at hand.
+// What is known of an entry's model where its folder is not available.
 Facts usual_facts(const Catalogue& catalogue, const ModelSpec& entry);
 
 }  // namespace omnirt

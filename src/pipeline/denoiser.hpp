@@ -24,9 +24,9 @@ struct Row {
 struct RowBatch {
   Values inputs;  // {rows, ...}
   RowIds rows;
-  std::string network;                    // as Row has it
-  std::shared_ptr<const SitePlan> sites;  // as Row has it
-  SharedStep step;                        // as Row has it
+  std::string network;                    // as in Row
+  std::shared_ptr<const SitePlan> sites;  // as in Row
+  SharedStep step;                        // as in Row
 };
 
 // The only place that groups, batches and splits the conditions and images of a request.

@@ -17,7 +17,7 @@ namespace omnirt {
 
 class StepBlock;  // pipeline/loop.hpp
 
-// All that one run has: the values that its blocks hand on, by name; those of a condition beside
+// All that one run has: the values that its blocks pass on, by name; those of a condition next to
 // the shared ones. Blocks reach them only through ports that they declared. Belongs to one run and
 // one thread.
 class Frame {
@@ -31,9 +31,9 @@ class Frame {
     const CancelToken* cancel = nullptr;
     std::string run_id;
     std::string model;
-    // Makes the request that makes this run again; null where its files are to carry none.
+    // Makes the request that makes this run again; null where its files are to embed none.
     std::function<Json()> record{};
-    // Whether images and videos become files; and who is given their pixels.
+    // Whether images and videos become files; and what receives their pixels.
     bool writes_files = true;
     OnArtifact on_artifact{};
   };
@@ -112,7 +112,7 @@ class Frame {
     return !as_prompt_ && renames_.contains(port.name());
   }
 
-  // What stands in for a component that the running block declared: the one that a condition names,
+  // The replacement of a component that the running block declared: the one that a condition names,
   // or the component itself for "".
   template <class T>
   const T& stand_in(const Component<T>& port, const std::string& component) const {
@@ -120,10 +120,10 @@ class Frame {
     return options_.pipeline->get<T>(component.empty() ? port.name() : component);
   }
 
-  // One call of a component that the running block declared, or of what stands in for it:
-  // `body(network, cx, inputs)` on the device, at the component's level, made again at the next one
-  // when a level fails it. It gives Values, or one Tensor. `inputs` may lie on the CPU or the
-  // device, the results lie on the device (`host`); see ComponentCall for `variant` and what a body
+  // One call of a component that the running block declared, or of its replacement:
+  // `body(network, cx, inputs)` on the device, at the component's level, made again at the next
+  // one when a level fails it. It returns Values, or one Tensor. `inputs` may be on the CPU or the
+  // device, the results are on the device (`host`); see ComponentCall for `variant` and what a body
   // may do.
   template <class T, class Body>
   Values call(const Component<T>& port, const Values& inputs, Body&& body,
@@ -148,7 +148,7 @@ class Frame {
   }
   const Guider& guider() const { return *options_.guider; }
   const CancelToken* cancel() const { return options_.cancel; }
-  // The request that the run's files carry; null: none.
+  // The request that the run's files embed; null: none.
   const Json& record();
   bool writes_files() const { return options_.writes_files; }
   // What the run made, once its file is written, where one is.
@@ -162,7 +162,7 @@ class Frame {
   // is not what the request says.
   bool unconditional() const { return !as_prompt_ && !renames_.empty(); }
 
-  // Another block's turn, within the running one's: a loop runs the loop inside of it, or the step
+  // Another block's turn, within the running one's: a loop runs the loop inside it, or the step
   // blocks before it. Inputs are the shared ones then.
   template <class Run>
   auto within(const Block& block, Run&& run) {
@@ -181,7 +181,7 @@ class Frame {
       run();
     }
   }
-  // The step blocks that stand before the loop at hand, in order.
+  // The step blocks that come before the current loop, in order.
   void add_step_block(const StepBlock* block) { step_blocks_.push_back(block); }
   const std::vector<const StepBlock*>& step_blocks() const { return step_blocks_; }
 
@@ -191,7 +191,7 @@ class Frame {
   void put(const std::string& name, T value) {
     values_[""][name] = std::move(value);
   }
-  // All values by condition ("" is shared) and name, for who saves a run and carries one on.
+  // All values by condition ("" is shared) and name, for code that saves a run and continues one.
   using Slots = std::map<std::string, std::map<std::string, std::any>>;
   const Slots& values() const { return values_; }
   void restore(const std::string& condition, const std::string& name, std::any value) {

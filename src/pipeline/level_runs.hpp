@@ -16,7 +16,7 @@ class LevelRuns {
   struct Options {
     LevelPolicy policy{};
     FallbackCounter* total = nullptr;              // counts for all runs of an engine
-    bool trace = false;                            // describe() tells what each op took
+    bool trace = false;                            // describe() reports what each op took
     std::map<std::string, Residency> residency{};  // of the components that are listed
     bool remembers = false;  // results of prompts' calls are kept for later runs, and taken of them
   };
@@ -35,11 +35,11 @@ class LevelRuns {
   // In which a component's level wants its weights; after check().
   const ComputeForm& form(const std::string& name) const { return runs_.at(name).plan()->form; }
   Level level(const std::string& name) const { return runs_.at(name).level(); }
-  // From now on calls compute nothing: their results are zeros, and `told` hears what each would
+  // From now on calls compute nothing: their results are zeros, and `told` receives what each would
   // take.
   using Forecast = std::function<void(const std::string& component, const DryForward& call)>;
   void only_forecast(Forecast told) { forecast_ = std::move(told); }
-  // Gives back what earlier runs left in memory of components that the plan has leave it.
+  // Releases what earlier runs left in memory of components that the plan has leave it.
   void make_room();
   // A component was used for the last time: what streams hold of it goes.
   void release(const std::string& name);
@@ -48,10 +48,10 @@ class LevelRuns {
   // Whether there is a plan for its components' memory.
   bool plans_memory() const;
 
-  // A loop has ended: tells the report what the networks kept between its steps, and drops it.
+  // A loop has ended: reports what the networks kept between its steps, and drops it.
   void end_loop(RunReport& report);
 
-  // backend_timeline, fallbacks, device_placement, as they stand.
+  // backend_timeline, fallbacks, device_placement, as they are now.
   void describe(RunReport& report) const;
 
  private:

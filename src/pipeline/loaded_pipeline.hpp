@@ -17,8 +17,8 @@
 
 namespace omnirt {
 
-// One component in memory: its topology and its weights, or what it is besides networks. Shared by
-// the runs that use it.
+// One component in memory: its topology and its weights, or what it is where it is no network.
+// Shared by the runs that use it.
 struct LoadedComponent {
   std::string name;
   std::string class_name;
@@ -39,7 +39,7 @@ struct LoadedComponent {
   std::shared_ptr<const Binding> own(const ComputeForm& form,
                                      const std::shared_ptr<const Overlay>& overlay = nullptr) const;
   // Forgets the compute forms; those in use live on with their lease. The next lease makes them
-  // anew.
+  // again.
   void release();
   size_t converted_bytes() const;
   size_t packed_bytes() const;
@@ -48,7 +48,7 @@ struct LoadedComponent {
   mutable std::mutex mutex_;
   std::shared_ptr<const Binding> base(const ComputeForm& form);
   std::shared_ptr<const Binding> bound(const ComputeForm& form) const;
-  std::vector<std::shared_ptr<const Binding>> bindings_;  // one a form
+  std::vector<std::shared_ptr<const Binding>> bindings_;  // one per form
   std::list<std::shared_ptr<const Binding>> overlaid_;    // the one used last first
 };
 

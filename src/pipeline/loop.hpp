@@ -8,7 +8,7 @@
 
 namespace omnirt {
 
-// A loop that hands out work instead of owning control, so that a loop can nest in another, and
+// A loop that returns work instead of owning control, so that a loop can nest in another, and
 // cancellation and progress have one place (drive_loop). A function over its state: const, and the
 // same for every request.
 class LoopBlock : public Block {
@@ -24,14 +24,14 @@ class LoopBlock : public Block {
   // Takes the predictions of the rows that were wanted last, in their order.
   virtual void accept(Frame& frame, LoopState& state,
                       const std::vector<Tensor>& predictions) const = 0;
-  // Hands the loop's results on.
+  // Passes the loop's results on.
   virtual void finish(Frame& frame, LoopState& state) const = 0;
   // One call of the network for rows of a step.
   virtual Denoiser denoiser(Frame& frame) const = 0;
   void run(Frame& frame) const override;
 };
 
-// A block of the denoise stage that stands before a loop and takes part in each of its steps.
+// A block of the denoise stage that comes before a loop and takes part in each of its steps.
 class StepBlock : public Block {
  public:
   StepBlock(std::string name, Stage stage, Guidance guidance = Guidance::shared,
@@ -42,7 +42,7 @@ class StepBlock : public Block {
   // Once, before the loop starts.
   void run(Frame&) const override {}
   // Before the prediction: adds to what the network is given for a batch, at the call of the
-  // network that `at` tells: at.step calls were made before it.
+  // network that `at` names: at.step calls were made before it.
   virtual void before_predict(Frame&, const LoopProgress& /*at*/, RowBatch&) const {}
   // After the loop took the predictions of a step; may change the walk. Not called in loops of
   // several walks.
@@ -74,8 +74,8 @@ const StepBlock* as_step(const Block& block);
 const WalkLoop* as_walk_loop(const Block& block);
 
 using LoopHook = std::function<void(const LoopState& state)>;
-// Runs a loop with the step blocks that stand before it; `hook` is called after each step. Returns
-// where it stands at its end.
+// Runs a loop with the step blocks that come before it; `hook` is called after each step. Returns
+// its state at its end.
 std::unique_ptr<LoopState> drive_loop(const LoopBlock& loop, Frame& frame, const LoopHook& hook);
 
 }  // namespace omnirt

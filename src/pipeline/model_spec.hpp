@@ -30,7 +30,7 @@ struct ResourceHint {
   double min_ram_gb = 0;
 };
 
-// What a model's folder has that tells workflows apart, for those that describe it without the
+// What a model's folder has that distinguishes workflows, for those that describe it without the
 // folder.
 struct UsualFolder {
   std::map<std::string, Json> components{};  // their configs, with _class_name
@@ -62,16 +62,16 @@ struct ModelSpec {
   std::string maturity = "beta";  // experimental | beta | stable
   std::string summary;
   std::string example;               // a command line
-  std::string alias_of;              // another id that this one stands for
-  std::vector<std::string> hub_ids;  // where its weights may lie in the local Hugging Face cache
+  std::string alias_of;              // another id that this one means
+  std::vector<std::string> hub_ids;  // where its weights may be in the local Hugging Face cache
   UsualFolder usual;
 
   // default_config of a pipeline with these components.
   Json defaults(const PipelineFolder& folder) const;
 };
 
-// A task of a family, and which of the inputs that tell its tasks apart it takes. A task that is
-// done from one of several inputs stands in the list once for each; the first is the usual one.
+// A task of a family, and which of the inputs that distinguish its tasks it takes. A task that is
+// done from one of several inputs is in the list once for each; the first is the usual one.
 struct TaskInputs {
   std::string task;
   std::set<std::string> inputs;
@@ -85,7 +85,7 @@ struct SchedulerAdoption {
   bool own = true;
 };
 
-// What tells an adapter's file: a part of a layer's name, which is "component:name" with dots
+// What identifies an adapter's file: a part of a layer's name, which is "component:name" with dots
 // written as underscores ("denoiser:down_blocks_0_..."), and the second dimension of one of its
 // tensors; 0 is any.
 struct AdapterMark {
@@ -93,11 +93,11 @@ struct AdapterMark {
   int64_t width = 0;
 };
 
-// A kind of model, as adapters for it are told from those for others.
+// A kind of model, as adapters for it are distinguished from those for others.
 struct AdapterFamily {
   std::string name;                       // "Stable Diffusion 1.x"
   std::vector<std::string> ids;           // registry ids of its models
-  std::vector<AdapterMark> marks;         // any of them tells
+  std::vector<AdapterMark> marks;         // any of them suffices
   std::vector<std::string> metadata;      // how a trainer's name of the base model begins
   std::vector<int64_t> embedding_widths;  // of the vectors of a textual inversion, all of them
 };
@@ -109,7 +109,7 @@ struct TextEncoderParts {
   std::string in_files{};          // what files of embeddings call it: "clip_l"
 };
 
-// How latents are shown on the way, without the autoencoder.
+// How latents are shown during a run, without the autoencoder.
 struct PreviewMeans {
   // Red, green and blue of each latent channel, -1..1 of latents as denoisers see them.
   std::vector<std::array<double, 3>> colours;
@@ -135,7 +135,7 @@ struct Family {
   std::function<void(const SchedulerAdoption& adoption, Json& config)> adopt_scheduler;
   // Checkpoints of one file that are this family's; may be empty.
   std::vector<SingleFileKind> single_files{};
-  // Its blocks tell the scheduler how far to shift for the size of the image (StepPlan::mu).
+  // Its blocks set how far the scheduler shifts for the size of the image (StepPlan::mu).
   bool shifts_by_size = false;
   // An autoencoder whose config says force_upcast computes in fp32, whatever the dtype.
   bool upcasts_autoencoder = false;
@@ -170,7 +170,7 @@ struct Catalogue {
   const nn::NetworkInfo* find_network(const std::string& class_name) const;
   // By class name or short name, case folded.
   const SchedulerInfo* find_scheduler(const std::string& name) const;
-  // The one that a name as people type it stands for, beside the model's own (scheduler_names.hpp).
+  // The one that a name as people type it means, next to the model's own (scheduler_names.hpp).
   NamedScheduler named_scheduler(const std::string& name, const ComponentFolder& own) const;
   const GuiderInfo* find_guider(const std::string& type) const;
   const text::TokenizerInfo* find_tokenizer(const std::string& class_name) const;

@@ -3,7 +3,7 @@
 
 namespace omnirt {
 
-// A saved value inside of another, under a name of its own.
+// A saved value inside another, under a name of its own.
 inline void nest(SavedValue& into, const std::string& name, const SavedValue& part) {
   into.json[name] = part.json;
   for (const auto& [key, tensor] : part.tensors) into.tensors[name + "/" + key] = tensor;

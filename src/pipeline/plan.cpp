@@ -65,7 +65,7 @@ class PlanMaker {
             who_could_make(name, port.type, list_, facts_, catalogue_));
   }
 
-  // Keys are told apart by name: a plug-in may declare one that the program has too.
+  // Keys are distinguished by name: a plug-in may declare one that the program has too.
   void read_key(const Block& block, const KeyInfo* key) {
     for (const KeyInfo* known : plan_.keys) {
       if (std::string_view(known->name) != key->name) continue;
@@ -91,7 +91,7 @@ class PlanMaker {
     }
   }
 
-  // A loop asks the networks that the guider's conditions name, beside its own.
+  // A loop asks the networks that the guider's conditions name, in addition to its own.
   void use_networks(size_t index) {
     for (const Condition& condition : conditions_) {
       if (!condition.network.empty()) use(condition.network, index);

@@ -16,7 +16,7 @@ struct RequestInput {
   std::type_index type;
   bool required = true;
   std::string help;
-  std::string block;  // who takes it first
+  std::string block;  // that takes it first
 };
 
 // The blocks that take part in a run, and what follows from their declarations.

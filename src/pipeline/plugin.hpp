@@ -9,7 +9,7 @@
 #include "pipeline/keys.hpp"
 #include "pipeline/model_spec.hpp"
 
-// What a plug-in includes, beside the shared blocks that it takes (blocks/). A plug-in is a shared
+// What a plug-in includes, next to the shared blocks that it takes (blocks/). A plug-in is a shared
 // library that exports one function:
 //
 //   extern "C" omnirt::Plugin omnirt_plugin() {
@@ -23,9 +23,9 @@ namespace omnirt {
 #define OMNIRT_TEXT_OF(x) #x
 #define OMNIRT_TEXT(x) OMNIRT_TEXT_OF(x)
 
-// C++ types cross the border, so both sides must agree in all that lays them out: the headers of
-// this project, libtorch, the compiler's ABI. The marker at its front is looked for in the file
-// before it is loaded.
+// C++ types cross the border, so both sides must agree in all that determines their layout: the
+// headers of this project, libtorch, the compiler's ABI. The marker at its front is looked for in
+// the file before it is loaded.
 inline constexpr const char* plugin_abi =
     "omnirt-plugin-abi:" OMNIRT_ABI ", libtorch " OMNIRT_TEXT(TORCH_VERSION_MAJOR) "." OMNIRT_TEXT(
         TORCH_VERSION_MINOR) "." OMNIRT_TEXT(TORCH_VERSION_PATCH) ", C++ ABI " OMNIRT_TEXT(__GXX_ABI_VERSION);

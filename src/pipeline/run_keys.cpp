@@ -30,7 +30,7 @@ List about_files() {
 }
 
 List about_the_run() {
-  // A preset's values stand in the config themselves.
+  // A preset's values are in the config themselves.
   return joined({&preset, &output_format, &level, &require_level, &pack, &profile,
                  &release_components, &memory_budget, &offload, &blocks_per_group},
                 about_files());

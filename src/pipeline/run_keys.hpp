@@ -6,7 +6,7 @@
 
 namespace omnirt {
 
-// What files carry of the request that made them.
+// What files embed of the request that made them.
 enum class CarriedRequest { full, short_form, none };
 template <>
 struct ChoiceNames<CarriedRequest> {
@@ -15,7 +15,7 @@ struct ChoiceNames<CarriedRequest> {
 
 }  // namespace omnirt
 
-// Keys of how a run is run: cut in two, watched on the way.
+// Keys of how a run is run: cut in two, previewed.
 namespace omnirt::keys {
 
 inline constexpr Key<std::string> stop_after{
@@ -57,7 +57,7 @@ inline constexpr Key<CarriedRequest> metadata{"metadata", CarriedRequest::full, 
                                               "names in place of paths (short), or nothing (none)"};
 
 std::vector<const KeyInfo*> of_runs();
-// Those whose values are paths: relative ones begin where the request's file lies.
+// Those whose values are paths: relative ones begin where the request's file is.
 std::vector<const KeyInfo*> paths();
 // Those that say how and where a run is run and where its files go, and not what it makes: they are
 // not in its record, or may differ between the parts of a split run.

@@ -17,7 +17,7 @@ bool reads(const PortInfo& port) {
   return port.kind == Kind::input || port.kind == Kind::optional_input || port.kind == Kind::inout;
 }
 
-// What a block reads by the names that its conditions give it.
+// What a block reads by the names that its conditions use for it.
 std::vector<std::string> read_names(const Block& block, const PortInfo& port,
                                     const std::vector<Condition>& conditions) {
   std::vector<std::string> names{port.name};

@@ -11,13 +11,13 @@ struct RunPart {
   size_t first = 0, end = 0;
 };
 
-// The index behind the block of this name, or behind the last block of the stage of this name.
+// The index after the block of this name, or after the last block of the stage of this name.
 // Throws InvalidRequest with the nearest name, and for a cut that leaves nothing to do.
 size_t cut_after(const Plan& plan, const std::string& name);
 
 // What blocks from `cut` on read and none of these makes first: what a state must hold, each with
 // the port that reads it; but the request's texts, which travel in the request. What a step block
-// before the cut reads, whose loop stands behind it, is among them.
+// before the cut reads, whose loop comes after it, is among them.
 std::map<std::string, const PortInfo*> values_across(const Plan& plan, size_t cut,
                                                      const std::vector<Condition>& conditions);
 

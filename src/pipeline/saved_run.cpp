@@ -35,7 +35,7 @@ io::Dtype dtype_of(at::ScalarType type) {
   return it->second;
 }
 
-// Which axis goes where for the tensor's elements to lie in memory order; empty where they already
+// Which axis goes where for the tensor's elements to be in memory order; empty where they already
 // do. Order in memory is kept: kernels may add up in another order for another one.
 std::vector<int64_t> memory_order(const Tensor& tensor) {
   std::vector<int64_t> axes(tensor.dim());

@@ -8,8 +8,8 @@
 
 namespace omnirt {
 
-// A run's walk through its schedule: the scheduler, planned, the first call that is made, and the
-// first that is not made any more.
+// The part of its schedule that a run steps through: the scheduler, planned, the first call that is
+// made, and the first that is not made any more.
 struct Schedule {
   std::shared_ptr<Scheduler> scheduler;
   size_t begin = 0;

@@ -15,7 +15,7 @@ struct SchedulerChoice {
   std::string where;                // the config file, for errors
   std::vector<double> timesteps{};  // the run's own levels; mostly none
   std::vector<double> sigmas{};
-  // A walk of `steps`, with the levels given.
+  // A plan of `steps`, with the levels given.
   StepPlan plan(int64_t steps) const {
     return {.num_inference_steps = steps, .timesteps = timesteps, .sigmas = sigmas};
   }

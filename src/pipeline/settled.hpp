@@ -31,16 +31,16 @@ struct EmbedsInput {
   EmbedsInfo info;
 };
 
-// A condition that no guider asks for, whose inputs are encoded beside the others': for a block
-// that puts what comes of them together.
+// A condition that no guider asks for, whose inputs are encoded with the others': for a block that
+// combines the results.
 struct ExtraCondition {
   Condition condition;
   std::map<std::string, std::vector<std::string>> texts;  // what its renames name
   std::string block;                                      // blocks before this one are run under it
 };
 
-// What is settled of a request on its way through validation, as far as the checks of blocks are
-// about it: each sees its own part of it (pipeline/checks.hpp). The rest is request/proposal.hpp's.
+// What is settled of a request during validation, as far as the checks of blocks are about it: each
+// sees its own part of it (pipeline/checks.hpp). The rest is request/proposal.hpp's.
 struct Settled {
   std::string task;
   PipelineFolder folder;  // with the request's components in place
@@ -66,12 +66,12 @@ struct Settled {
   std::vector<Finding> warnings;
 
   bool ok() const { return errors.empty(); }
-  // What two steps find alike is told once.
+  // What two steps find alike is reported once.
   void error(Finding finding);
   void warn(Finding finding) { warnings.push_back(std::move(finding)); }
   // The findings of an error that some check threw.
   void take(const InvalidRequest& thrown);
-  // A config key that this run makes no use of: told where the user set it, and not in the record.
+  // A config key that this run does not use: reported where the user set it, and not in the record.
   void unused(const KeyInfo& key, const std::string& why, const std::string& way_out);
   // The network that a component's config describes; no weight has been read. What components must
   // have in common is checked on these, so that all read a config alike. Throws InvalidRequest

@@ -7,16 +7,16 @@
 
 namespace omnirt {
 
-// What the symbols of ports' shapes ("B", "H/8") stand for in one run: those that the request
-// settles are told (Block::tell_sizes), the others are taken from the first value that has them;
-// every further value must agree. A term is a symbol, a number, or a sum of them ("1 + E").
+// The sizes of the symbols in ports' shapes ("B", "H/8") in one run: those that the request settles
+// are set (Block::tell_sizes), the others are taken from the first value that has them; every
+// further value must agree. A term is a symbol, a number, or a sum of them ("1 + E").
 class SymbolSizes {
  public:
   // Throws InvalidFile where the symbol is known with another size.
   void set(const std::string& symbol, int64_t size) { bind(symbol, size, "the request"); }
   // Nothing where the symbol is not known yet.
   std::optional<int64_t> find(const std::string& symbol) const;
-  // Holds the sizes of the value `name` against its port's shape. Throws InvalidFile that tells
+  // Compares the sizes of the value `name` with its port's shape. Throws InvalidFile that names
   // both, and where a symbol's size is from, for another rank, a size that differs, and one of 0.
   void check(const std::vector<std::string>& shape, const std::vector<int64_t>& sizes,
              const std::string& name);

@@ -17,7 +17,7 @@ std::vector<TriggerPart> both(const Trigger& a, const Trigger& b) {
   return parts;
 }
 
-// "or" brings its brackets along; an "and" outside of them gets its own where "not" is meant of
+// "or" brings its brackets along; an "and" outside them gets its own where "not" is meant of
 // all.
 std::string bracketed(const std::string& text) {
   int depth = 0;

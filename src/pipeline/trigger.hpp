@@ -13,7 +13,7 @@ namespace omnirt {
 
 // What is known of a request and its pipeline before any weight loads.
 struct Facts {
-  std::set<std::string> inputs;  // those that the request gives
+  std::set<std::string> inputs;  // those that the request has
   // Component name -> the network that its config.json describes, without weights; null where that
   // is none (a tokenizer, a scheduler) or is refused.
   std::map<std::string, std::shared_ptr<const nn::Network>> components{};
@@ -40,7 +40,7 @@ struct TriggerPart {
   bool operator==(const TriggerPart&) const = default;
 
   std::string field() const;        // "inputs.image", "config.window_size", "components.controlnet"
-  void add_to(Facts& facts) const;  // as if the request gave it
+  void add_to(Facts& facts) const;  // as if the request had it
 };
 
 // When a block takes part: an expression over inputs, config and components that can also be read.
@@ -67,7 +67,7 @@ class Trigger {
   std::vector<TriggerPart> parts_;
 };
 
-// The request gives this input.
+// The request has this input.
 Trigger has(const std::string& input);
 // Someone sets this config key, to more than false.
 Trigger has_config(const std::string& key);

@@ -37,7 +37,7 @@ struct SavedValue {
 };
 
 // How a type of value goes into a file and comes back, so that a run can be cut at a block that
-// hands it on. Specialised beside each type that ports hand on:
+// passes it on. Specialised next to each type that ports pass on:
 //
 //   template <>
 //   struct ValueCodec<Mine> {
@@ -49,11 +49,11 @@ struct SavedValue {
 // What is loaded comes from a file from outside: load checks it, and throws (SavedValue::refuse).
 // Where the type has sizes of which its port's shape speaks (of a list: how many it holds),
 //   static std::vector<int64_t> sizes(const Mine& value);
-// tells them, and what is loaded is held against the shape and against the other values.
+// returns them, and what is loaded is compared with the shape and with the other values.
 template <class T>
 struct ValueCodec;
 
-// The same for a value whose type is not known to who handles it.
+// The same for a value whose type is not known to the code that handles it.
 struct PortCodec {
   const char* type;
   SavedValue (*save)(const std::any& value);

@@ -19,8 +19,8 @@ struct LoopProgress {
 
 struct Walk;
 
-// Where a loop stands: all that it keeps between its steps. Each loop has a kind of its own; none
-// lies in the frame, so that a loop can run others as often as it likes.
+// The state of a loop: all that it keeps between its steps. Each loop has a kind of its own; none
+// is in the frame, so that a loop can run others as often as it likes.
 class LoopState {
  public:
   LoopState() = default;
@@ -33,16 +33,16 @@ class LoopState {
   virtual LoopProgress next() const = 0;
   // After a step: with the timestep that it was made at.
   virtual LoopProgress progress() const = 0;
-  // The sample as it stands, {n, ...}.
+  // The sample as it is now, {n, ...}.
   virtual const Tensor& sample() const = 0;
-  // The sample without its noise as the last step predicted it; undefined where the maths gives
+  // The sample without its noise as the last step predicted it; undefined where the maths has
   // none.
   virtual Tensor predicted() const { return {}; }
   // The one walk that the loop makes; null where it makes several at a time.
   virtual Walk* walk() { return nullptr; }
 };
 
-// One sample's way from noise to image: the whole state of a denoise loop.
+// One sample's path from noise to image: the whole state of a denoise loop.
 struct Walk final : LoopState {
   Schedule schedule;
   Tensor latents;    // {n, ...}, on the host
@@ -54,7 +54,7 @@ struct Walk final : LoopState {
   std::map<std::string, std::shared_ptr<const SitePlan>> sites{};
   // The network's inputs that are the same at every step, of each image under a condition.
   std::map<std::string, std::vector<Values>> constants{};
-  Tensor denoised{};  // as predicted() has it
+  Tensor denoised{};  // as in predicted()
 
   LoopProgress next() const override;
   LoopProgress progress() const override;

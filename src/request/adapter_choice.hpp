@@ -16,7 +16,7 @@ struct AdapterChoice {
   // Factors on top of it, by a component's name, or that and the path of a block in it:
   // "text_encoder", "unet.up_blocks.1". The longest that fits a layer counts.
   std::map<std::string, double> scales;
-  bool beside = false;              // deltas beside the weights, which stay as they are
+  bool beside = false;              // deltas next to the weights, which stay as they are
   std::string component;            // where it goes; "": as the file says
   std::vector<std::string> tokens;  // names for the tokens that it brings
   std::shared_ptr<const adapters::AdapterFile> file;

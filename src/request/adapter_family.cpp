@@ -77,7 +77,7 @@ std::optional<std::string> other_family(const Proposal& proposal, const AdapterF
   const AdapterFamily* own = own_family(proposal);
   // A file that the model's own kind claims as well is not another's.
   if (own && is_for(*own, file)) return std::nullopt;
-  // Families share parts (text encoders), so what tells those that are not here comes first.
+  // Families share parts (text encoders), so what identifies those that are not here comes first.
   for (const AdapterFamily& kind : proposal.catalogue->foreign_adapters) {
     if (is_for(kind, file)) return kind.name;
   }

@@ -11,7 +11,7 @@ namespace omnirt {
 std::optional<std::string> other_family(const Proposal& proposal,
                                         const adapters::AdapterFile& file);
 
-// The kind of model at hand, as its family calls it.
+// The kind of this model, as its family calls it.
 std::string family_name(const Proposal& proposal);
 
 // "this is a Stable Diffusion XL adapter; the model is Stable Diffusion 1.x"

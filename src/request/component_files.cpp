@@ -23,7 +23,7 @@ Shapes below(const Shapes& shapes, const std::string& prefix) {
   return found;
 }
 
-// What a file was told to be.
+// What a file was recognised as.
 struct Told {
   Json config;
   std::string layout;  // "": the network's own names

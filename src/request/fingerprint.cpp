@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 namespace {
 
 void add_file(io::Sha256& sha, const fs::path& file) {
-  // Pieces are small and many: a run that writes an image must not feel it, and what tells two
-  // checkpoints apart is how many places are looked at.
+  // Pieces are small and many: a run that writes an image must not feel it, and what distinguishes
+  // two checkpoints is how many places are sampled.
   constexpr size_t whole = size_t{128} << 10, piece = 512, pieces = 256;
   io::FilePieces pieces_of(file);
   const size_t size = pieces_of.bytes();
@@ -67,7 +67,7 @@ std::string fingerprint_of(const Catalogue& catalogue, const ComponentFolder& co
       add_file(sha, file);
     }
   } catch (const InvalidRequest&) {
-    return "";  // who needs the component says what is wrong with its files
+    return "";  // loading the component says what is wrong with its files
   }
   return sha.hex();
 }

@@ -11,7 +11,7 @@ namespace omnirt {
 inline constexpr const char* things_file = "things.txt";
 
 // The list of the folder `model`, in its order and without empty lines; empty where there is none.
-// Throws InvalidFile for a list of more than 64 KiB, 1,024 names or 64 bytes a name, and for one
+// Throws InvalidFile for a list of more than 64 KiB, 1,024 names or 64 bytes per name, and for one
 // that is not UTF-8.
 std::vector<std::string> read_known_things(const std::filesystem::path& model);
 
@@ -19,7 +19,7 @@ std::vector<std::string> read_known_things(const std::filesystem::path& model);
 // after the other, in small or capital letters (of ASCII). A word is a run of letters and digits.
 bool names_none_of(std::string_view prompt, std::span<const std::string> things);
 
-// Up to three of `things` that somebody may have meant by `prompt`: those that share a word of four
+// Up to three of `things` that may have been meant by `prompt`: those that share a word of four
 // letters with its first 16 words, and those that are a slip away from some of them.
 std::vector<std::string> things_near(std::string_view prompt, std::span<const std::string> things);
 

@@ -83,7 +83,7 @@ fs::path single_file_tokenizer() {
 
 namespace {
 
-// Where models of one file lie in a folder of models; A1111's and ComfyUI's, too. The last ones are
+// Where models of one file are in a folder of models; A1111's and ComfyUI's, too. The last ones are
 // those of upscalers.
 constexpr std::array checkpoint_folders{
     "",          "checkpoints",    "Stable-diffusion", "diffusion_models",

@@ -11,7 +11,7 @@ namespace omnirt {
 // with.
 std::vector<std::filesystem::path> model_folders();
 
-// Where the vocabulary lies that checkpoints of one file are read with, which hold none: CLIP's, in
+// Where the vocabulary is that checkpoints of one file are read with, which hold none: CLIP's, in
 // one of those folders; empty where it is in none.
 std::filesystem::path single_file_tokenizer();
 
@@ -20,7 +20,7 @@ std::filesystem::path single_file_tokenizer();
 // (by `hub_ids` or by `id` itself); empty when there is none.
 std::filesystem::path find_model(const std::string& id, const std::vector<std::string>& hub_ids);
 
-// What lies in those folders under a name that find_model takes: folders of pipelines, and files of
+// What is in those folders under a name that find_model takes: folders of pipelines, and files of
 // weights there and below `checkpoints`.
 struct FoundModel {
   std::string name;
@@ -30,8 +30,8 @@ std::vector<FoundModel> models_here();
 
 // An adapter's file or folder: the path `at` that the name means, where it is there; a name in one
 // of those folders (or in `loras` or `embeddings` below it, with or without .safetensors), or
-// "organisation/name" in the Hugging Face cache, a file's name behind it where it holds several.
-// Throws InvalidRequest under `field` with the places that were looked at.
+// "organisation/name" in the Hugging Face cache, a file's name after it where it holds several.
+// Throws InvalidRequest under `field` with the places that were searched.
 std::filesystem::path find_adapter(const std::string& given, const std::filesystem::path& at,
                                    const std::string& field);
 
@@ -41,8 +41,8 @@ std::filesystem::path find_adapter(const std::string& given, const std::filesyst
 std::filesystem::path find_upscaler(const std::string& given, const std::filesystem::path& at,
                                     const std::string& field);
 
-// Whether a request's `model` is meant as a path: it is written as one, or stands for `at`, which
-// is there.
+// Whether a request's `model` is meant as a path: it is written as one, or means `at`, which
+// exists.
 bool looks_like_path(const std::string& model, const std::filesystem::path& at);
 
 }  // namespace omnirt

@@ -96,7 +96,7 @@ class Expander {
   std::set<std::string> owners_;
 };
 
-// A plain list of what is named after a component is one for each of them where the request gives
+// A plain list of what is named after a component is one for each of them where the request has
 // several.
 void nest_lists(const Json& components, const std::set<std::string>& owners, Json& inputs) {
   for (auto& [name, list] : inputs.items()) {

@@ -6,7 +6,7 @@
 namespace omnirt {
 namespace {
 
-// Fields by their own names, for words that stand one level too high or too low.
+// Fields by their own names, for words that are one level too high or too low.
 constexpr std::string_view fields[] = {
     "task",
     "model",

@@ -71,7 +71,7 @@ Json Proposal::record() const {
   for (const auto& [name, value] : config.all()) {
     auto is_this = [&key = name](const KeyInfo* other) { return key == other->name; };
     bool about_files = std::ranges::any_of(keys::about_files(), is_this);
-    // A preset's values stand in the config themselves.
+    // A preset's values are in the config themselves.
     bool used = !about_files && !unused_keys.contains(name);
     if (used && name != keys::preset.name && !value.value.is_null()) settled[name] = value.value;
   }

@@ -16,8 +16,8 @@
 
 namespace omnirt {
 
-// A request on its way through validation: what is settled so far, and all that was found wrong.
-// After validation without errors it is all that a run needs, and no weight has been read.
+// A request during validation: what is settled so far, and all that was found wrong. After
+// validation without errors it is all that a run needs, and no weight has been read.
 struct Proposal : Settled {
   GenerateRequest request;
   const Catalogue* catalogue = nullptr;
@@ -32,7 +32,7 @@ struct Proposal : Settled {
   std::set<std::string> absent;  // components known from the state alone, whose files are not here
   // What a run that stops before the end has to leave, with the ports that will read it.
   std::map<std::string, const PortInfo*> across;
-  std::string confine;          // the folder that the request's paths must lie in; "": anywhere
+  std::string confine;          // the folder that the request's paths must be in; "": anywhere
   Files files = Files::always;  // settles writes_files
   Json memory_plan;             // once it is made (engine/planned_memory.hpp); else null
   std::string model;  // as a request names it wherever it runs: an id, or an absolute path
@@ -42,7 +42,7 @@ struct Proposal : Settled {
     return {*this, block, loaded, [this] { return record(); }};
   }
   // The absolute path that the request's `field` means. Throws InvalidRequest where it is a URL, or
-  // lies outside of the folder that requests are confined to.
+  // is outside the folder that requests are confined to.
   std::string path_of(const std::string& field, const std::string& given) const;
   // The one of the plan's blocks, which says what latents are; null where it was refused.
   const nn::Autoencoder* autoencoder() const;

@@ -12,7 +12,7 @@ namespace omnirt {
 namespace fs = std::filesystem;
 namespace {
 
-// 64 bits tell files apart that no one made to be mistaken; an image carries several.
+// 64 bits distinguish files that no one made to collide; an image embeds several.
 constexpr size_t digits = 16;
 
 // The components that the whole run uses, whichever part of it runs here.

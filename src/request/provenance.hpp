@@ -3,10 +3,10 @@
 
 namespace omnirt {
 
-// The request that a run's images and videos carry, to be made again wherever it is read: the
-// model as it was named (an id, or an absolute path), only keys that the image depends on,
-// absolute paths, and fingerprints of all files that took part: {"unet", "inputs.image",
-// "adapters[0]", ...}. With metadata "short" base names stand in place of paths; null with "none".
+// The request that a run's images and videos embed, to be made again wherever it is read: the model
+// as it was named (an id, or an absolute path), only keys that the image depends on, absolute
+// paths, and fingerprints of all files that took part: {"unet", "inputs.image", "adapters[0]",
+// ...}. With metadata "short" base names replace paths; null with "none".
 Json provenance_of(const Proposal& proposal);
 
 // Adds a finding for each fingerprint of the request that is not that of the file here.

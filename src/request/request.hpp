@@ -10,7 +10,7 @@ namespace omnirt {
 // What a user asks for, the same over every interface. Fields hold what was given; nothing is
 // defaulted here.
 struct GenerateRequest {
-  std::string task;     // "" : told from the inputs
+  std::string task;     // "" : inferred from the inputs
   std::string model;    // an id or a folder; "" : the catalogue's default
   std::string backend;  // "" or "auto": the first that is available
   Json inputs = Json::object();
@@ -23,19 +23,19 @@ struct GenerateRequest {
   Json fingerprints = Json::object();
   // Where relative paths begin: the folder of the request's file; "" the working directory.
   std::string folder;
-  // Fields that were said beside that file ("inputs.image", "model"): theirs begin in the working
-  // directory.
+  // Fields that were given in addition to that file ("inputs.image", "model"): theirs begin in the
+  // working directory.
   std::set<std::string> said_beside;
 
   Json to_json() const;
   // The absolute path that `given` means as `field`.
   std::string path_of(const std::string& field, const std::string& given) const;
-  // The field is given again, beside the request's file: the file's fingerprints of what it names
-  // no longer hold.
+  // The field is given again, in addition to the request's file: the file's fingerprints of what it
+  // names no longer hold.
   void say(const std::string& field);
 };
 
-// An adapter as "PATH" or "PATH:SCALE" says it; what stands behind the last colon and is no number
+// An adapter as "PATH" or "PATH:SCALE" says it; what follows the last colon and is no number
 // belongs to the path.
 Json adapter_of_text(const std::string& text);
 // Reads a request from its JSON form. Throws InvalidRequest with every finding: wrong types,
@@ -44,7 +44,7 @@ GenerateRequest parse_request(const Json& json);
 // A file's values, JSON or YAML by its content; "-" is standard input.
 Json load_document(const std::string& path);
 // Reads a request file, as load_document reads it, or the request that an image or video of this
-// program carries (the folder of a video's frames, too).
+// program embeds (the folder of a video's frames, too).
 GenerateRequest load_request(const std::string& path);
 // YAML as the JSON that it means: unquoted true/false, null and numbers become those; everything
 // else is text.

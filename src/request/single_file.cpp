@@ -80,7 +80,7 @@ class Opener {
          "not a complete model: the file holds " + (seen.empty() ? "no tensors" : seen), read});
   }
 
-  // What this program wrote beside the tensors: the configs count; returns the index.
+  // What this program wrote next to the tensors: the configs count; returns the index.
   Json read_embedded(SingleFile& opened) {
     auto it = facts_.metadata.find(single_file_configs);
     if (it == facts_.metadata.end()) return Json::object();
@@ -134,7 +134,7 @@ class Opener {
                               part.config};
     if (catalogue_.find_tokenizer(component.class_name)) {
       component.folder = single_file_tokenizer();
-      if (component.folder.empty()) return;  // told as a component that is missing
+      if (component.folder.empty()) return;  // reported as a component that is missing
     }
     component.original = OriginalPart{folder.path, part.prefix, part.layout};
     folder.components.emplace(part.component, std::move(component));

@@ -5,11 +5,11 @@
 namespace omnirt {
 
 struct ValidateOptions {
-  // The process ends after this run: components give their memory back after their last use unless
+  // The process ends after this run: components release their memory after their last use unless
   // the request says otherwise.
   bool single_run = false;
   bool strict = false;    // warnings about unknown keys and schedulers become errors
-  std::string confine{};  // a folder outside of which no path of a request may lie; "": anywhere
+  std::string confine{};  // a folder outside which no path of a request may be; "": anywhere
   Files files = Files::always;
 };
 
@@ -49,15 +49,15 @@ void settle_output(Proposal& proposal);              // validate_inputs.cpp
 void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
 // Whether prompts are read as A1111 reads them.
 bool reads_a1111(const Proposal& proposal);  // validate_prompts.cpp
-// Whether the family reads an input of this name, or one that stands in for it, as texts.
+// Whether the family reads an input of this name, or one that replaces it, as texts.
 bool is_text(const Proposal& proposal, std::string name);
-// Takes <lora:name:0.8> of a1111 prompts out of them, and to the adapters behind the given ones.
+// Takes <lora:name:0.8> of a1111 prompts out of them, and to the adapters after the given ones.
 void take_prompt_adapters(Proposal& proposal);  // validate_prompts.cpp
-// The adapters' paths from `first` on, absolute, and where they may lie.
+// The adapters' paths from `first` on, absolute, and where they may be.
 void settle_adapter_paths(Proposal& proposal, size_t first);  // validate_inputs.cpp
 void settle_preview(Proposal& proposal);                      // validate_preview.cpp
-// Whether the network predicts guided results by itself, told the scale (latent consistency
-// models): then it is asked under one condition, as in the reference.
+// Whether the network predicts guided results by itself from the scale (latent consistency models):
+// then it is evaluated under one condition, as in the reference.
 bool takes_guidance_scale(const Proposal& proposal);  // validate_config.cpp
 // Takes the network of a component's config among the facts; what is wrong with it is a finding
 // once the component is asked for.
@@ -74,7 +74,7 @@ void check_output_names(Proposal& proposal, const std::string& output);  // vali
 void warn_of_replaced(Proposal& proposal);  // validate_output.cpp
 // Refuses what the backend says in its capabilities that it does not do.
 void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
-// The config that somebody gave for the run that the state is of; empty without a state.
+// The config that was given for the run that the state is of; empty without a state.
 Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
 // A seed that asks for a random one ("random", -1) is as good as none.
 void settle_seed(Proposal& proposal);  // validate_words.cpp

@@ -24,7 +24,7 @@ const std::vector<std::string>& fields() {
   return names;
 }
 
-// Which kinds of layers a `kind` of a request stands for: a file must hold some of them.
+// Which kinds of layers a `kind` of a request means: a file must hold some of them.
 const std::map<std::string, std::set<std::string>>& kinds() {
   static const std::map<std::string, std::set<std::string>> all{
       {"lora", {"lora", "dora"}}, {"locon", {"lora", "dora"}},
@@ -138,7 +138,7 @@ class Reader {
 
   void open() {
     try {
-      // A path was made absolute, and held against where it may lie; a name is looked for.
+      // A path was made absolute, and checked against where it may be; a name is looked for.
       if (choice_.given.starts_with("/")) proposal_.path_of(field_, choice_.given);
       std::string at = proposal_.request.path_of(field_, choice_.given);
       fs_path path = find_adapter(choice_.given, at, field_ + ".path");

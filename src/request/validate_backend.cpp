@@ -1,4 +1,4 @@
-// What a request asks of its backend, held against what the backend says that it does.
+// What a request asks of its backend, compared with what the backend says that it does.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -69,7 +69,7 @@ void refuse_unknown(Proposal& proposal, const Asked& asked, const Modes& modes) 
                   options.empty() ? "omit it" : "give one of: " + options});
 }
 
-// Values that are there, each in other modes than the rest: tells the first that stands alone.
+// Values that exist, but in different modes: reports the first that conflicts with another.
 void refuse_together(Proposal& proposal, const std::vector<Asked>& asked, const Modes& modes) {
   const LevelPolicy policy = proposal.levels();
   for (auto one = asked.rbegin(); one != asked.rend(); ++one) {

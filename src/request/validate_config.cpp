@@ -163,7 +163,7 @@ bool is_network_input(const Proposal& proposal, const KeyInfo* key) {
   return key == &keys::guidance_scale && takes_guidance_scale(proposal);
 }
 
-// Short keys beside a guider whose settings stand under request.guider, and those of another
+// Short keys next to a guider whose settings are under request.guider, and those of another
 // family's usual guider, would mislead.
 void hide_unused_guidance(Proposal& proposal) {
   const auto& usual = proposal.family->guider_keys;
@@ -269,7 +269,7 @@ void settle_guider(Proposal& proposal) {
                       "remove it, and set config.guidance_scale"});
       config = Json::object();
     }
-    // Where the family's usual guider has a scale of its own, it stands beside the network's.
+    // Where the family's usual guider has a scale of its own, it is independent of the network's.
     if (std::ranges::count(proposal.family->guider_keys, &keys::guidance_scale) > 0) {
       proposal.guider = proposal.catalogue->find_guider("none")->make(Json::object());
       return;

@@ -104,7 +104,7 @@ void take_embeds(Proposal& proposal, const std::string& name, const Json& value)
             "save prompt_embeds, as diffusers' encode_prompt gives it, in one");
 }
 
-// Less than any image takes; a disk that fills up during the run is told then.
+// Less than any image takes; a disk that fills up during the run is reported then.
 constexpr uintmax_t least_free = 4096;
 
 void check_folder(Proposal& proposal, const std::string& field, const fs::path& folder) {
@@ -165,8 +165,8 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
 
 namespace {
 
-// Upscalers are found by name, too, and may then lie outside of the folder that requests are
-// confined to.
+// Upscalers are found by name, too, and may then be outside the folder that requests are confined
+// to.
 std::string upscaler_path(const Proposal& proposal, const std::string& field,
                           const std::string& given) {
   refuse_url(field, given);
@@ -227,7 +227,7 @@ bool brings_embeds(const Proposal& proposal) {
 
 bool is_path(const KeyInfo& key, const Json& value) {
   if (!value.is_string() || value.get<std::string>().empty()) return false;
-  // Words that stand for no folder.
+  // Words that name no folder.
   return std::string(key.name) != keys::preview_decoder.name ||
          (value != "linear" && value != "tiny");
 }
@@ -246,8 +246,8 @@ void settle_adapter_paths(Proposal& proposal, size_t first) {
   }
 }
 
-// From here on the request's paths are absolute (but inputs', whose types the model tells), and lie
-// where they may.
+// From here on the request's paths are absolute (but inputs', whose types the model determines),
+// and are where they may be.
 void settle_paths(Proposal& proposal) {
   auto each = [&](auto&& settle) {
     try {
@@ -292,7 +292,7 @@ void settle_inputs(Proposal& proposal) {
     if (input && input->type == typeid(std::vector<std::string>))
       take_texts(proposal, name, value);
     else if (input && proposal.resumed)
-      continue;  // images were looked at when the state was made
+      continue;  // images were checked when the state was made
     else if (input && input->type == typeid(io::Image))
       take_image(proposal, name, value);
     else if (input && input->type == typeid(std::vector<io::Image>))

@@ -50,7 +50,7 @@ Finding unknown_model(const Proposal& proposal, const std::string& model) {
       way_out};
 }
 
-// The folder that holds the weights of `model`; throws with the places that were looked at.
+// The folder that holds the weights of `model`; throws with the places that were searched.
 // Sets how the request names the model wherever it runs.
 fs::path folder_of(Proposal& proposal, const std::string& model) {
   const Json& config = proposal.request.config;
@@ -95,7 +95,7 @@ PipelineFolder open_model(Proposal& proposal, const fs::path& path) {
   return std::move(opened.folder);
 }
 
-// A part that is put in must do what the part of the same name does.
+// A part that replaces another must do what the part of the same name does.
 void check_role(const Proposal& proposal, const ComponentFolder& component) {
   const ComponentFolder* own = proposal.folder.find(component.name);
   const nn::NetworkInfo* before = own ? proposal.catalogue->find_network(own->class_name) : nullptr;
@@ -178,7 +178,7 @@ bool settle_task(Proposal& proposal) {
     proposal.error({"task", given, "unknown task", suggest(given, task_names())});
     return false;
   }
-  // What tells tasks apart are the inputs that the family's tasks name.
+  // What distinguishes tasks are the inputs that the family's tasks name.
   std::set<std::string> telling, present;
   for (const TaskInputs& task : proposal.family->tasks)
     telling.insert(task.inputs.begin(), task.inputs.end());
@@ -263,7 +263,7 @@ void settle_components(Proposal& proposal) {
       proposal.error({field, shown(value), "a folder is expected, as a text", ""});
     } else {
       try {
-        // An upscaler that was found by name may lie anywhere (settle_paths).
+        // An upscaler that was found by name may be anywhere (settle_paths).
         std::string path = is_upscaler(field) ? value.get<std::string>()
                                               : proposal.path_of(field, value.get<std::string>());
         auto file = read_component_file(*proposal.catalogue, name, path);

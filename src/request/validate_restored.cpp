@@ -1,5 +1,5 @@
-// What a state holds: its values brought back, each checked by itself, then held against the shapes
-// of their ports, each other and the request.
+// What a state holds: its values brought back, each checked by itself, then compared with the
+// shapes of their ports, each other and the request.
 #include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
@@ -97,15 +97,15 @@ class Restorer {
   std::map<std::string, const PortInfo*> needed_;
 };
 
-// The shape that who makes a value declares, else who reads it.
+// The shape that the maker of a value declares, else its reader.
 const std::vector<std::string>& shape_of(const Proposal& proposal, const std::string& name,
                                          const PortInfo& read) {
   const PortInfo* maker = maker_of(proposal.plan, proposal.part.first, name);
   return maker ? maker->shape : read.shape;
 }
 
-// A walk is the one that the request says, as far as it goes, and what its scheduler remembers is
-// of the samples that it steps.
+// The schedule is the one that the request says, as far as it goes, and what its scheduler
+// remembers is of the samples that it steps.
 void check_schedule(const Proposal& proposal, const Schedule& walk) {
   const SchedulerOrigin& origin = walk.scheduler->origin();
   auto steps = proposal.config.maybe(keys::num_inference_steps);

@@ -1,5 +1,5 @@
 // A run that continues from a state, and one that stops to leave one. The state brings the request
-// that it was made with; what the request at hand says beside it must agree.
+// that it was made with; what the present request says in addition must agree.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -33,7 +33,7 @@ const Json& part_of(const Json& record, const char* field) {
   return it != record.end() && it->is_object() ? *it : nothing;
 }
 
-// Fields that are given beside a state must be those that it was made with.
+// Fields that are given with a state must be those that it was made with.
 void take_or_compare(Proposal& proposal, const char* field, Json& given, const Json& recorded) {
   if (given.empty()) {
     given = recorded;
@@ -43,7 +43,7 @@ void take_or_compare(Proposal& proposal, const char* field, Json& given, const J
   }
 }
 
-// A file that the state names, and not this request, is told before it is read.
+// A file that the state names, and not this request, is reported before it is read.
 void warn_of_file(Proposal& proposal, const std::string& field, const std::string& path) {
   proposal.warn({field, path, "named by the state, and not by this request",
                  fmt::format("give {} too where the state comes from somebody else", field)});
@@ -118,8 +118,8 @@ void compare_input(Proposal& proposal, const SavedRun& run, const std::string& n
                   another_request});
 }
 
-// Components whose files are not here stand with the config that they had; only those that the part
-// needs must be here.
+// Components whose files are not here are listed with the config that they had; only those that the
+// part needs must be here.
 void fill_components(Proposal& proposal) {
   for (const auto& [name, saved] : proposal.resumed->components) {
     if (proposal.folder.find(name)) continue;

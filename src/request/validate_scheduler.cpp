@@ -107,7 +107,7 @@ void take_levels(Proposal& proposal, const Scheduler& scheduler) {
   proposal.config.set(keys::num_inference_steps.name, *steps, Origin::derived);
 }
 
-// Plans a walk, so that what cannot be walked is refused before any weight is read.
+// Plans a run, so that what cannot be run is refused before any weight is read.
 void try_schedule(Proposal& proposal) {
   auto scheduler = proposal.scheduler.make();
   take_levels(proposal, *scheduler);

@@ -27,7 +27,7 @@ std::optional<std::vector<std::string>> missing_of(const TaskInputs& task,
 // Things that are missing together.
 using Missing = std::vector<TriggerPart>;
 
-// Whether it is a further one of several that are numbered, controlnet_1 beside controlnet.
+// Whether it is a further one of several that are numbered, controlnet_1 next to controlnet.
 bool is_further(const std::string& name, const std::vector<Missing>& all) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits < 2 || digits == name.size() || name[digits - 1] != '_') return false;
@@ -86,7 +86,7 @@ std::vector<Missing> missing_for(const Proposal& proposal, const std::string& ke
   return all;
 }
 
-// The families, but for the request's own, that have the key.
+// The families, except the request's own, that have the key.
 std::vector<std::string> families_with(const Proposal& proposal, const std::string& key) {
   std::vector<std::string> names;
   for (const Family& family : proposal.catalogue->families) {
@@ -154,7 +154,7 @@ std::vector<std::string> names_of(const Catalogue& catalogue, const std::string&
   return {};
 }
 
-// "Latent (nearest-exact)", as A1111 has it, is "latent-nearest-exact".
+// "Latent (nearest-exact)", as in A1111, is "latent-nearest-exact".
 std::string plain_name(const std::string& given) {
   std::string name;
   for (char c : given) {

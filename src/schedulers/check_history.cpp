@@ -40,7 +40,7 @@ bool same_form(Scheduler& scheduler, const History& history) {
 
 void check_history(Scheduler& fresh, const History& history, size_t begin, size_t end) {
   check_shapes(history);
-  // What is remembered, and not its values, is looked at: samples of one pixel will do.
+  // What is remembered, and not its values, is compared: samples of one pixel will do.
   constexpr int64_t channels = 3;
   Tensor sample = at::zeros({1, channels, 1, 1}, at::kFloat);
   Tensor output =

@@ -26,7 +26,7 @@ class ConfigChecks {
   std::vector<Finding> findings_;
 };
 
-// Refuses a number of steps that a schedule cannot be walked in; `limit` says what it can.
+// Refuses a number of steps that a schedule cannot be run in; `limit` says what it can.
 [[noreturn]] void refuse_steps(int64_t steps, const std::string& limit,
                                const std::string& way_out = "");
 

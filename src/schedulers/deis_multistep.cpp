@@ -26,7 +26,7 @@ struct DeisConfig {
     solver.check(checks, 64);  // above 3 is 3
     checks.one_of("prediction_type", solver.prediction_type,
                   {"epsilon", "sample", "v_prediction", "flow_prediction"});
-    // Names of DPM-Solver and UniPC, whose config may be reused, stand for deis and logrho.
+    // Names of DPM-Solver and UniPC, whose config may be reused, mean deis and logrho.
     checks.one_of("algorithm_type", algorithm_type, {"deis", "dpmsolver", "dpmsolver++"});
     checks.one_of("solver_type", solver_type, {"logrho", "midpoint", "heun", "bh1", "bh2"});
     spacing.check(checks, solver.betas.num_train_timesteps);

@@ -6,7 +6,7 @@
 
 namespace omnirt {
 
-// original_inference_steps must lie from 1 to the training steps.
+// original_inference_steps must be from 1 to the training steps.
 void check_original_steps(ConfigChecks& checks, int64_t original_steps, int64_t train_steps);
 
 // n timesteps from the noisiest down, of the `original_steps` that a model was distilled for

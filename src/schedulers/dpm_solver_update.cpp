@@ -13,7 +13,7 @@ namespace omnirt {
 void DpmSolverConfig::check(ConfigChecks& checks,
                             const std::vector<std::string>& algorithms) const {
   checks.one_of("algorithm_type", algorithm_type, algorithms);
-  // Names of DEIS and UniPC, whose config may be reused, stand for midpoint.
+  // Names of DEIS and UniPC, whose config may be reused, mean midpoint.
   checks.one_of("solver_type", solver_type, {"midpoint", "heun", "logrho", "bh1", "bh2"});
   checks.one_of("prediction_type", solver.prediction_type,
                 {"epsilon", "sample", "v_prediction", "flow_prediction"});

@@ -13,7 +13,7 @@ struct DpmSolverConfig {
   std::string final_sigmas_type = "zero";
   std::optional<double> lambda_min_clipped = std::nullopt;  // null: minus infinity
   std::optional<std::string> variance_type =
-      std::nullopt;  // learned, learned_range: the network gives it too
+      std::nullopt;  // learned, learned_range: the network predicts it too
 
   static void visit(auto& self, auto& v) {
     SolverConfig::visit(self.solver, v);
@@ -43,7 +43,7 @@ struct DpmCoefficients {
 
 // Second-order weights by the midpoint rule or exact (heun); full adds the third order to heun's.
 enum class DpmForm { first, midpoint, heun, full };
-// `algorithm`: dpmsolver++, dpmsolver, or one of them behind sde-.
+// `algorithm`: dpmsolver++, dpmsolver, or one of them after sde-.
 DpmCoefficients dpm_coefficients(const std::string& algorithm, const LambdaPoint& start,
                                  const LambdaPoint& end, DpmForm form);
 
@@ -67,7 +67,7 @@ struct MultistepOrders {
   bool to_zero = true;  // the last step ends at sigma 0
 
   size_t at(size_t index) const;
-  size_t highest() const;  // of a walk from its beginning
+  size_t highest() const;  // of a run from its beginning
 };
 DpmForm multistep_form(size_t order, const std::string& solver_type);
 Slopes multistep_slopes(std::span<const LambdaPoint> points, size_t index,

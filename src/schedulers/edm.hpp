@@ -31,8 +31,8 @@ struct EdmConfig {
   void check(ConfigChecks& checks) const;
 };
 
-// What those schedulers share: a noisy sample is image + sigma * noise; the network sees it times
-// c_in, is told c_noise, and its output is c_out beside a skip of the sample (the paper's table 1).
+// What those schedulers share: a noisy sample is image + sigma * noise; the network gets it times
+// c_in, and c_noise; c_out is its output's scale, c_skip the sample's (the paper's table 1).
 class EdmScheduler : public Scheduler {
  public:
   double init_noise_sigma() const override;
@@ -42,7 +42,7 @@ class EdmScheduler : public Scheduler {
  protected:
   explicit EdmScheduler(EdmConfig config) : config_(std::move(config)) {}
 
-  // Takes on a walk over `sigmas`, fp32, from the noisiest down, that ends at `last`.
+  // Sets up a run over `sigmas`, fp32, from the noisiest down, that ends at `last`.
   void begin_run(std::vector<float> sigmas, float last);
   // n sigmas evenly in log sigma.
   std::vector<float> exponential_sigmas(int64_t n) const;

@@ -36,7 +36,7 @@ struct EdmMultistepConfig {
                    "an order from 1 to 3 was expected");
     clip.check(checks);
     checks.one_of("algorithm_type", algorithm_type, {"dpmsolver++", "sde-dpmsolver++", "deis"});
-    // Names of DEIS and UniPC, whose config may be reused, stand for midpoint.
+    // Names of DEIS and UniPC, whose config may be reused, mean midpoint.
     checks.one_of("solver_type", solver_type, {"midpoint", "heun", "logrho", "bh1", "bh2"});
     checks.require(algorithm_type != "deis" || edm.final_sigmas_type != "zero", "final_sigmas_type",
                    edm.final_sigmas_type, "algorithm_type deis cannot end at sigma 0",

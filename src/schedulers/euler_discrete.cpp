@@ -16,7 +16,7 @@ struct EulerConfig {
   std::string interpolation_type = "linear";  // of sigmas between training steps
   SpacingConfig spacing;
   SigmaSpreadConfig spread;
-  std::string timestep_type = "discrete";  // continuous: the network is told log(sigma) / 4
+  std::string timestep_type = "discrete";  // continuous: the network gets log(sigma) / 4
   std::string final_sigmas_type = "zero";
   bool rescale_betas_zero_snr = false;
 

@@ -48,7 +48,7 @@ void FlowMatchScheduler::plan_run(const StepPlan& plan) {
     sigmas_.push_back(config_.invert_sigmas ? 1 - sigma : sigma);
     timesteps_.push_back(sigmas_.back() * train_steps);
   }
-  // Given timesteps are what the network is told, though the levels made of them are shifted.
+  // Given timesteps are what the network receives, though the levels made of them are shifted.
   for (size_t i = 0; i < plan.timesteps.size() && !config_.invert_sigmas; ++i)
     timesteps_[i] = static_cast<float>(plan.timesteps[i]);
   sigmas_.push_back(config_.invert_sigmas ? 1.0F : 0.0F);

@@ -47,7 +47,7 @@ void check_flow_training(ConfigChecks& checks, int64_t train_steps, double shift
 std::vector<double> trained_flow_levels(int64_t train_steps, double shift, int64_t n);
 
 // What schedulers of flow matching share: a noisy sample is sigma * noise + (1 - sigma) * image,
-// the network gives noise - image.
+// the network predicts noise - image.
 class FlowMatchScheduler : public Scheduler {
  public:
   bool takes_even_levels() const override { return true; }

@@ -1,5 +1,5 @@
 // Heun's second-order method along the straight paths of flow matching (arXiv 2210.02747): two
-// calls a step, one at the last.
+// calls per step, one at the last.
 #include <ATen/TensorOperators.h>
 
 #include "schedulers/describe.hpp"

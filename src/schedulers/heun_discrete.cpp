@@ -1,4 +1,4 @@
-// Heun's second-order method (arXiv 2206.00364, algorithm 1): two calls a step, one at the last.
+// Heun's second-order method (arXiv 2206.00364, algorithm 1): two calls per step, one at the last.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/clamp.h>
 

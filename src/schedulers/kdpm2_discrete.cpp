@@ -1,4 +1,4 @@
-// Second-order steps through the middle of log sigma (k-diffusion's sample_dpm_2): two calls a
+// Second-order steps through the middle of log sigma (k-diffusion's sample_dpm_2): two calls per
 // step, one at the last.
 #include <ATen/TensorOperators.h>
 

@@ -49,10 +49,10 @@ struct LambdaPoint {
   float lambda;  // log(alpha / sigma)
 };
 
-// The outputs known, or fewer: as many as stand at different noise levels, going back from `index`.
+// The outputs known, or fewer: as many as are at different noise levels, going back from `index`.
 // The formulas divide by those differences.
 size_t usable_outputs(std::span<const LambdaPoint> points, size_t index, size_t known);
-// Puts `output` behind the others, of which the last `most` are kept.
+// Appends `output` to the others, of which the last `most` are kept.
 void remember_output(std::vector<Tensor>& outputs, Tensor output, int64_t most);
 
 // What solvers in half the log signal-to-noise ratio, lambda = log(alpha / sigma), share
@@ -78,13 +78,13 @@ class LambdaScheduler : public Scheduler {
   // n calls over the table, or over a spread between its ends, which knows no spacing; timesteps
   // not rounded. `usable` is for solver_timesteps.
   SigmaWalk walk_table(const SpacingConfig& spacing, int64_t usable, int64_t n) const;
-  // One call at each of a run's own timesteps, in whole numbers. Throws Unsupported beside a spread
+  // One call at each of a run's own timesteps, in whole numbers. Throws Unsupported with a spread
   // or flow sigmas.
   SigmaWalk walk_given(const std::vector<double>& timesteps) const;
   // n calls over flow sigmas.
   SigmaWalk walk_flow(const StepPlan& plan) const;
 
-  // Takes on a walk; its sigmas must then hold one more value, where the last call ends. Timesteps
+  // Sets up a run; its sigmas must then hold one more value, where the last call ends. Timesteps
   // are cut to whole numbers. Throws Unsupported for flow sigmas outside 0 to 1.
   void begin_run(std::span<const double> timesteps, std::vector<float> sigmas);
   const Point& point(size_t index) const { return points_.at(index); }

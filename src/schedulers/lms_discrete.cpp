@@ -37,7 +37,7 @@ class LmsDiscrete final : public SigmaScheduler {
       : SigmaScheduler(sigmas_of(make_alphas_cumprod(config.betas, ZeroSnr::off)), config.spacing,
                        parse_prediction(config.prediction_type)),
         spread_(config.spread) {
-    // The reference's Karras spread always lies between the table's ends here.
+    // The reference's Karras spread is always between the table's ends here.
     if (spread_.use_karras_sigmas) spread_.sigma_min = spread_.sigma_max = std::nullopt;
   }
 

@@ -23,7 +23,7 @@ struct BetaConfig {
     v("beta_schedule", self.beta_schedule);
     v("trained_betas", self.trained_betas);
   }
-  // `more`: schedules that only this scheduler has, beside linear, scaled_linear and
+  // `more`: schedules that only this scheduler has, in addition to linear, scaled_linear and
   // squaredcos_cap_v2.
   void check(ConfigChecks& checks, const std::vector<std::string>& more = {}) const;
 };

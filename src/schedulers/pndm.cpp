@@ -81,7 +81,7 @@ class Pndm final : public TableScheduler {
   }
 
  private:
-  // Four calls a step: at its start, twice in its middle, at its end.
+  // Four calls per step: at its start, twice in its middle, at its end.
   void plan_warm_up(const std::vector<double>& base) {
     auto half = static_cast<double>(stride_ / 2);
     std::vector<double> points;

@@ -6,7 +6,7 @@
 
 namespace omnirt {
 
-// What a network's output stands for.
+// What a network's output is.
 enum class Prediction {
   epsilon,  // the noise
   sample,   // the image

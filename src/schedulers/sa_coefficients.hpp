@@ -5,7 +5,7 @@
 namespace omnirt {
 
 // One step of SA-Solver (arXiv 2309.05019), in half the log signal-to-noise ratio; tau, 0 or 1, is
-// how much noise is added on the way.
+// how much noise is added during the step.
 struct SaStep {
   float from;
   float to;

@@ -27,7 +27,7 @@ struct SaSolverConfig {
   bool use_flow_sigmas = false;
   double flow_shift = 1.0;
   std::optional<double> lambda_min_clipped;  // null: minus infinity
-  std::optional<std::string> variance_type;  // learned, learned_range: the network gives it too
+  std::optional<std::string> variance_type;  // learned, learned_range: the network predicts it too
   SpacingConfig spacing;
 
   static void visit(auto& self, auto& v) {
@@ -131,7 +131,7 @@ class SaSolver final : public LambdaScheduler {
             config_.predicts_original() ? std::optional(converted) : std::nullopt};
   }
 
-  // By the training schedule at the timestep, whatever spread the walk has.
+  // By the training schedule at the timestep, whatever spread the run has.
   Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const override {
     float alpha = alphas_.at(static_cast<size_t>(timesteps_.at(index)));
     return original * torch_sqrt(alpha) + noise * torch_sqrt(1 - alpha);

@@ -15,7 +15,7 @@
 
 namespace omnirt {
 
-// How one run walks its noise schedule.
+// How one run steps through its noise schedule.
 struct StepPlan {
   int64_t num_inference_steps = 50;
   double eta = 0.0;  // DDIM's; only where uses_eta()
@@ -36,14 +36,14 @@ struct StepPlan {
 struct GivenLevels {
   bool timesteps = false;
   bool sigmas = false;
-  bool both = false;      // at once: what the network is told, and the noise
+  bool both = false;      // at once: the network's timesteps, and the noise
   bool with_end = false;  // sigmas hold one more value, where the last step ends
 };
 
 struct StepResult {
   Tensor prev_sample;  // the sample one step nearer to the image
   std::optional<Tensor>
-      pred_original;  // the image as predicted at this step, where the maths gives one
+      pred_original;  // the image as predicted at this step, where the maths has one
 };
 
 // What a scheduler was made from: the class that SchedulerInfo names, and the config it was given.
@@ -61,15 +61,15 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   // Plans a run; the first thing to call. Throws Unsupported for a number of steps that this
-  // schedule cannot be walked in.
+  // schedule cannot be run in.
   void set_timesteps(const StepPlan& plan);
   // The first index that will be stepped (image2image starts within the schedule); 0 unless set.
   void set_begin(size_t index) { begin_ = index; }
 
-  // What the network is given, one value a call; Heun and KDPM2 call twice a step.
+  // What the network receives, one value per call; Heun and KDPM2 call twice per step.
   const std::vector<double>& timesteps() const { return timesteps_; }
   virtual double init_noise_sigma() const { return 1.0; }
-  // Calls of the network a step, as image2image's strength counts them.
+  // Calls of the network per step, as image2image's strength counts them.
   virtual int64_t order() const { return 1; }
   virtual bool uses_eta() const { return false; }
   // Whether a plan may ask for even_levels, as pipelines of flow-matching transformers do.
@@ -77,7 +77,7 @@ class Scheduler {
   virtual GivenLevels takes_levels() const { return {}; }
   // How many steps the plan's lists make; nothing where it has none.
   std::optional<int64_t> given_steps(const StepPlan& plan) const;
-  // The network must give the noise's variance in channels of its own, after those of the sample
+  // The network must predict the noise's variance in channels of its own, after those of the sample
   // (variance_type learned, learned_range); step() throws Unsupported when they are missing.
   virtual bool needs_predicted_variance() const { return false; }
 
@@ -88,7 +88,7 @@ class Scheduler {
   // the reference's order of draws.
   virtual StepResult step(const Tensor& model_output, size_t index, const Tensor& sample,
                           Noise& noise) = 0;
-  // `original` as it stands at call `index`: where image2image begins, and what inpainting puts
+  // `original` with the noise of call `index`: where image2image begins, and what inpainting puts
   // back each step. Both fp32.
   virtual Tensor add_noise(const Tensor& original, const Tensor& noise, size_t index) const = 0;
 

@@ -5,7 +5,7 @@
 namespace omnirt {
 
 // Names of samplers: `names` with | between them, the first is the one that is suggested; the class
-// that each stands for, the settings that it implies as JSON, and the class of the same method for
+// that each means, the settings that it implies as JSON, and the class of the same method for
 // models of flow matching.
 struct SamplerName {
   std::string_view names;
@@ -15,9 +15,9 @@ struct SamplerName {
 };
 std::span<const SamplerName> sampler_names();
 
-// Names of sigma schedules. `needs`: the key that a scheduler must have for it; what is set besides
-// is left out where a scheduler does not have it. `flow_has_it`: what flow-matching schedulers do
-// without any setting.
+// Names of sigma schedules. `needs`: the key that a scheduler must have for it; what is set in
+// addition is left out where a scheduler does not have it. `flow_has_it`: what flow-matching
+// schedulers do without any setting.
 struct SigmaScheduleName {
   std::string_view names;
   std::string_view needs;

@@ -81,7 +81,7 @@ class Resolver {
     bool of_flow = named.info->made_for == SchedulerFor::flow_matching;
     if (of_flow && row.flow_has_it) return named;
     if (!has_key(*named.info, row.needs)) refuse_schedule(*named.info, row);
-    // Only one spread can be on; the model's own gives way.
+    // Only one spread can be on; the model's own is switched off.
     for (const char* spread : {"use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas"}) {
       if (own_config_.value(spread, Json()) == true) named.settings[spread] = false;
     }

@@ -7,16 +7,16 @@
 
 namespace omnirt {
 
-// What a name as people type it stands for: a scheduler of this build, and the settings of its
-// config that the name implies.
+// What a name as people type it means: a scheduler of this build, and the settings of its config
+// that the name implies.
 struct NamedScheduler {
   const SchedulerInfo* info = nullptr;
   Json settings = Json::object();
 };
 
-// The scheduler that `name` stands for: a class name or short name of `among`, or a name that
+// The scheduler that `name` means: a class name or short name of `among`, or a name that
 // AUTOMATIC1111's web UI, k-diffusion, ComfyUI and stable-diffusion.cpp use, with or without the
-// name of a sigma schedule behind it ("DPM++ 2M Karras", "dpmpp_2m_sde_exponential"). The name of a
+// name of a sigma schedule after it ("DPM++ 2M Karras", "dpmpp_2m_sde_exponential"). The name of a
 // sigma schedule alone ("karras") is the model's own scheduler with that. Case, spaces and all but
 // letters and digits are ignored; + is p. By the tables of diffusers' documentation (schedulers,
 // overview).

@@ -34,11 +34,11 @@ struct SigmaSpreadConfig {
   }
   void check(ConfigChecks& checks) const;
   SigmaSpread spread() const;
-  // Throws Unsupported for timesteps from outside beside a spread, which has timesteps of its own.
+  // Throws Unsupported for timesteps from outside with a spread, which has timesteps of its own.
   void refuse_beside(const std::vector<double>& timesteps) const;
 };
 
-// n sigmas from the noisiest down; `first` and `last` are the ends where the config gives none.
+// n sigmas from the noisiest down; `first` and `last` are the ends where the config has none.
 // Throws Unsupported where sigma_min is above sigma_max. `spread` is not table.
 std::vector<double> spread_sigmas(const SigmaSpreadConfig& config, double first, double last,
                                   int64_t n);

@@ -41,7 +41,7 @@ struct AncestralStep {
 };
 AncestralStep ancestral_step(float from, float to);
 
-// fp32 values as the doubles that a schedule is told in.
+// fp32 values as the doubles that a schedule is written in.
 std::vector<double> as_fp32(std::span<const double> values);
 
 }  // namespace omnirt

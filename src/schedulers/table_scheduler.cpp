@@ -36,7 +36,7 @@ Tensor TableScheduler::predict_original(const Tensor& output, const Tensor& samp
   } else if (prediction_ == Prediction::epsilon) {
     // Under zero terminal SNR the first step holds no signal to divide by. Clipping makes its
     // infinities +-range, as in the reference; else it gets the share that the sigma-based
-    // schedulers give it (the reference yields NaN).
+    // schedulers use (the reference yields NaN).
     float share = alpha == 0 && !clipped ? std::ldexp(1.0F, -24) : alpha;
     original = (sample - output * torch_sqrt(1 - share)) / torch_sqrt(share);
   }

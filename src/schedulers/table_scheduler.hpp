@@ -7,7 +7,7 @@
 
 namespace omnirt {
 
-// The keys that schedulers over a table of alphas_cumprod share beside their betas.
+// The keys that schedulers over a table of alphas_cumprod share in addition to their betas.
 struct OriginalConfig {
   std::string prediction_type = "epsilon";
   bool clip_sample = true;  // the predicted image to +- clip_sample_range, without thresholding

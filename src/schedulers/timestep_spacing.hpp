@@ -20,7 +20,7 @@ struct SpacingConfig {
 };
 
 // n timesteps from the noisiest down, each rounded to fp32 but not to whole numbers: for schedulers
-// that interpolate between training steps. `trailing` can give n + 1 (see np::arange).
+// that interpolate between training steps. `trailing` can yield n + 1 (see np::arange).
 std::vector<double> float_timesteps(const SpacingConfig& spacing, int64_t train_steps, int64_t n);
 
 // As above in whole numbers within the training steps, for schedulers that look them up.

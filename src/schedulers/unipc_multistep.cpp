@@ -42,7 +42,7 @@ struct UniPcConfig {
                   {"epsilon", "sample", "v_prediction", "flow_prediction"});
     checks.require(predict_x0 || solver.prediction_type != "flow_prediction", "prediction_type",
                    solver.prediction_type, "needs predict_x0", "set predict_x0 to true");
-    // Names of DPM-Solver and DEIS, whose config may be reused, stand for bh2.
+    // Names of DPM-Solver and DEIS, whose config may be reused, mean bh2.
     checks.one_of("solver_type", solver_type, {"bh1", "bh2", "midpoint", "heun", "logrho"});
     spacing.check(checks, solver.betas.num_train_timesteps);
     checks.one_of("final_sigmas_type", final_sigmas_type, {"zero", "sigma_min"});
@@ -174,7 +174,7 @@ class UniPcMultistep final : public LambdaScheduler {
     if (t.lambda == s.lambda) return sample;
     if (t.sigma == 0) {
       // The limit of the first order: the image itself. The reference's form is 0 times infinity
-      // here but for bh2 with predict_x0, which gives just this.
+      // here except for bh2 with predict_x0, which yields just this.
       if (config_.predict_x0) return output(1) * t.alpha;
       return (sample - output(1) * s.sigma) * (t.alpha / s.alpha);
     }
