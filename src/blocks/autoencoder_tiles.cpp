@@ -12,7 +12,7 @@ namespace {
 // A tile fades over one of them, and the next begins after three.
 constexpr int64_t quarters = nn::Autoencoder::parts_of_tile;
 
-// The last rows or columns of what lies before a tile, falling, and the tile's first ones, rising.
+// The last rows or columns of what precedes a tile, falling, and the tile's first ones, rising.
 void fade(const Tensor& before, Tensor& tile, int64_t dim, int64_t over) {
   over = std::min({before.size(dim), tile.size(dim), over});
   std::vector<int64_t> shape(4, 1);

@@ -26,7 +26,7 @@ struct TilingPorts {
   void check(Checks& checks, const Component<nn::Autoencoder>& vae) const;
 };
 
-// What `made` gives of the tiles of whole {B, C, H, W}, put together: tiles of `tile` a side (a
+// The results of `made` for the tiles of whole {B, C, H, W}, joined: tiles of `tile` per side (a
 // multiple of 4) begin at every three quarters of it, and fade over the last one. `made` makes each
 // side longer, or shorter, by one factor.
 Tensor put_together(const Tensor& whole, int64_t tile,

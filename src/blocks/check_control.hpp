@@ -14,7 +14,7 @@ struct ControlKind {
   std::map<std::string, std::string> reads;  // image -> the component that reads it
 };
 
-// Images and the parts that read them are given together: finds each that stands alone. Does
+// Images and the parts that read them are given together: finds each without the other. Does
 // nothing in a run.
 class CheckControl final : public Block {
  public:

@@ -27,7 +27,7 @@ CheckUNet::CheckUNet(const std::vector<std::string>& text_encoders)
   for (const std::string& name : text_encoders) text_encoders_.emplace_back(this, name);
 }
 
-// A UNet that predicts a variance beside the noise has twice the channels, and only some schedulers
+// A UNet that predicts a variance with the noise has twice the channels, and only some schedulers
 // read them.
 void CheckUNet::check_variance(Checks& checks) const {
   int64_t out = checks[unet].out_channels(), latent = checks[vae].latent_channels();

@@ -12,7 +12,7 @@ namespace omnirt::blocks {
 // Diffusion's inpainting).
 Trigger has_mask_channels();
 
-// Looks at whether the folder's parts fit each other and the task; does nothing in a run.
+// Checks whether the folder's parts fit each other and the task; does nothing in a run.
 class CheckUNet final : public Block {
  public:
   Described<nn::DenoiserNetwork> unet{this, "unet"};

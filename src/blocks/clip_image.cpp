@@ -76,8 +76,8 @@ io::Image resized(const io::Image& image, const CLIPImageProcessor& processor) {
   }
 }
 
-// Where the image's first row (or column) comes to lie in the crop; below 0 it is cut off. An odd
-// rest is cut off at the far end, and filled up at the near one, as the reference does.
+// Where the image's first row (or column) is in the crop; below 0 it is cut off. An odd rest is cut
+// off at the far end, and filled up at the near one, as the reference does.
 int64_t crop_offset(int64_t side, int64_t crop) {
   return side >= crop ? -((side - crop) / 2) : (crop - side + 1) / 2;
 }

@@ -37,7 +37,7 @@ struct CLIPImageProcessor final : ImageProcessor {
     v("image_mean", self.image_mean);
     v("image_std", self.image_std);
     v.only("do_pad", {false});
-    // size and crop_size are numbers or objects: read beside this.
+    // size and crop_size are numbers or objects: read separately.
     v.ignore({"size", "crop_size", "default_to_square", "use_square_size", "image_processor_type",
               "feature_extractor_type", "processor_class", "data_format", "input_data_format",
               "return_tensors", "device", "disable_grouping", "pad_size", "image_seq_length"});

@@ -32,7 +32,7 @@ struct Tokens {
   std::vector<Lowered> lowered;
 };
 
-// Behind the last of `ends` among the first `room` ids; 0: there is none.
+// After the last of `ends` among the first `room` ids; 0: there is none.
 size_t behind_last(const text::Tokenizer& tokenizer, std::span<const int64_t> ids, size_t room,
                    std::initializer_list<std::string_view> ends) {
   for (size_t i = room; i > 0; --i) {
@@ -68,7 +68,7 @@ std::vector<int64_t> ids_of(const text::Tokenizer& tokenizer, const std::string&
   return {tokens.ids.begin() + 1, tokens.ids.begin() + tokens.used - 1};
 }
 
-// Where the i-th of the words stands, between what stands around them.
+// Where the i-th of the words is, between the tokens that enclose them.
 std::vector<size_t> framed(const text::Tokenizer& tokenizer, std::span<const int64_t> words,
                            std::span<const float> weights, Tokens& made) {
   FrameIds around = frame_ids(tokenizer);
@@ -145,7 +145,7 @@ class Encoding {
     return at::cat(parts);
   }
 
-  // States of the empty prompt behind those given, up to `length`.
+  // States of the empty prompt after those given, up to `length`.
   Tensor filled_up(const Tensor& states, int64_t length) {
     std::vector<Tensor> parts;
     if (states.defined()) parts.push_back(states);
@@ -181,7 +181,7 @@ class Encoding {
     return mixed(all, factors, /*normalize=*/true);
   }
 
-  // What stands at the ends of windows stays seen.
+  // What is at the ends of windows stays visible.
   Tensor without(const Tensor& mask, const Tokens::Lowered& part) const {
     Tensor made = mask.clone();
     made.view(-1)

@@ -26,8 +26,8 @@ using MaskedStates = std::function<Tensor(const Tensor& ids, const Tensor& mask)
 
 // {prompts, windows * window, D}. A prompt's words are moved from the empty prompt's states by
 // their weights; for each part of a weight below 1 the result is mixed with what the prompt is
-// without it, by tan((1 - weight) pi / 2). Windows end behind a sentence where there is one, else
-// behind a phrase, else a word.
+// without it, by tan((1 - weight) pi / 2). Windows end after a sentence where there is one, else
+// after a phrase, else a word.
 Tensor compel_states(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts,
                      int64_t windows, const MaskedStates& states);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t most_prompts = 2;
 
-// One image a part.
+// One image per part.
 ControlKind kind(const char* component, const char* input, const char* what) {
   ControlKind made{component, what, {}};
   for (size_t i = 0; i < most_controls; ++i)
@@ -22,7 +22,7 @@ ControlKind kind(const char* component, const char* input, const char* what) {
   return made;
 }
 
-// Several images, and masks, a part.
+// Several images, and masks, per part.
 ControlKind image_prompts() {
   ControlKind made{"ip_adapter", "an IP-Adapter", {}};
   for (size_t part = 0; part < most_prompts; ++part) {

@@ -3,17 +3,17 @@
 
 namespace omnirt::blocks {
 
-// What looks at images and the parts that read them, to stand before all else: ControlNets,
+// What looks at images and the parts that read them, to come before all else: ControlNets,
 // T2I-Adapters, IP-Adapters.
 BlockList control_checks();
-// Those parts themselves, to stand right before a loop over a UNet2DConditionModel that is called
+// Those parts themselves, to come right before a loop over a UNet2DConditionModel that is called
 // "unet".
 BlockList control_steps();
-// What those have of their images in a second pass (blocks/hires.hpp), to stand before them; where
+// What those have of their images in a second pass (blocks/hires.hpp), to come before them; where
 // `hires` holds.
 BlockList hires_controls(const Trigger& hires);
 // The blocks that settle width and height of a family over a UNet: control images have the
-// image's size, as the reference has it.
+// image's size, as in the reference.
 void add_image_sizes(BlockList& list, const Trigger& from_noise, const Trigger& from_image,
                      const Trigger& inpaint);
 

@@ -11,7 +11,7 @@
 // What the blocks of ControlNets, T2I-Adapters and IP-Adapters have in common.
 namespace omnirt::blocks {
 
-// At most so many of a kind take part in a request.
+// At most this many of a kind take part in a request.
 inline constexpr size_t most_controls = 4;
 
 // An image for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
@@ -24,7 +24,7 @@ Tensor control_pixels(const io::Image& image, int64_t channels, int64_t height, 
 // where it is not given, as it is. Throws InvalidRequest.
 io::Preprocess preprocess_of(const std::optional<Json>& given, const Config<Json>& port,
                              size_t place);
-// Finds what is wrong with it, for so many parts.
+// Finds what is wrong with it, for this many parts.
 void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts);
 
 // The value of the part at `place` of a number for all, or of a list.

@@ -82,7 +82,7 @@ void DenoiseLoop::make_constants(Frame& frame, Walk& walk) const {
   }
 }
 
-// What the step at hand shares with those before it.
+// What the current step shares with those before it.
 SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
   SharedStep plan{.index = walk.index - walk.schedule.begin};
   if (frame[cache] == CacheKind::none) return plan;

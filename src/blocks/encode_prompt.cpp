@@ -28,7 +28,7 @@ Tensor EncodePrompt::states_of(Frame& frame, const Tensor& ids, int64_t skip) co
 }
 
 Tensor EncodePrompt::plain(Frame& frame, const std::vector<std::string>& prompts) const {
-  // The reference skips layers for the prompt itself, never for what stands in for it.
+  // The reference skips layers for the prompt itself, never for what replaces it.
   int64_t skip = frame.renamed(prompt) ? 0 : frame[clip_skip];
   return states_of(frame, token_ids(frame[tokenizer], prompts), skip);
 }
@@ -78,7 +78,7 @@ void EncodePrompt::run(Frame& frame) const {
   std::vector<Tensor> turns;
   for (const std::vector<std::string>& turn : texts.prompts) {
     Tensor embeds = states(frame, turn);
-    // A prompt's images stand together; one negative prompt serves all.
+    // A prompt's images are adjacent; one negative prompt serves all.
     turns.push_back(embeds.repeat_interleave(images / embeds.size(0), 0));
   }
   frame[prompt_embeds] = turns.front();

@@ -22,8 +22,8 @@ namespace omnirt::blocks {
 
 // Several prompts, each for the part of the image that its mask shows (regional attention, as
 // EliGen, Zhang et al. 2025, arXiv 2501.01097, controls entities). Inside a mask the UNet's cross
-// attention goes to the entity's prompt, to several equally where masks overlap; outside of all to
-// the prompt; outside of a mask to its entity not at all.
+// attention goes to the entity's prompt, to several equally where masks overlap; outside all to the
+// prompt; outside a mask to its entity not at all.
 //
 // Each entity is a condition that no guider asks for, so that the family's own blocks encode it.
 class PlaceEntities final : public Block {
@@ -54,11 +54,11 @@ class PlaceEntities final : public Block {
 
 // The request brings entities, or half of what they need.
 Trigger has_entities();
-// What a denoise loop hands to a UNet of them.
+// What a denoise loop passes to a UNet of them.
 std::vector<ConstantInput> entity_inputs();
 // What a token of a grid takes of the text and of each entity, {1, 1 + E, N} for all grids from
-// {height, width} down (nn::AttentionContext::entity_weights). masks {E, H, W}, 0 or 1: a token
-// lies in a mask where at least half of its pixels do.
+// {height, width} down (nn::AttentionContext::entity_weights). masks {E, H, W}, 0 or 1: a token is
+// in a mask where at least half of its pixels are.
 Tensor entity_token_weights(const Tensor& masks, int64_t height, int64_t width);
 
 }  // namespace omnirt::blocks

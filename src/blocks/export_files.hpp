@@ -40,8 +40,8 @@ Target target_of(const std::optional<std::string>& output, const std::string& ou
 // Throws RunFailed.
 void make_folder(const std::filesystem::path& folder);
 
-// An error where what a file carries of its request (`record`, without its seed; null: nothing) is
-// more than a file may carry: told before the run, not at its end.
+// An error where what a file embeds of its request (`record`, without its seed; null: nothing) is
+// more than a file may hold: reported before the run, not at its end.
 void check_record_size(Checks& checks, const Json& record);
 
 }  // namespace omnirt::blocks

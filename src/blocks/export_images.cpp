@@ -31,7 +31,7 @@ Json record_of_item(Json record, size_t item, size_t items) {
   return record;
 }
 
-// The request that makes this one image, of prompt `prompt` of `prompts`; empty where it carries
+// The request that makes this one image, of prompt `prompt` of `prompts`; empty where it embeds
 // none.
 io::ImageMetadata metadata_of(const Json& record, uint64_t seed, size_t prompt, size_t prompts) {
   if (record.is_null()) return {};

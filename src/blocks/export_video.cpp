@@ -14,7 +14,7 @@ io::VideoFormat video_format_of(std::optional<io::VideoFormat> format,
   return output ? io::video_format_from_path(*output) : io::VideoFormat::mp4;
 }
 
-// The request that makes this one video; empty where it carries none.
+// The request that makes this one video; empty where it embeds none.
 io::ImageMetadata metadata_of(const Json& record, uint64_t seed) {
   if (record.is_null()) return {};
   Json one = record;

@@ -28,8 +28,8 @@ inline constexpr Slot<GivenLatents> initial_latents{
 // {images, ...}: there is one for all images or one per image, or fewer that are taken in turn.
 // "" where nothing is.
 std::string latents_fault(const std::vector<int64_t>& shape, const std::vector<int64_t>& wanted);
-// Given latents {n, ...} for each of so many images, in turn. Throws InvalidRequest where the n do
-// not go into the images.
+// Given latents {n, ...} for each of this many images, in turn. Throws InvalidRequest where the n
+// do not go into the images.
 Tensor latents_per_image(const GivenLatents& given, int64_t images);
 // The initial noise of a run over latents of this shape: what the request brings, else a draw.
 // Throws InvalidRequest where the former has another shape.

@@ -6,12 +6,12 @@
 
 namespace omnirt::blocks {
 
-// What `network` does differently under a condition. A name that means none of its sites is passed
-// over: check_guidance has told it.
+// What `network` does differently under a condition. A name that means none of its sites is
+// skipped: check_guidance has reported it.
 SitePlan plan_sites(const Condition& condition, const nn::DenoiserNetwork& network);
 
 // Finds what the guider's conditions ask of networks that those cannot do: a named place that the
-// network does not have, another network that takes or gives other tensors than `own`, the
+// network does not have, another network that takes or returns other tensors than `own`, the
 // component that a loop asks.
 void check_guidance(Checks& checks, const Component<nn::DenoiserNetwork>& own);
 

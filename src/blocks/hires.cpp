@@ -196,7 +196,7 @@ void DenoiseHires::check(Checks& checks) const {
     return;
   }
   constexpr int64_t any = 1;
-  // Throws where the scheduler has no such walk.
+  // Throws where the scheduler has no such schedule.
   if (checks[scheduler].info) whole_schedule(checks[scheduler], steps, checks[eta], any);
 }
 

@@ -170,7 +170,7 @@ class DenoiseHires : public DenoiseLoop {
   void check(Checks& checks) const override;
 
  protected:
-  // The whole schedule of so many steps, for latents of so many places.
+  // The whole schedule of this many steps, for latents of this many places.
   virtual std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
                                                     double eta_of_steps, int64_t places) const;
   // The step that the second pass begins with.
@@ -194,7 +194,7 @@ class RefuseHires final : public Block {
   void check(Checks& checks) const override;
 };
 
-// The blocks behind the first pass's loop, up to the images; `loop` is the second pass's.
+// The blocks after the first pass's loop, up to the images; `loop` is the second pass's.
 void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const Trigger& hires);
 // The options of the second pass's loop: the first one's under another name.
 DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires);

@@ -7,14 +7,14 @@
 
 namespace omnirt::blocks {
 
-// A side that the request does not give, from the sample_size of the component `denoiser`, latents
+// A side that the request does not set, from the sample_size of the component `denoiser`, latents
 // of `grid` pixels each.
 void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& denoiser,
                        int64_t sample_size, int64_t grid);
 // A finding where a side that was given is not whole latents of `grid` pixels.
 void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int64_t grid);
 // Width and height from those of the image that the input `of` brings, where the request does not
-// give them: rounded down to whole latents, as the reference does.
+// set them: rounded down to whole latents, as the reference does.
 void settle_from_image(Checks& checks, const Config<int64_t>& width, const Config<int64_t>& height,
                        const std::string& of, const io::ImageInfo& info, int64_t grid);
 // What an image of this size and its latents mean in the ports' shapes: H, W, H/8, W/8 and C.
@@ -32,7 +32,7 @@ class SizeOfImage final : public Block {
   Described<nn::Autoencoder> vae{this, "vae"};
   Described<io::Image> image;
 
-  // `unset`: whose size is taken when the request gives none (reference: image2image the image's,
+  // `unset`: whose size is taken when the request sets none (reference: image2image the image's,
   // else the model's).
   // `of`: the input whose size is the image's.
   SizeOfImage(std::string name, Unset unset, Trigger trigger, const std::string& of = "image")

@@ -34,8 +34,8 @@ void PrepareMask::check(Checks& checks) const {
   if (!of_image || !of_mask) return;
   const io::ImageInfo &a = of_image->info, &b = of_mask->info;
   if (a.width == b.width && a.height == b.height) {
-    // The mask of a state was looked at when the state was made, and need not be here any more.
-    // Where only its part is repainted, CropToMask looks at it.
+    // The mask of a state was checked when the state was made, and need not be here any more. Where
+    // only its part is repainted, CropToMask looks at it.
     if (checks.restored(mask).empty() && !crops_to_mask(checks))
       warn_of_mask(checks, of_mask->path);
     return;

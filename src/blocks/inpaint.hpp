@@ -46,8 +46,8 @@ class EncodeMaskedImage final : public Block {
 };
 
 // For a UNet without mask channels: what is put back at each step. Such a UNet does not need the
-// masked image, but the reference encodes it all the same, and what that draws stands between
-// the first noise and the steps' own: the same draws keep stochastic schedulers in step.
+// masked image, but the reference encodes it all the same, and what that draws comes between the
+// first noise and the steps' own: the same draws keep stochastic schedulers in step.
 class KeepUnmasked final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};

@@ -44,8 +44,8 @@ Tensor mask_pixels(const io::Image& image, int64_t height, int64_t width) {
   return (image_to_tensor(io::to_grey(sized)) >= 0.5).to(at::kFloat);
 }
 
-// Rows of images, then as many of what stands for none; of `count` images from `first` on: {2,
-// images tokens, width}.
+// Rows of images, then as many that represent none; of `count` images from `first` on: {2, images
+// tokens, width}.
 Tensor of_images(const Tensor& rows, int64_t first, int64_t count) {
   return rows.unflatten(0, {2, rows.size(0) / 2}).narrow(1, first, count).flatten(1, 2);
 }
@@ -117,7 +117,7 @@ void ImagePrompt::run(Frame& frame) const {
     prepared.push_back(clip_pixel_values(*each, settings));
   Tensor pixels = at::cat(prepared);
   Tensor positive = encoded(frame, pixels);
-  // What stands for no image: no embedding, or the states of a black one.
+  // What represents no image: no embedding, or the states of a black one.
   Tensor negative = frame[ip_adapter].reads_embeds() ? at::zeros_like(positive)
                                                      : encoded(frame, at::zeros_like(pixels));
   Values made =

@@ -14,10 +14,10 @@
 namespace omnirt::blocks {
 
 // Image prompts as the UNet takes them: for each of its layers keys and values, of the images and
-// of what stands for none.
+// of what represents none.
 struct ImagePromptValues {
   struct Prompt {
-    // {2, tokens, width} per layer: of the images, and of what stands for none.
+    // {2, tokens, width} per layer: of the images, and of what represents none.
     std::vector<Value> keys, values;
     std::vector<Value> masks;  // as UNetInput::ip_adapter_masks
   };
@@ -36,7 +36,7 @@ struct omnirt::ValueCodec<omnirt::blocks::ImagePromptValues> {
 namespace omnirt::blocks {
 
 // One IP-Adapter, of several where it has a place after the first: makes keys and values of its
-// images once, and gives them to the UNet beside the text (Ye et al. 2023, arXiv 2308.06721;
+// images once, and gives them to the UNet with the text (Ye et al. 2023, arXiv 2308.06721;
 // reference: IPAdapterMixin and prepare_ip_adapter_image_embeds).
 class ImagePrompt final : public StepBlock {
  public:

@@ -30,7 +30,7 @@ Tensor encoded_whole(Frame& frame, const Component<nn::Autoencoder>& vae, const 
       "encode"));
 }
 
-// The moments of the tiles are put together, as the reference does, and then sampled.
+// The moments of the tiles are joined, as the reference does, and then sampled.
 Tensor encoded_in_tiles(Frame& frame, const Component<nn::Autoencoder>& vae,
                         const AutoencoderTiles& tiles, const Tensor& pixels, const Tensor& noise) {
   auto moments_of = [](const nn::Autoencoder& network, Context& cx, const Values& in) {

@@ -59,7 +59,7 @@ class PrepareLatents final : public Block {
   void run(Frame& frame) const override;
 };
 
-// The given image under as much noise as the walk begins with; with strength 1 an inpainting
+// The given image under as much noise as the schedule begins with; with strength 1 an inpainting
 // starts from noise alone.
 class NoiseImageLatents : public Block {
  public:

@@ -35,7 +35,7 @@ constexpr std::array samplers{SamplerName{"DDIMScheduler", "DDIM"},
                               SamplerName{"PNDMScheduler", "PLMS"},
                               SamplerName{"UniPCMultistepScheduler", "UniPC"}};
 
-// Which key of scheduler_config stands behind which of A1111's schedule types.
+// Which key of scheduler_config selects which of A1111's schedule types.
 constexpr std::array<std::pair<const char*, const char*>, 3> schedule_types{
     {{"use_karras_sigmas", "Karras"},
      {"use_exponential_sigmas", "Exponential"},
@@ -83,7 +83,7 @@ void add_number(Pairs& pairs, const char* name, const Json& config, const char* 
   if (found != config.end() && found->is_number()) pairs.emplace_back(name, number_of(*found));
 }
 
-// A second pass, as A1111 tells of it.
+// A second pass, as A1111 describes it.
 void add_hires(Pairs& pairs, const Json& config, const Json& components) {
   if (!config.contains("hires_width") || !config.contains("hires_height")) return;
   add_number(pairs, "Denoising strength", config, "hires_strength");

@@ -15,15 +15,15 @@ namespace omnirt::blocks {
 // {prompts, window} int64.
 Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string>& prompts);
 
-// How a block makes ids of a text, which stands in `field` of the request.
+// How a block makes ids of a text, which is in `field` of the request.
 using Encode =
     std::function<text::TokenizedPrompt(const std::string& text, const std::string& field)>;
 
 struct MaskedTokens {
   Tensor ids;   // {prompts, length} int64
-  Tensor mask;  // {prompts, length}: 1 a token, 0 padding
+  Tensor mask;  // {prompts, length}: 1 for a token, 0 for padding
 };
-// `encode` gives `length` ids per prompt.
+// `encode` returns `length` ids per prompt.
 MaskedTokens masked_tokens(const std::vector<std::string>& prompts, int64_t length,
                            const Encode& encode);
 
@@ -35,12 +35,12 @@ void check_text_count(Checks& checks, const Texts& texts, size_t prompts);
 // A finding when clip_skip leaves no layer of the text encoder.
 void check_clip_skip(Checks& checks, const Config<int64_t>& clip_skip,
                      const CLIPTextModel& text_encoder);
-// A finding when the tokenizer gives what the text encoder cannot take; else a warning for each
+// A finding when the tokenizer makes what the text encoder cannot take; else a warning for each
 // prompt that does not fit the window and is cut, which quotes what is lost.
 void check_tokens(Checks& checks, const Component<text::Tokenizer>& tokenizer,
                   const CLIPTextModel& text_encoder, const Texts& texts);
 
-// False, and a finding, where a tokenizer has ids that its text encoder, of so many entries, lacks.
+// False, and a finding, where a tokenizer has ids that its text encoder, with `entries`, lacks.
 bool check_vocabulary(Checks& checks, const text::Tokenizer& tokenizer, int64_t entries);
 // A warning where the tokenizer's chat template is of a kind that is not known.
 void warn_of_unknown_template(Checks& checks, const text::Qwen2Tokenizer& tokenizer);

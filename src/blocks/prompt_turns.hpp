@@ -21,7 +21,7 @@ struct PromptTurns {
 // The prompts of each turn, as many as there are prompts, for each step.
 struct TextTurns {
   std::vector<std::vector<std::string>> prompts;
-  std::vector<int64_t> by_step;  // as PromptTurns has it
+  std::vector<int64_t> by_step;  // as in PromptTurns
 };
 // Throws InvalidRequest under `field` as text::schedule_of does, and for more than
 // text::max_prompt_turns of all prompts together.
@@ -56,11 +56,11 @@ inline constexpr Slot<blocks::PromptTurns> prompt_turns{
 
 namespace omnirt::blocks {
 
-// Gives the network at each step what the prompt is there. Stands before the blocks that look at
-// what the network is given.
+// Gives the network at each step the prompt of that step. Comes before the blocks that look at the
+// network's inputs.
 class TakePromptTurns final : public StepBlock {
  public:
-  // An input of the network, and what the first turn's is handed on as.
+  // An input of the network, and what the first turn's is passed on as.
   struct Turned {
     std::string input;
     const Slot<Tensor>& slot;

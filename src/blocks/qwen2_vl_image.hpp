@@ -40,7 +40,7 @@ struct Qwen2VLImageProcessor final : ImageProcessor {
     v("merge_size", self.merge_size);
     v("temporal_patch_size", self.temporal_patch_size);
     v.only("resample", {3});  // bicubic, as Pillow numbers filters
-    // The count of pixels is read beside this.
+    // The count of pixels is read separately.
     v.ignore({"size", "min_pixels", "max_pixels", "image_processor_type", "feature_extractor_type",
               "processor_class", "data_format", "input_data_format", "return_tensors", "device",
               "disable_grouping", "default_to_square", "crop_size", "do_center_crop", "do_pad",

@@ -12,7 +12,7 @@ namespace omnirt::blocks {
 // The whole schedule of `steps`.
 std::shared_ptr<Scheduler> planned(const SchedulerChoice& choice, int64_t steps, double eta);
 
-// Where image2image with `strength` starts in a walk of `steps`: strength of them are walked
+// Where image2image with `strength` starts in a schedule of `steps`: strength of them are run
 // (reference: StableDiffusionImg2ImgPipeline.get_timesteps).
 int64_t first_step(int64_t steps, double strength);
 

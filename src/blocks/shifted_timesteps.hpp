@@ -8,7 +8,7 @@ namespace omnirt::blocks {
 
 // How far a model's levels of noise are shifted for the size of the image (StepPlan::mu).
 struct LevelShift {
-  // Of a scheduler with this config, for so many tokens denoised in so many steps.
+  // Of a scheduler with this config, for this many tokens denoised in this many steps.
   double (*mu)(const Json& scheduler_config, int64_t tokens, int64_t steps);
   int64_t patch = 1;  // latents of a token, in height and in width
   // Levels spread evenly before the shift are given to the scheduler; else it has its own.
@@ -20,7 +20,7 @@ struct LevelShift {
 // calculate_shift).
 double linear_mu(const Json& scheduler_config, int64_t tokens, int64_t steps);
 
-// Where flow matching with `strength` starts in a walk of `steps` (reference:
+// Where flow matching with `strength` starts in a schedule of `steps` (reference:
 // FluxImg2ImgPipeline.get_timesteps).
 int64_t first_flow_step(int64_t steps, double strength);
 

@@ -10,7 +10,7 @@
 #include "pipeline/schedule.hpp"
 #include "tensor/generator.hpp"
 
-// The values that blocks of several files hand on, each declared once.
+// The values that blocks of several files pass on, each declared once.
 namespace omnirt::slots {
 
 inline constexpr Slot<std::vector<ArtifactReport>> artifacts{"artifacts", "the files written"};

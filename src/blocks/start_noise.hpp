@@ -10,7 +10,7 @@ namespace omnirt::blocks {
 
 // A finding where a request makes more images than one may.
 void check_image_count(Checks& checks, int64_t images);
-// The seeds of so many images: image i has the first one's + i.
+// The seeds of this many images: image i has the first one's + i.
 std::vector<uint64_t> seeds_from(int64_t first, uint64_t images);
 
 // The run's images and their generators: prompts x num_images_per_prompt, image i with seed +

@@ -66,7 +66,7 @@ void T2IControl::check_loaded(Checks& checks) const {
   int64_t rows = checks[height], columns = checks[width], grid = checks[vae].scale_factor();
   auto made = checks[adapter].feature_shapes(rows, columns);
   auto taken = checks[unet].adapter_shapes(rows / grid, columns / grid);
-  // The mid block takes what is left where it fits, as the reference has it; further features have
+  // The mid block takes what is left where it fits, as in the reference; further features have
   // no place.
   bool fits = made.size() + 1 >= taken.size() && made.size() <= taken.size();
   for (size_t i = 0; fits && i < made.size(); ++i) fits = made[i] == taken[i];

@@ -4,8 +4,8 @@
 
 namespace omnirt::blocks {
 
-// A tile along one axis, and how much of the result each of its pixels gives: 1 where no other tile
-// reaches, falling along a line where two overlap. At each place all tiles' shares add up to 1.
+// A tile along one axis, and how much each of its pixels counts: 1 where no other tile reaches,
+// falling along a line where two overlap. At each place all tiles' shares add up to 1.
 struct AxisTile {
   int64_t begin = 0;          // pixels of the image
   std::vector<float> shares;  // of the result, `scale` for each pixel of the tile

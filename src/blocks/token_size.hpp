@@ -6,8 +6,8 @@
 namespace omnirt::blocks {
 
 // Settles width and height of images whose latents become tokens of `patch` x `patch` each: the
-// request's, which must be whole tokens; else `usual` latents a side. An image that is started from
-// takes this size, as the reference's pipelines have it (FluxImg2ImgPipeline).
+// request's, which must be whole tokens; else `usual` latents per side. An image that is started
+// from takes this size, as in the reference's pipelines (FluxImg2ImgPipeline).
 class SizeInTokens final : public Block {
  public:
   Config<int64_t> width{this, keys::width};

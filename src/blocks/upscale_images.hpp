@@ -41,7 +41,7 @@ struct ImageSize {
 };
 
 // How an image of `from` becomes `factor` times as large by a network that makes images `scale`
-// times as large: what is upscaled, as often as it takes (three times at most, as A1111 has it),
+// times as large: what is upscaled, as often as it takes (three times at most, as in A1111),
 // and what the result is then resized to. Throws InvalidRequest under config.upscale where an image
 // on the way would be larger than images may be.
 struct UpscalePlan {

@@ -11,8 +11,8 @@ struct VisionInput {
   VisionWindows windows;
 };
 
-// pixels {1, 3, H, W} as the image processor gives them, H and W multiples of a square of patches;
-// each frame of a patch is the image.
+// pixels {1, 3, H, W} as the image processor returns them, H and W multiples of a square of
+// patches; each frame of a patch is the image.
 VisionInput vision_input(const Qwen25VLVisionConfig& config, const Tensor& pixels);
 
 }  // namespace omnirt::blocks

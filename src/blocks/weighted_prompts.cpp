@@ -55,7 +55,7 @@ Tensor framed(const std::vector<WeightedTokens>& prompts, const FrameIds& around
   return ids;
 }
 
-// Weights beside `framed`, {prompts, count * (room + 2)}: 1 of what stands around the words.
+// Weights for `framed`, {prompts, count * (room + 2)}: 1 for what encloses the words.
 Tensor framed_weights(const std::vector<WeightedTokens>& prompts, int64_t from, int64_t count,
                       int64_t room) {
   auto rows = static_cast<int64_t>(prompts.size());

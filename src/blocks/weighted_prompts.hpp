@@ -7,7 +7,7 @@
 // weigh_by_mean) and lpw_stable_diffusion_xl (rows_of_words, weigh_from_last) read it.
 namespace omnirt::blocks {
 
-// The ids that stand around words.
+// The ids that enclose words.
 struct FrameIds {
   int64_t begin = 0, end = 0, pad = 0;
 };
@@ -16,7 +16,7 @@ FrameIds frame_ids(const text::Tokenizer& tokenizer);
 // Words that a prompt may have, in windows of the text encoder.
 inline constexpr int64_t max_windows = 16;
 
-// A prompt's ids, without what stands around them, and a weight for each.
+// A prompt's ids, without what encloses them, and a weight for each.
 struct WeightedTokens {
   std::vector<int64_t> ids;
   std::vector<float> weights;
@@ -32,7 +32,7 @@ int64_t most_tokens(const text::Tokenizer& tokenizer,
                     const std::vector<const std::vector<std::string>*>& texts, int64_t steps);
 
 // Prompts as rows for a text encoder. `windows` {prompts * n, window} are whole windows, a prompt's
-// one after the other; `rest` {prompts, at most window} is behind them, and may be undefined.
+// one after the other; `rest` {prompts, at most window} is after them, and may be undefined.
 // `weights` {prompts, T}: of all of a prompt's states in a row.
 struct WeightedRows {
   Tensor windows, rest, weights;

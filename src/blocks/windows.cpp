@@ -31,7 +31,7 @@ int64_t stride_of(std::optional<int64_t> given, int64_t window_size) {
   return given.value_or(window_size / default_strides);
 }
 
-// Adds `part` to `sum` where the window lies.
+// Adds `part` to `sum` where the window is.
 void add_at(const Tensor& sum, const Window& window, const Tensor& part) {
   int64_t width = sum.size(3), inside = std::min(window.right, width) - window.left;
   Tensor rows = sum.narrow(2, window.top, window.bottom - window.top);
@@ -54,7 +54,7 @@ void check_state(const LoopBlock& loop) {
   }
 }
 
-// Where the loop over windows stands: a walk per window.
+// The state of the loop over windows: a walk per window.
 struct WindowWalks final : LoopState {
   std::vector<Window> windows;
   std::vector<Walk> walks;

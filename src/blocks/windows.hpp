@@ -9,8 +9,8 @@
 
 namespace omnirt::blocks {
 
-// A square part of the latents, in latents. `right` may lie beyond the width where the image goes
-// on at its left edge.
+// A square part of the latents, in latents. `right` may be beyond the width where the image
+// continues at its left edge.
 struct Window {
   int64_t top = 0, bottom = 0;
   int64_t left = 0, right = 0;
@@ -62,7 +62,7 @@ class DenoiseWindows final : public LoopBlock {
 // Adds a denoise loop, and the one over windows for where `windows` says.
 void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows);
 
-// Latents -> images whose left and right edges fit each other: decoded with a margin of what lies
+// Latents -> images whose left and right edges fit each other: decoded with a margin of what is
 // beyond each (reference: StableDiffusionPanoramaPipeline.decode_latents_with_padding).
 class DecodeCircular final : public DecodeLatents {
  public:

@@ -54,7 +54,7 @@ const char* omnirt_last_error(void);
 
 /* A session over all models of this build. */
 omnirt_status omnirt_session_create(omnirt_session** session);
-/* From now on no path of a request may lie outside of this folder ("": anywhere). */
+/* From now on no path of a request may be outside this folder ("": anywhere). */
 omnirt_status omnirt_session_confine(omnirt_session* session, const char* folder);
 /* Takes NULL. */
 void omnirt_session_destroy(omnirt_session* session);
@@ -78,7 +78,7 @@ typedef struct omnirt_progress {
  * 0 cancels the run, which then ends within a step. Must not throw or jump out. */
 typedef int (*omnirt_on_progress)(const omnirt_progress* progress, void* user);
 
-/* Runs a request. `on_progress` may be NULL; `user` is handed to it. Files are written only where
+/* Runs a request. `on_progress` may be NULL; `user` is passed to it. Files are written only where
  * the request's config names output or output_dir, or has output_type latent.
  * *result is set whenever the request could be read, after a failure too: its report says how far
  * the run came, and it holds no images. Otherwise it is NULL. */

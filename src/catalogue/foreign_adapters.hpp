@@ -5,9 +5,9 @@
 
 namespace omnirt {
 
-// Kinds of models that this build does not serve and whose adapters are met in the wild: they are
-// refused by name. A family that comes here says itself how its adapters are told, and its row
-// goes.
+// Kinds of models that this build does not serve and whose adapters users have: they are
+// refused by name. A family that is added says itself how its adapters are recognised, and its
+// row goes.
 std::vector<AdapterFamily> foreign_adapters();
 
 }  // namespace omnirt

@@ -75,7 +75,7 @@ std::map<std::string, Words> values_by_flag(const CLI::App& app, const Names& na
   return values;
 }
 
-// What may stand at a free place of a command: its flags, and the words that it takes.
+// What may be at a free place of a command: its flags, and the words that it takes.
 Words words_of(const CLI::App& command, const Names& names) {
   Words words;
   for (const CLI::Option* option : command.get_options()) {

@@ -7,7 +7,7 @@
 
 namespace omnirt::cli {
 
-// One line a finding on standard error, "error: ..." or "warning: ...".
+// One line per finding on standard error, "error: ..." or "warning: ...".
 void print_errors(const std::vector<Finding>& findings);
 void print_warnings(const std::vector<Finding>& findings);
 // An error with its findings, if it has any; returns the exit code.

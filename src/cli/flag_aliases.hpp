@@ -12,7 +12,7 @@ class FlagAliases {
   // `own`: all flags' first names, with their dashes.
   explicit FlagAliases(std::set<std::string> own) : taken_(std::move(own)) {}
 
-  // `names` ("-m,--model") with the aliases of a flag that says `field` behind them.
+  // `names` ("-m,--model") with the aliases of a flag that says `field` after them.
   std::string with(const std::string& names, const std::string& field);
 
  private:

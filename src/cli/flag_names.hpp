@@ -15,12 +15,12 @@ class FlagNames {
   void add(const std::string& field, const std::string& flag);
   // The field was given by its flag.
   void typed(const std::string& field) { typed_.insert(field); }
-  // Fields that no flag gave are a file's, and are named as it names them.
+  // Fields that no flag set are a file's, and are named as it names them.
   void from_file() { file_ = true; }
   // The flag of a field, "--seed"; "" where none says it.
   std::string flag_of(const std::string& field) const;
-  // The finding for somebody at a command line: "--seed (config.seed)" in place of a field that a
-  // flag gave, and flags in place of the fields that its way out names.
+  // The finding for a user at a command line: "--seed (config.seed)" in place of a field that a
+  // flag set, and flags in place of the fields that its fix names.
   Finding in_flags(Finding finding) const;
   std::vector<Finding> in_flags(std::vector<Finding> findings) const;
 

@@ -4,8 +4,8 @@
 
 namespace omnirt::cli {
 
-// The text of a flag, which the shell hands over as any bytes; everything behind this is UTF-8.
-// Throws InvalidRequest under `field`.
+// The text of a flag, which the shell passes as any bytes; everything after this is UTF-8. Throws
+// InvalidRequest under `field`.
 const std::string& checked_text(const std::string& field, const std::string& text);
 
 // "name=value" of the flag --`flag`; `example` is one. Throws InvalidRequest.

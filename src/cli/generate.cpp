@@ -53,7 +53,7 @@ std::string size_of(const Json& bytes) {
   return shown_byte_size(bytes.get<uint64_t>());
 }
 
-// What lies in memory when; nothing where all simply stays.
+// What is in memory when; nothing where all simply stays.
 void print_memory_plan(const Json& plan) {
   if (!plan.is_object()) return;
   say("{:<24} {} predicted, {} budget; most in block {}\n", "memory",

@@ -28,7 +28,7 @@ sem_t called;
 
 void tell() {
   static constexpr std::string_view words = "stopping; again to quit now\n";
-  // A failure to write cannot be told anywhere.
+  // A failure to write cannot be reported anywhere.
   if (::write(STDERR_FILENO, words.data(), words.size()) < 0) return;
 }
 

@@ -5,12 +5,12 @@
 
 namespace omnirt::cli {
 
-// Ctrl-C (SIGINT), SIGTERM and SIGHUP, for as long as it lives; one a process. Each ends the
+// Ctrl-C (SIGINT), SIGTERM and SIGHUP, for as long as it lives; one per process. Each ends the
 // process with 130 and leaves nothing half-written:
 // * the first asks a run that is Stoppable to stop, which it does between two pieces of its work;
 //   what has not ended within two seconds is ended. Where nothing is Stoppable, at once.
 // * the second ends it at once, and the third without even tidying up.
-// Signals that whoever started the process told it to ignore stay ignored.
+// Signals that the parent process had set to be ignored stay ignored.
 class Interrupts {
  public:
   Interrupts();
@@ -23,7 +23,7 @@ class Interrupts {
   std::unique_ptr<Watchdog> watchdog_;
 };
 
-// While it lives, `token` is looked at by what runs.
+// While it lives, `token` is checked by what runs.
 class Stoppable {
  public:
   explicit Stoppable(CancelToken& token);

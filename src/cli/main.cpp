@@ -129,8 +129,8 @@ char* variable(std::string_view name) {
 // Where other programs use the cores, that is taken from the thread that they wait for: a step in
 // bf16 took up to 40 times as long. 1,000 turns are some 20 microseconds, enough for operations
 // that follow each other, so that idle cores lose nothing. libgomp reads its environment as it is
-// loaded, before any code of this program runs but functions that it calls: so this stands before
-// the C library's getenv, and answers one question differently.
+// loaded, before any code of this program runs but functions that it calls: so this replaces the C
+// library's getenv, and answers one question differently.
 extern "C" [[gnu::visibility("default")]] char* getenv(const char* name) noexcept {
   static char turns[] = "1000";
   char* given = variable(name);

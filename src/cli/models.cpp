@@ -33,7 +33,7 @@ std::string field(const Json& entry, const char* name) {
   return entry[name].get<std::string>();
 }
 
-// Alias -> what it stands for: the list has an alias once a task.
+// Alias -> what it means: the list has an alias once per task.
 std::map<std::string, std::string> aliases_of(const Json& entries) {
   std::map<std::string, std::string> aliases;
   for (const Json& entry : entries) {
@@ -129,7 +129,7 @@ std::string signature(const Json& port) {
   return port["shape"].empty() ? text : fmt::format("{} {{{}}}", text, joined(port["shape"]));
 }
 
-// The parts of `text` between `word`s outside of brackets.
+// The parts of `text` between `word`s outside brackets.
 std::vector<std::string> split_outside(const std::string& text, std::string_view word) {
   std::vector<std::string> parts;
   int depth = 0;

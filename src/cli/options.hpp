@@ -13,7 +13,7 @@
 
 namespace omnirt::cli {
 
-// The flags that describe a request: those of its fields, and one a config key, derived from the
+// The flags that describe a request: those of its fields, and one per config key, derived from the
 // keys' declarations.
 class RequestOptions {
  public:
@@ -28,7 +28,7 @@ class RequestOptions {
   const std::string& confine() const { return confine_; }
   // Holds the cpu to --threads. Throws InvalidRequest.
   void use_threads() const;
-  // Which flags gave which fields, once the request is made.
+  // Which flags set which fields, once the request is made.
   const FlagNames& fields() const { return command_.fields; }
 
  private:
@@ -39,7 +39,7 @@ class RequestOptions {
   void add_inputs();
   void add_parts();
   void add_key(const KeyInfo& key);
-  // Says that a flag gave the field.
+  // Says that a flag set the field.
   void given(GenerateRequest& request, const std::string& field);
   void take_inputs(GenerateRequest& request);
   void take_scheduler(GenerateRequest& request);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view flag = "--plugin";
 
-// How a word is read where an option may stand.
+// How a word is read where an option may be.
 struct Reading {
   const CLI::Option* option = nullptr;  // null: not known
   bool wants_value = false;             // its value is the next word, whatever that is
@@ -33,7 +33,7 @@ class Scan {
   }
 
  private:
-  // False: the end of what can be told.
+  // False: the end of what can be known.
   bool take_word(const std::string& word) {
     if (command_) return true;
     auto commands =

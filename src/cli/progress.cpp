@@ -18,7 +18,7 @@ std::string bar(size_t step, size_t steps) {
   return std::string(filled, '#') + std::string(bar_width - filled, '-');
 }
 
-// What a stage does, for whoever waits for it.
+// What a stage does, for the user who waits for it.
 std::string_view words_of(std::string_view stage) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words{
       {{"prepare_conditions", "encoding the inputs"},

@@ -6,7 +6,7 @@
 
 namespace omnirt::cli {
 
-// Tells a run's progress on standard error: a bar on a terminal, a plain line a step otherwise.
+// Shows a run's progress on standard error: a bar on a terminal, a plain line per step otherwise.
 class Progress {
  public:
   explicit Progress(bool quiet);

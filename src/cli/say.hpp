@@ -12,7 +12,7 @@
 namespace omnirt::cli {
 
 // What the commands print. Names, classes and messages come from files, and a terminal obeys what
-// it is told: every text is made printable on its way out (base/printable.hpp).
+// it is sent: every text is made printable when it is printed (base/printable.hpp).
 
 // What is printed for an argument: a text as one printable line, anything else as it is.
 template <class T>
@@ -26,7 +26,7 @@ Shown<T> shown(const T& value) {
     return value;
 }
 
-// Onto standard output. Whether it could be written is told by flush_output().
+// Onto standard output. Whether it could be written is reported by flush_output().
 void put(std::string_view text);
 
 // `format` is this program's; texts among the arguments are not trusted.

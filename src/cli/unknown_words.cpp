@@ -39,7 +39,7 @@ std::string flag_of(const RequestCommand& command, const OtherWord& word) {
   return "";
 }
 
-// What to type in place of a flag that there is not, for a user who may know it from elsewhere.
+// What to type in place of a flag that does not exist, for a user who may know it from elsewhere.
 std::string instead_of_flag(const CLI::App& command, const std::string& name) {
   const auto* of_request = dynamic_cast<const RequestCommand*>(&command);
   const OtherWord* other = of_request ? find_other_word(name) : nullptr;

@@ -12,7 +12,7 @@
 namespace omnirt::cli {
 namespace {
 
-// Up to here a limit tells something; what is beyond is the type's.
+// Up to here a limit is informative; what is beyond is the type's.
 constexpr double telling = 1e7;
 
 std::string with_range(const char* type, const KeyInfo& key) {

@@ -5,8 +5,8 @@
 
 namespace omnirt::cli {
 
-// What stands behind a config key's flag, as help shows it: "INT 1..1000", "none|deep", "FILE"; ""
-// of one that takes no value.
+// What follows a config key's flag, as help shows it: "INT 1..1000", "none|deep", "FILE"; "" of one
+// that takes no value.
 std::string value_words(const KeyInfo& key);
 
 }  // namespace omnirt::cli

@@ -102,7 +102,7 @@ std::vector<TokenAttaching::Token> TokenAttaching::tokens_of(const AdapterChoice
   return tokens;
 }
 
-// The names that the request gives: one a token, or one a vector of the only token.
+// The names in the request: one per token, or one per vector of the only token.
 bool TokenAttaching::rename(const AdapterChoice& choice, std::vector<Token>& tokens) {
   const std::vector<std::string>& names = choice.tokens;
   if (names.empty()) return true;

@@ -12,7 +12,7 @@ namespace omnirt {
 // Rows of an embedding table: the first one's index, and {n, D}.
 using TableRows = std::vector<std::pair<int64_t, Tensor>>;
 
-// The table, fp32, with these rows in place of its own or behind them.
+// The table, fp32, with these rows in place of its own or after them.
 Tensor with_rows(const Tensor& table, const TableRows& rows);
 
 // The tokens that a run's adapters bring (textual inversion, Gal et al. 2022, arXiv 2208.01618), as

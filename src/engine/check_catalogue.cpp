@@ -25,7 +25,7 @@ class Twice {
   std::set<std::string> names_;
 };
 
-// Keys of one name may stand in several blocks; then they must agree.
+// Keys of one name may be in several blocks; then they must agree.
 void check_keys(const Catalogue& catalogue, std::vector<Finding>& findings) {
   std::map<std::string, const KeyInfo*> by_name, by_flag;
   auto check = [&](const KeyInfo& key) {

@@ -7,7 +7,7 @@
 namespace omnirt {
 namespace {
 
-// Under the cache's lock: who else holds a component got it here, so none can come in between.
+// Under the cache's lock: any other holder of a component got it here, so none can come in between.
 bool idle(const std::shared_ptr<LoadedComponent>& component) {
   return component.use_count() == 1;
 }
@@ -31,7 +31,7 @@ std::shared_ptr<LoadedComponent> ComponentCache::keep(const ComponentKey& key,
     if (auto first = used(key)) return first;
     entries_.push_front({key, made});
   }
-  // Weights are unmapped outside of the lock.
+  // Weights are unmapped outside the lock.
   while (take_idle(most_idle)) {
   }
   return made;

@@ -23,7 +23,7 @@ class ComponentCache {
   // first.
   std::shared_ptr<LoadedComponent> keep(const ComponentKey& key,
                                         std::shared_ptr<LoadedComponent> made);
-  // Drops idle components until `available` (bytes) tells at least `bytes`, or none is left.
+  // Drops idle components until `available` (bytes) returns at least `bytes`, or none is left.
   void make_room(uint64_t bytes, const std::function<uint64_t()>& available);
   // Drops all that no run uses; how many that were.
   size_t drop_idle();

@@ -10,7 +10,7 @@ struct ConvertRequest {
   std::filesystem::path from;
   std::filesystem::path to;
   std::string layout;  // "diffusers" or "single-file"; "": the one that `from` is not in
-  // Over what the file says of itself: "epsilon" or "v_prediction"; "": as told.
+  // Over what the file says of itself: "epsilon" or "v_prediction"; "": as the file says.
   std::string prediction_type;
   std::filesystem::path config_folder;  // as config.single_file_config
   // What matrices become: in a GGUF "q8_0" and other types of ggml's, in a .safetensors "fp8" or
@@ -22,9 +22,9 @@ struct ConvertRequest {
 // either, or a component's folder, into a GGUF file, where `to` ends so (engine/convert_gguf), or
 // into a safetensors file of small numbers (engine/convert_scaled). Numbers keep their bits and
 // types. Tensors are written one at a time, so memory holds one; what no component takes but the
-// way back needs (a text encoder's unused last layer, positions, schedules) goes to
+// conversion back needs (a text encoder's unused last layer, positions, schedules) goes to
 // `original_rest.safetensors` in the folder, averages of training are left out. Writes to a
-// temporary name beside `to`, then renames. Returns what was done, for the report. Throws
+// temporary name next to `to`, then renames. Returns what was done, for the report. Throws
 // InvalidRequest where `to` is there already, Unsupported with what `from` was recognised as,
 // WeightMismatch.
 Json convert(const Catalogue& catalogue, const ConvertRequest& request);

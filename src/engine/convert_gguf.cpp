@@ -71,7 +71,7 @@ io::GgufTensor gguf_tensor(const io::TensorSource& tensor, const io::GgmlType* w
   return {tensor.name, &type, tensor.shape, tensor.produce, {}};
 }
 
-// As city96's files have it.
+// As in city96's files.
 std::string architecture_of(std::span<const io::TensorSource> tensors) {
   auto any = [&](const char* part) {
     return std::ranges::any_of(tensors, [&](const io::TensorSource& tensor) {

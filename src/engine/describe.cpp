@@ -166,7 +166,7 @@ Json describe_backends(const Catalogue& catalogue) {
 
 namespace {
 
-// Where a model that is no registered id lies; empty where it is nowhere.
+// Where a model that is no registered id is; empty where it is nowhere.
 fs::path place_of(const std::string& model) {
   if (looks_like_path(model, model)) return model;
   return find_model(model, {});

@@ -55,7 +55,7 @@ Json port_json(const PortInfo& port) {
   return json;
 }
 
-// Those that it takes part in, whichever of their inputs a request gives.
+// Those that it takes part in, whichever of their inputs a request has.
 Json tasks_of_block(const Family& family, Facts facts, const Block& block) {
   Json tasks = Json::array();
   for (const TaskInputs& each : family.tasks) {

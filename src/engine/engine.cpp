@@ -33,7 +33,7 @@ PlanFacts plan_facts(const Proposal& proposal) {
           .precision = proposal.config.get(keys::matmul_precision)};
 }
 
-// Tells in a report how its networks were run, however the run ended.
+// Writes into a report how its networks were run, however the run ended.
 class LevelsTold {
  public:
   LevelsTold(const LevelRuns& levels, RunReport& report) : levels_(levels), report_(report) {}
@@ -128,7 +128,7 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
     attach_adapters(proposal, *into);
     for (size_t i = 0; i < proposal.part.end; ++i) {
       const Block& block = *proposal.plan.blocks[i];
-      // A step block is looked at with the loop that it serves, and the loop's network beside it.
+      // A step block is checked with the loop that it serves, and with the loop's network.
       bool elsewhere = as_step(block) && !has_loop(proposal.plan, proposal.part);
       if (!elsewhere && takes_part(proposal.plan, proposal.part, i))
         check_block(block, proposal, *into);
@@ -173,7 +173,7 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
   double start = now_ms();
   report.begun_ms = options.single_run ? start - process_age_ms() : start;
   report.run_id = new_run_id();
-  // Enters an error into the report and hands it back to be thrown.
+  // Enters an error into the report and returns it to be thrown.
   auto told = [&](const auto& error) {
     report.error = ErrorReport{error.kind(), error.what(), findings_of(error)};
     report.total_ms = now_ms() - start;

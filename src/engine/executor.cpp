@@ -217,7 +217,7 @@ class Execution {
     for (const auto& [name, last] : proposal_.plan.last_use) {
       LoadedComponent* component = last == index ? pipeline_.find(name) : nullptr;
       if (!component) continue;
-      // Counted before they are given back.
+      // Counted before they are released.
       report_.memory.weights_converted_bytes += component->converted_bytes();
       report_.memory.weights_packed_bytes += component->packed_bytes();
       if (!release_ && !levels_.leaves_memory(name)) continue;

@@ -14,16 +14,16 @@ struct RunProgress {
   LoopProgress loop;  // in the denoise loop
 };
 
-// One image of the latents on the way.
+// One image of the latents during a run.
 struct PreviewImage {
   size_t place = 0;  // of the run's images
   io::Image image;
   std::string file;
 };
 
-// What a caller may hang on to a run. Called on the run's own thread; every step is told, once and
-// in order. A step is one call of the scheduler's step(): schedulers that go to the network twice
-// for a step of their own (Heun, KDPM2), or more (PNDM's warm-up), have a step each time.
+// What a caller may attach to a run. Called on the run's own thread; every step is reported, once
+// and in order. A step is one call of the scheduler's step(): schedulers that go to the network
+// twice for a step of their own (Heun, KDPM2), or more (PNDM's warm-up), have a step each time.
 // What a callback throws ends the run: an omnirt::Error as it is, all else as RunFailed.
 struct RunHooks {
   std::function<void(const RunProgress&)> progress;
@@ -38,7 +38,7 @@ struct RunHooks {
   const CancelToken* cancel = nullptr;
 };
 
-// Calls a caller's code: what it throws ends the run by a name of ours.
+// Calls a caller's code: what it throws ends the run with an error of ours.
 template <class Call>
 void tell(Call&& call) {
   try {
@@ -57,7 +57,7 @@ void tell(Call&& call) {
 void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
              Backend& backend, const RunHooks& hooks, RunReport& report);
 
-// Goes through the blocks that stand before a run's files, with `levels` that only forecast;
+// Goes through the blocks that come before a run's files, with `levels` that only forecast;
 // `around` is given each block's place in the plan and its turn.
 void go_through(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
                 Backend& backend, const CancelToken* cancel,

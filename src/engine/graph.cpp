@@ -48,7 +48,7 @@ std::vector<TriggerPart> switches_of(const BlockList& blocks) {
   return switches;
 }
 
-// Every set of things that the triggers of a list tell apart.
+// Every set of facts that the triggers of a list distinguish.
 std::vector<Facts> facts_to_try(const BlockList& blocks, const Facts& facts) {
   std::vector<TriggerPart> switches = switches_of(blocks);
   constexpr size_t most = 12;  // 4096 sets

@@ -7,7 +7,7 @@
 
 namespace omnirt {
 
-// A pipeline as a diagram shows it: blocks in order, and who hands what on to whom.
+// A pipeline as a diagram shows it: blocks in order, and which passes what to which.
 struct BlockGraph {
   struct Value {
     std::string name;

@@ -1,5 +1,5 @@
 // A drawing of a pipeline: blocks from top to bottom in the order in which they run, stages as
-// bands, and for each value that is handed on a line of its own beside the blocks: a dot where it
+// bands, and for each value that is passed on a line of its own next to the blocks: a dot where it
 // is made, an arrow into each block that reads it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,8 +6,8 @@
 
 namespace omnirt {
 
-// All that a loaded component depends on. Loading is given nothing else, so what it reads tells
-// components apart.
+// All that a loaded component depends on. Loading is given nothing else, so what it reads
+// distinguishes components.
 struct ComponentKey {
   ComponentFolder folder;
   std::string backend;

@@ -94,7 +94,7 @@ class Planner {
     }
   }
 
-  // Of the networks that are there at the worst moment, the one that takes most gives way.
+  // Of the networks that are there at the worst moment, the largest is offloaded further.
   bool step_down() {
     const PlannedComponent* largest = nullptr;
     uint64_t most = 0;

@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "runtime/residency.hpp"
 
-// What lies in memory when: settled before a run begins, from what its calls will take. Plain
+// What is in memory when: settled before a run begins, from what its calls will take. Plain
 // arithmetic over figures that others measured (engine/rehearsal.hpp).
 namespace omnirt {
 

@@ -13,7 +13,7 @@
 namespace omnirt {
 namespace {
 
-// Of the memory that is free, what a run is planned with where nobody gave a budget.
+// Of the memory that is free, what a run is planned with where no budget was given.
 constexpr double share_of_free = 0.9;
 // Of tiles that a plan settles on, in pixels: smaller ones show.
 constexpr int64_t least_side = 128;
@@ -146,7 +146,7 @@ std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pip
   return made;
 }
 
-// What nobody asked for is not refused: the machine may free memory yet.
+// What was not asked for is not refused: the machine may free memory yet.
 void refuse_unfit(Proposal& proposal, const PlannedMemory& planned) {
   if (!planned.given) return;
   refuse_unforeseen(proposal, planned.facts);

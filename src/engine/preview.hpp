@@ -3,9 +3,9 @@
 
 namespace omnirt {
 
-// Draws the latents of a run on the way, as its config asks (keys::preview_every and the others):
-// what the last step predicts behind the noise, where the scheduler says so, else the latents
-// themselves. Files are written whole or not at all, and stay whatever becomes of the run.
+// Draws the latents during a run, as its config asks (keys::preview_every and the others): what the
+// last step predicts without the noise, where the scheduler says so, else the latents themselves.
+// Files are written whole or not at all, and stay whatever becomes of the run.
 class Previews {
  public:
   Previews(const Proposal& proposal, const LoadedPipeline& pipeline, LevelRuns& levels,

@@ -126,7 +126,7 @@ std::optional<Json> inspect_own_file(const fs::path& path) {
   try {
     file = io::SafetensorsFile::open(path);
   } catch (const InvalidRequest&) {
-    return std::nullopt;  // who looks for weights says what it is
+    return std::nullopt;  // the search for weights says what it is
   }
   if (is_saved_run(*file)) return inspect_state(path);
   bool latents = file->entries().size() == 1 && file->find("latents");

@@ -11,8 +11,8 @@ namespace omnirt {
 std::optional<Json> recognise_adapter(const Catalogue& catalogue,
                                       const std::filesystem::path& path);
 
-// A file of this program's own: an image or video with the request that it carries, the state of
-// a run, latents; nothing for another.
+// A file of this program's own: an image or video with the request that it embeds, the state of a
+// run, latents; nothing for another.
 std::optional<Json> inspect_own_file(const std::filesystem::path& path);
 
 }  // namespace omnirt

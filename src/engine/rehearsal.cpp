@@ -14,9 +14,9 @@ std::string leaf_of(const std::string& parameter) {
   return parameter.substr(0, std::min(parameter.size(), parameter.rfind('.')));
 }
 
-// What the process takes beside tensors and weights, as measured over sizes and families. What
-// kernels keep for themselves is bounded by their blocks, which fit the caches, and is never much
-// more than a layer's tensors or its weights.
+// What the process takes in addition to tensors and weights, as measured over sizes and families.
+// What kernels keep for themselves is bounded by their blocks, which fit the caches, and is never
+// much more than a layer's tensors or its weights.
 uint64_t scratch(const DryForward& call) {
   constexpr uint64_t most = uint64_t{64} << 20, least = uint64_t{2} << 20;
   uint64_t largest = 0;
@@ -164,7 +164,7 @@ uint64_t base_bytes(const LoadedPipeline& pipeline) {
 PlanningFacts rehearse(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
                        const CancelToken* cancel) {
   PlanningFacts facts = Rehearsal(proposal, pipeline).run(backend, cancel);
-  // Behind it, for libraries set themselves up when they are first used.
+  // After it, for libraries set themselves up when they are first used.
   return_freed_memory(0);
   facts.base_bytes = base_bytes(pipeline);
   facts.keeps_components = !proposal.config.get(keys::release_components);

@@ -6,7 +6,7 @@ namespace omnirt {
 
 // Goes through a run without computing it: its blocks do their own work, and each call of a network
 // is a dry forward whose results are zeros. Nothing is written. What the networks and blocks will
-// take comes back; base_bytes is what the process has without them. Throws as the run would.
+// take is returned; base_bytes is what the process has without them. Throws as the run would.
 PlanningFacts rehearse(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
                        const CancelToken* cancel);
 

@@ -4,8 +4,8 @@
 
 namespace omnirt {
 
-// Tells a run whether it had the engine to itself, for figures of a device that cannot tell runs
-// apart.
+// Whether a run had the engine to itself, for figures of a device that cannot distinguish
+// runs.
 class RunsInFlight {
  public:
   class Turn {

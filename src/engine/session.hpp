@@ -43,7 +43,7 @@ struct SessionHooks {
 // The engine as front ends see it: requests, findings and reports; no tensors in its header.
 class Session {
  public:
-  // `single_run`: the process makes one run and ends, so memory is given back as soon as may be.
+  // `single_run`: the process makes one run and ends, so memory is released as early as possible.
   explicit Session(std::unique_ptr<Engine> engine, bool single_run = false);
   ~Session();
 
@@ -52,7 +52,7 @@ class Session {
     Json settled;  // {ok, task, model, ..., config with origins, errors, warnings}
     std::vector<Finding> errors, warnings;
   };
-  // `files`: as the run's hooks have it.
+  // `files`: as in the run's hooks.
   Checked check(const GenerateRequest& request, bool strict, Files files = Files::always);
 
   // Throws as Engine::run; `report` is filled as far as the run came.
@@ -63,7 +63,7 @@ class Session {
   std::vector<const KeyInfo*> keys() const;
   // All registry entries, with what is derived from their blocks.
   Json models() const;
-  // What lies in the folders of models beside these: [{name, path}].
+  // What else is in the folders of models: [{name, path}].
   Json models_here() const;
   // All backends: {name, available, automatic, reason, way_out, ...}.
   Json backends() const;
@@ -91,8 +91,8 @@ class Session {
                     const std::string& format) const;
   // More runs follow: what was made single_run at first holds on to its components from now on.
   void keep_components() { single_run_ = false; }
-  // From now on no path of a request may lie outside of this folder ("": anywhere); models and
-  // adapters that are found by name may. Throws InvalidRequest where there is no such folder.
+  // From now on no path of a request may be outside this folder ("": anywhere); models and adapters
+  // that are found by name may. Throws InvalidRequest where there is no such folder.
   void confine(const std::string& folder);
   Engine& engine() { return *engine_; }
 

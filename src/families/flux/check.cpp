@@ -38,11 +38,11 @@ void CheckParts::check_texts(Checks& checks) const {
          checks[transformer].context_dim());
 }
 
-// The reference leaves the scale aside where there is no negative prompt.
+// The reference ignores the scale where there is no negative prompt.
 void CheckParts::check_negative(Checks& checks) const {
   for (const Condition& condition : checks.conditions()) {
     if (!condition.negative() || !checks.texts(prompt, condition).texts.empty()) continue;
-    auto scale = checks.maybe(true_cfg_scale);  // unset beside a guider of the request's own
+    auto scale = checks.maybe(true_cfg_scale);  // unset with a guider of the request's own
     checks.error({scale ? "config.true_cfg_scale" : "guider",
                   scale ? fmt::format("{}", *scale) : checks.guider(),
                   "guidance by a negative prompt, and there is none",

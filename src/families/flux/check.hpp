@@ -9,7 +9,7 @@
 
 namespace omnirt::flux {
 
-// Looks at whether the folder's parts fit each other, and guidance the prompts; does nothing in a
+// Checks whether the folder's parts fit each other, and guidance the prompts; does nothing in a
 // run.
 class CheckParts final : public Block {
  public:

@@ -30,7 +30,7 @@ FluxTexts texts_for_t5(const FluxTexts* given, const FluxTexts& prompts) {
   return or_the_empty_one(silent ? prompts : *given);
 }
 
-// One row per image: a prompt's images stand together; one text serves all.
+// One row per image: a prompt's images are adjacent; one text serves all.
 Tensor row_of_each(const Tensor& rows, size_t images) {
   return rows.repeat_interleave(static_cast<int64_t>(images) / rows.size(0), 0);
 }

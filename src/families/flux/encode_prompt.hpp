@@ -34,7 +34,7 @@ class EncodePooled final : public Block {
   void check_loaded(Checks& checks) const override;
 };
 
-// Prompts -> T5's states, {B, T, D}, likewise. The padding behind a prompt is read as its tokens
+// Prompts -> T5's states, {B, T, D}, likewise. The padding after a prompt is read as its tokens
 // are (reference: _get_t5_prompt_embeds).
 class EncodePrompt final : public Block {
  public:

@@ -17,7 +17,7 @@ struct FluxModel {
   const char* hub_id;
   std::vector<std::string> tasks;
   double guidance_scale = 3.5;
-  int64_t in_channels = 64;  // others tell that something is joined to the latents
+  int64_t in_channels = 64;  // others mean that something is joined to the latents
 };
 
 const std::vector<FluxModel>& flux_models() {
@@ -62,7 +62,7 @@ Json fast_preset(int64_t steps) {
   return fast;
 }
 
-// What tells the workflow of a model that joins something to its latents, without its folder.
+// What determines the workflow of a model that joins something to its latents, without its folder.
 UsualFolder usual_folder(const FluxModel& model) {
   Json four = Json::array({32, 32, 32, 32});
   auto types = [](const char* name) { return Json::array({name, name, name, name}); };

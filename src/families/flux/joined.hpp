@@ -10,7 +10,7 @@
 #include "pipeline/keys.hpp"
 #include "tensor/generator.hpp"
 
-// What models of the family take joined to their latents; a transformer's channels tell which.
+// What models of the family take joined to their latents; a transformer's channels show which.
 namespace omnirt::flux {
 
 // Of FLUX.1 Fill: the image without what the mask covers, and the mask, a channel for each pixel

@@ -3,7 +3,7 @@
 
 namespace omnirt::families {
 
-// FLUX.1 Kontext: edits by one image, whose tokens stand next to those that are made.
+// FLUX.1 Kontext: edits by one image, whose tokens are next to those that are made.
 Family flux_kontext();
 
 }  // namespace omnirt::families

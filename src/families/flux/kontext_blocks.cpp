@@ -59,7 +59,7 @@ KontextSize looked_at(KontextSize given, bool resized, int64_t token) {
   KontextSize whole = whole_tokens(given, token);
   if (!resized || whole.width == 0 || whole.height == 0) return whole;
   const double shape = shape_of(whole);
-  // The first of equally near ones, which stand in order of their widths.
+  // The first of equally near ones, which are in order of their widths.
   auto nearest = std::ranges::min_element(
       preferred, {}, [&](KontextSize size) { return std::abs(shape - shape_of(size)); });
   return whole_tokens(*nearest, token);

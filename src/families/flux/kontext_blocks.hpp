@@ -38,7 +38,7 @@ struct KontextSize {
 // Width and height of that shape and of at most `area` pixels, in whole tokens (reference:
 // FluxKontextPipeline.__call__).
 KontextSize of_area(KontextSize wanted, int64_t area, int64_t token);
-// The size that an image to go by is looked at in (reference: PREFERRED_KONTEXT_RESOLUTIONS).
+// The size at which a reference image is encoded (reference: PREFERRED_KONTEXT_RESOLUTIONS).
 KontextSize looked_at(KontextSize given, bool resized, int64_t token);
 
 // Settles the size of the image that is made.
@@ -55,7 +55,7 @@ class SizeOfArea final : public Block {
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
-// The image to go by as tokens: the mode of the encoder's distribution, so that nothing is drawn.
+// The reference image as tokens: the mode of the encoder's distribution, so that nothing is drawn.
 class EncodeReference final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
@@ -68,7 +68,7 @@ class EncodeReference final : public Block {
   explicit EncodeReference(Trigger trigger)
       : Block("encode_reference", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
-  // An image of less than a token a side cannot be looked at.
+  // An image of less than a token per side cannot be encoded.
   void check(Checks& checks) const override;
 };
 

@@ -17,11 +17,11 @@ void CheckParts::check_channels(Checks& checks) const {
   }
 }
 
-// The reference leaves a scale aside where a model was distilled to do without.
+// The reference ignores a scale where a model was distilled to do without.
 void CheckParts::check_guidance(Checks& checks) const {
   bool distilled = checks.holds(index_is("is_distilled", true));
   if (!distilled || checks.conditions().size() <= 1) return;
-  auto scale = checks.maybe(guidance_scale);  // unset beside a guider of the request's own
+  auto scale = checks.maybe(guidance_scale);  // unset with a guider of the request's own
   bool own = !scale;
   checks.error({own ? "guider" : "config.guidance_scale",
                 own ? checks.guider() : fmt::format("{}", *scale),

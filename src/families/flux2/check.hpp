@@ -6,7 +6,7 @@
 
 namespace omnirt::flux2 {
 
-// Looks at whether the folder's parts fit each other, and guidance the model; does nothing in a
+// Checks whether the folder's parts fit each other, and guidance the model; does nothing in a
 // run.
 class CheckParts final : public Block {
  public:

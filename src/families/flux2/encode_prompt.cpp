@@ -29,7 +29,7 @@ blocks::Encode messages_of(const text::Qwen2Tokenizer& tokenizer, int64_t length
   };
 }
 
-// Whether the layers exist and give as many values as the transformer reads.
+// Whether the layers exist and return as many values as the transformer reads.
 void check_layers(Checks& checks, const std::vector<int64_t>& layers,
                   const Qwen3ForCausalLM& encoder, int64_t read) {
   const int64_t most = encoder.num_hidden_layers();
@@ -90,7 +90,7 @@ void EncodePrompt::run(Frame& frame) const {
   std::vector<Tensor> each;
   for (const Value& state : states.at("states")) each.push_back(host(state));
   Tensor embeds = at::cat(each, 2);
-  // A prompt's images stand together; one negative prompt serves all.
+  // A prompt's images are adjacent; one negative prompt serves all.
   auto images = static_cast<int64_t>(frame[seeds].size());
   frame[prompt_embeds] = embeds.repeat_interleave(images / embeds.size(0), 0);
 }

@@ -22,7 +22,7 @@ inline constexpr Key<std::vector<int64_t>> text_encoder_out_layers{
 
 // Prompts -> what some layers of a language model make of each as a user's message, {B, T, states *
 // hidden_size}, one row per image, for each condition that the guider asks for (reference:
-// _get_qwen3_prompt_embeds). Padding behind a prompt has states, too, which the model reads.
+// _get_qwen3_prompt_embeds). Padding after a prompt has states, too, which the model reads.
 class EncodePrompt final : public Block {
  public:
   Component<text::Qwen2Tokenizer> tokenizer{this, "tokenizer"};

@@ -55,8 +55,6 @@ std::string example(const std::string& id, const std::string& task, const std::s
                      prompt);
 }
 
-// The model in this repository: its size is set, for nothing in its folder tells it, and its
-// requests are shorter than the reference's default. A repainted image brings its own size.
 // Of those for flow matching, which its levels of noise can be given to, as the reference does.
 std::vector<std::string> schedulers_that_take_levels() {
   std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
@@ -66,6 +64,8 @@ std::vector<std::string> schedulers_that_take_levels() {
   return names;
 }
 
+// The model in this repository: its size is set, for nothing in its folder shows it, and its
+// requests are shorter than the reference's default. A repainted image brings its own size.
 ModelSpec embedded_entry(const std::string& task) {
   ModelSpec made;
   made.id = embedded;

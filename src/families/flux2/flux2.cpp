@@ -65,7 +65,7 @@ BlockList flux2_blocks() {
   return list;
 }
 
-// The original's blocks have the names that FLUX.1's have; shapes tell those apart.
+// The original's blocks have the names that FLUX.1's have; shapes distinguish those.
 std::vector<AdapterFamily> adapter_families() {
   return {{.name = "FLUX.2",
            .ids = {"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-base-4b", "flux2.klein-base-9b",

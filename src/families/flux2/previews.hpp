@@ -3,7 +3,7 @@
 
 namespace omnirt::flux2 {
 
-// How the latents of the family's models are shown on the way, by entry.
+// How the latents of the family's models are shown during a run, by entry.
 std::map<std::string, PreviewMeans> previews();
 
 }  // namespace omnirt::flux2

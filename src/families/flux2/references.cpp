@@ -13,7 +13,7 @@
 namespace omnirt::flux2 {
 namespace {
 
-// Between the times of two images; the one that is made stands at 0.
+// Between the times of two images; the one that is made is at 0.
 constexpr int64_t time_scale = 10;
 
 io::Image within_limits(const io::Image& image) {
@@ -41,14 +41,14 @@ void encode(Frame& frame, const Component<nn::Autoencoder>& vae, const blocks::T
   }
 }
 
-// {1, h w, C} of each {1, C, h, w}, one behind the other.
+// {1, h w, C} of each {1, C, h, w}, one after the other.
 Tensor tokens_of(const std::vector<Tensor>& latents) {
   std::vector<Tensor> tokens;
   for (const Tensor& each : latents) tokens.push_back(each.flatten(2).transpose(1, 2));
   return at::cat(tokens, 1).contiguous();
 }
 
-// {1, N, 4}: where the tokens stand.
+// {1, N, 4}: the tokens' positions.
 Tensor ids_of(const std::vector<Tensor>& latents) {
   std::vector<Tensor> ids;
   for (const Tensor& each : latents) {

@@ -19,7 +19,7 @@ inline constexpr Slot<Tensor> reference_latents{
 inline constexpr Slot<Tensor> reference_ids{
     "reference_ids", "their positions: time, row, column, 0", {"1", "N", "4"}};
 
-// The images that an edit goes by, as tokens beside those that are made (reference:
+// The reference images of an edit, as tokens next to those that are made (reference:
 // Flux2KleinPipeline.prepare_image_latents); the first is the one that is edited.
 class EncodeReferences final : public Block {
  public:

@@ -12,7 +12,7 @@ namespace omnirt::flux2 {
 namespace {
 
 constexpr int64_t most_pixels = 1024 * 1024;
-// Of an image to go by (reference: Flux2ImageProcessor.check_image_input).
+// Of a reference image (reference: Flux2ImageProcessor.check_image_input).
 constexpr int64_t least_side = 64;
 constexpr double most_aspect_ratio = 8;
 

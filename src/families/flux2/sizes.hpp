@@ -14,14 +14,14 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-// An image of this size as it is looked at: of at most 1024 * 1024 pixels (reference:
+// A reference image of this size as it is encoded: of at most 1024 * 1024 pixels (reference:
 // Flux2ImageProcessor._resize_to_target_area).
 Size limited(Size size);
 // That, cut down to whole latents of `grid` pixels; a side may be 0.
 Size in_whole_latents(Size size, int64_t grid);
 
 // Settles width and height: the request's; else those of the image that is edited, or the model's.
-// An image that is repainted keeps its own. Refuses images that cannot be looked at.
+// An image that is repainted keeps its own. Refuses images that cannot be encoded.
 class ImageSize final : public Block {
  public:
   Config<int64_t> width{this, keys::width};

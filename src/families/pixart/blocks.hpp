@@ -15,7 +15,7 @@
 
 namespace omnirt::pixart {
 
-// Looks at whether the folder's parts fit each other; does nothing in a run.
+// Checks whether the folder's parts fit each other; does nothing in a run.
 class CheckParts final : public Block {
  public:
   Config<int64_t> num_inference_steps{this, keys::num_inference_steps};

@@ -68,7 +68,7 @@ void EncodeCaption::run(Frame& frame) const {
                                   [](const T5EncoderModel& encoder, Context& cx, const Values& in) {
                                     return encoder.forward(cx, one(in, "ids"), &one(in, "mask"));
                                   }));
-  // A prompt's images stand together; one negative prompt serves all.
+  // A prompt's images are adjacent; one negative prompt serves all.
   int64_t each = count / embeds.size(0);
   frame[prompt_embeds] = embeds.repeat_interleave(each, 0);
   frame[prompt_attention_mask] = tokens.mask.repeat_interleave(each, 0);

@@ -7,7 +7,7 @@
 
 namespace omnirt::qwen_image {
 
-// Looks at whether the folder's parts fit each other; does nothing in a run.
+// Checks whether the folder's parts fit each other; does nothing in a run.
 class CheckParts final : public Block {
  public:
   Described<QwenImageTransformer2DModel> transformer{this, "transformer"};

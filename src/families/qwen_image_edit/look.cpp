@@ -37,7 +37,7 @@ std::string edit_words(const EditTemplate& form, int64_t images, const std::stri
   return words + text + after_edit;
 }
 
-// Ids with each image's one word repeated as often as it has tokens, and where those stand.
+// Ids with each image's one word repeated as often as it has tokens, and where those are.
 struct EditIds {
   std::vector<int64_t> ids;
   std::vector<ImageSpan> spans;

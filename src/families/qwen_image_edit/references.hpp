@@ -19,7 +19,7 @@ inline constexpr Slot<Tensor> reference_ids{
 inline constexpr Slot<Tensor> text_start{
     "text_start", "the first position of the text", {"1", "1"}};
 
-// The images that an edit goes by, at about a million pixels each, as tokens behind those that are
+// The reference images of an edit, at about a million pixels each, as tokens after those that are
 // made (reference: QwenImageEditPipeline.prepare_latents, QwenEmbedRope).
 class EncodeEditImages final : public Block {
  public:

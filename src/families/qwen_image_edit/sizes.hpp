@@ -13,7 +13,7 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-// About so many pixels in an image's proportions, its sides multiples of 32 (reference:
+// About this many pixels in an image's proportions, its sides multiples of 32 (reference:
 // calculate_dimensions); a side may be 0.
 Size size_of_area(int64_t pixels, int64_t height, int64_t width);
 
@@ -22,7 +22,7 @@ inline constexpr int64_t latents_area = 1024 * 1024;
 // What models that take several images look at; that of one image looks at the former.
 inline constexpr int64_t looked_at_area = 384 * 384;
 
-// Looks at whether the folder's parts fit each other, and settles width and height: the request's,
+// Checks whether the folder's parts fit each other, and settles width and height: the request's,
 // or those of the last image at about a million pixels.
 class CheckEdit final : public Block {
  public:

@@ -107,7 +107,7 @@ void adopt_scheduler(const SchedulerAdoption& adoption, Json& config) {
 }
 
 // The widths are those of the text embeddings, which attention over the prompt takes. The text
-// encoder of 1.x is a part of other models too, so its layers tell nothing.
+// encoder of 1.x is a part of other models too, so its layers show nothing.
 std::vector<AdapterFamily> sd_adapter_families() {
   return {{.name = "Stable Diffusion 1.x",
            .ids = {"sd15", "emoji-sd"},

@@ -16,7 +16,7 @@ const std::string open_clip_prefix = "cond_stage_model.model.";
 // 2.x's text encoder is this wide, 1.x's 768.
 constexpr int64_t second_width = 1024;
 
-// What tells the variants apart.
+// What distinguishes the variants.
 struct Variant {
   bool second = false;  // 2.x
   bool inpaint = false;

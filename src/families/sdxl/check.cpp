@@ -12,8 +12,8 @@ bool wants_score(const Checks& checks) {
 
 }  // namespace
 
-// The UNet's embedding of numbers is as wide as what it is told: the pooled text and 6 numbers, or
-// 5 with an aesthetic score.
+// The UNet's embedding of numbers is as wide as its input: the pooled text and 6 numbers, or 5 with
+// an aesthetic score.
 void CheckXL::check_numbers(Checks& checks) const {
   const UNet2DConditionModel& network = checks[unet];
   if (!network.add_embedding) {
@@ -65,7 +65,7 @@ void CheckXL::check(Checks& checks) const {
   }
 }
 
-// The latents say where the walk that made them ended.
+// The latents say where the run that made them ended.
 void SizeOfLatents::check_hand_over(Checks& checks, const LatentsInput& given) const {
   Json request = given.info.origin.value("request", Json::object());
   Json config = request.is_object() ? request.value("config", Json::object()) : Json::object();

@@ -8,7 +8,7 @@
 
 namespace omnirt::families {
 
-// Looks at whether an SDXL folder's parts fit each other and the task, and takes what its
+// Checks whether an SDXL folder's parts fit each other and the task, and takes what its
 // model_index.json says of prompts; does nothing in a run.
 class CheckXL final : public Block {
  public:

@@ -39,7 +39,7 @@ Texts second_prompts(const Texts* given, const Texts& prompts) {
   return or_empty(silent ? prompts : *given);
 }
 
-// The reference skips layers for the prompt itself, never for what stands in for it.
+// The reference skips layers for the prompt itself, never for what replaces it.
 template <class T>
 int64_t layers_skipped(Frame& frame, const T& block) {
   return frame.renamed(block.prompt) ? 0 : frame[block.clip_skip];
@@ -86,7 +86,7 @@ Encoded pooled_states_of(Frame& frame, const T& block, const Tensor& ids) {
 }
 
 // States of prompts in windows, each moved from the window's last by `weights` {n, T}. `states`
-// gives those of ids.
+// returns those of ids.
 template <class States>
 Tensor weighted_states(const WeightedRows& rows, States&& states) {
   std::vector<Tensor> parts;
@@ -215,12 +215,12 @@ void EncodePromptSecond::check(Checks& checks) const {
   check_seconds(checks);
 }
 
-// Both text encoders' states lie side by side, word by word.
+// Both text encoders' states are joined along the channels, word by word.
 void EncodePromptSecond::check_seconds(Checks& checks) const {
   if (checks[syntax] == PromptSyntax::plain)
     return warn_of_syntax(checks, checks.all_texts(prompt_2));
   for (const auto& [input, given] : checks.all_texts(prompt_2)) {
-    // What stands in for both prompts at once is one.
+    // What replaces both prompts at once is one.
     if (!input.ends_with("_2") || given.empty() || given.front().empty()) continue;
     checks.error({"inputs." + input, given.front(),
                   fmt::format("prompt_syntax {} reads one prompt for both text encoders",
@@ -298,7 +298,7 @@ void EncodePromptAlone::run(Frame& frame) const {
 
 std::map<std::string, int64_t> TakeEncodedPromptXL::widths(const Checks& checks) const {
   auto widths = TakeEncodedPrompt::widths(checks);
-  // What the UNet takes beside the numbers (CheckXL holds it against the text encoder).
+  // What the UNet takes in addition to the numbers (CheckXL compares it with the text encoder).
   int64_t count = checks.holds(index_is("requires_aesthetics_score", true)) ? 5 : 6;
   widths["pooled_prompt_embeds"] =
       checks[unet].added_dim() - count * checks[unet].added_number_dim();

@@ -41,7 +41,7 @@ class EncodePromptFirst final : public Block {
   void check_loaded(Checks& checks) const override;
 };
 
-// The second text encoder's part, beside the first's, and the prompt as a whole.
+// The second text encoder's part, after the first's, and the prompt as a whole.
 class EncodePromptSecond final : public Block {
  public:
   Component<text::Tokenizer> tokenizer{this, "tokenizer_2"};

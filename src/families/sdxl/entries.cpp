@@ -8,7 +8,7 @@ namespace {
 struct Task {
   std::string name;
   Json config;
-  std::string inputs;         // of the example, beside the prompt
+  std::string inputs;         // of the example, in addition to the prompt
   Json with_controlnet = {};  // what a ControlNet changes
 };
 

@@ -21,7 +21,7 @@ class TakeLatents final : public Block {
   void run(Frame& frame) const override;
 };
 
-// The given image under as much noise as the walk begins with; with denoising_start it is as
+// The given image under as much noise as the schedule begins with; with denoising_start it is as
 // noisy as it should be already (reference: prepare_latents of StableDiffusionXLImg2ImgPipeline
 // and StableDiffusionXLInpaintPipeline).
 class NoiseImageLatentsXL final : public blocks::NoiseImageLatents {

@@ -52,7 +52,7 @@ void add_conditions(BlockList& list, const Trigger& from_noise) {
 }
 
 BlockList sdxl_blocks() {
-  // Given latents are another run's, or the noise that this one starts from: the task tells.
+  // Given latents are another run's, or the noise that this one starts from: the task says which.
   const Trigger image = has("image"), mask = has("mask"), noise = is_task("text2image");
   const Trigger given = has("latents") && !mask && !noise;
   const Trigger encoded = image && !mask, inpaint = image && mask;

@@ -123,7 +123,7 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
 }
 
 // A base model whose text encoders have the names of stable-diffusion.cpp. Its projection is taken
-// as OpenCLIP lays it out, which is what conversions of the published files hold.
+// in OpenCLIP's layout, which is what conversions of the published files hold.
 std::optional<Variant> renamed_variant(const TensorShapes& shapes) {
   const std::string words = "text_model.embeddings.token_embedding.weight";
   const std::string stacked = "text_model.encoder.layers.0.self_attn.in_proj.weight";

@@ -2,7 +2,7 @@
 #include "blocks/prompt_turns.hpp"
 #include "blocks/slots.hpp"
 
-// The values of SDXL that several of its blocks hand on.
+// The values of SDXL that several of its blocks pass on.
 namespace omnirt::families::xl_slots {
 
 inline constexpr Slot<Tensor> first_prompt_embeds{

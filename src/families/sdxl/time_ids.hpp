@@ -7,7 +7,7 @@
 
 namespace omnirt::families {
 
-// The numbers that Stable Diffusion XL is told beside the prompt (Podell et al. 2023, arXiv
+// The numbers that Stable Diffusion XL receives with the prompt (Podell et al. 2023, arXiv
 // 2307.01952, section 2.2), {1, 6} for each condition: original size, corner, target size.
 class TimeIds final : public Block {
  public:
@@ -35,7 +35,7 @@ class TimeIds final : public Block {
   bool from_noise_;
 };
 
-// Those of a second pass, as image2image tells them.
+// Those of a second pass, as in image2image.
 class HiresTimeIds final : public Block {
  public:
   Config<int64_t> hires_width{this, keys::hires_width};

@@ -18,13 +18,13 @@ struct WalkOptions {
   std::optional<double> end{};
 };
 
-// The timestep at which a share of the schedule is walked (Python's round: halves to even).
+// The timestep at which a share of the schedule is done (Python's round: halves to even).
 double cutoff(const SchedulerChoice& choice, double share) {
   auto trained = choice.config.value("num_train_timesteps", 1000.0);
   return std::nearbyint(trained - share * trained);
 }
 
-// Where a walk begins that another has brought to `cut`: a schedule of second order is not entered
+// Where a run begins that another has brought to `cut`: a schedule of second order is not entered
 // between the two calls of a step.
 size_t begin_below(const Scheduler& scheduler, double cut) {
   const std::vector<double>& timesteps = scheduler.timesteps();
@@ -53,7 +53,7 @@ Schedule walk_of(const SchedulerChoice& choice, const WalkOptions& options) {
   return walk;
 }
 
-// Shares lie between the ends of the schedule, which would say nothing.
+// Shares are between the ends of the schedule, which would say nothing.
 bool check_share(Checks& checks, const Config<double>& port) {
   auto share = checks.maybe(port);
   if (!share || (*share > 0 && *share < 1)) return true;
@@ -63,7 +63,7 @@ bool check_share(Checks& checks, const Config<double>& port) {
   return false;
 }
 
-// A walk makes at least one call of the network.
+// A run makes at least one call of the network.
 void check_walk(Checks& checks, const SchedulerChoice& choice, const WalkOptions& options) {
   Schedule walk = walk_of(choice, options);
   if (walk.begin < walk.end) return;

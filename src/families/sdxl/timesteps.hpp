@@ -5,7 +5,7 @@
 
 namespace omnirt::families {
 
-// Plans a walk from noise, which may end before the schedule does (reference:
+// Plans a run from noise, which may end before the schedule does (reference:
 // StableDiffusionXLPipeline, denoising_end).
 class SetTimestepsXL final : public Block {
  public:
@@ -21,8 +21,8 @@ class SetTimestepsXL final : public Block {
   void check(Checks& checks) const override;
 };
 
-// Plans a walk from an image or latents: the last part of the schedule, as long as strength says,
-// or as denoising_start leaves (reference: StableDiffusionXLImg2ImgPipeline.get_timesteps).
+// Plans a run from an image or latents: the last part of the schedule, as long as strength says, or
+// as denoising_start leaves (reference: StableDiffusionXLImg2ImgPipeline.get_timesteps).
 class SetPartialTimestepsXL final : public Block {
  public:
   Component<SchedulerChoice> scheduler{this, "scheduler"};

@@ -21,7 +21,7 @@
 // of F frames.
 namespace omnirt::families {
 
-// Looks at whether the folder's parts fit each other, and settles what the model's config says;
+// Checks whether the folder's parts fit each other, and settles what the model's config says;
 // does nothing in a run.
 class CheckVideo final : public Block {
  public:
@@ -88,8 +88,8 @@ class EncodeFirstLatents final : public Block {
   void run(Frame& frame) const override;
 };
 
-// What the UNet is told beside the noisy latents: the first image's latents at every frame (zeros
-// without the image), and how it shall move.
+// What the UNet receives with the noisy latents: the first image's latents at every frame (zeros
+// without the image), and how it is to move.
 class PrepareVideoConditions final : public Block {
  public:
   Config<int64_t> num_frames{this, keys::num_frames};

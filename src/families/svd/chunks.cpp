@@ -20,7 +20,7 @@ void run_within(Frame& frame, const Block& block) {
       {"block", block, "denoise_chunks " + reason, "remove(list, \"denoise_chunks\") first"});
 }
 
-// Where the loop over chunks stands: a state of the inner loop per chunk, one after the other.
+// The state of the loop over chunks: a state of the inner loop per chunk, one after the other.
 struct ChunkState final : LoopState {
   size_t chunk = 0;
   size_t chunks = 1;

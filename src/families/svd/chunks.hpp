@@ -8,7 +8,7 @@ namespace omnirt::families {
 // Runs the denoise loop once per chunk, each chunk continued from the last frame of the chunk
 // before, as an 8-bit image (autoregressive video). The first chunk is prepared by the blocks
 // before this one, the last is decoded by the blocks after it; between two chunks this one runs the
-// same blocks itself. Draws go on from the same generators.
+// same blocks itself. Draws continue from the same generators.
 class DenoiseChunks final : public LoopBlock {
  public:
   Config<int64_t> num_chunks{this, keys::num_chunks};

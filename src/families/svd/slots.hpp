@@ -1,7 +1,7 @@
 #pragma once
 #include "blocks/slots.hpp"
 
-// The values of videos that several blocks hand on: n videos of F frames.
+// The values of videos that several blocks pass on: n videos of F frames.
 namespace omnirt::families::video_slots {
 
 inline constexpr Slot<Tensor> earlier_frames{

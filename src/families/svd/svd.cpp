@@ -45,7 +45,7 @@ BlockList svd_blocks() {
   return list;
 }
 
-// Folders tell apart by the number of frames that their UNet was trained on.
+// Folders are distinguished by the number of frames that their UNet was trained on.
 std::string variant_of(const PipelineFolder& folder) {
   constexpr int64_t frames_of_svd = 14;
   const ComponentFolder* unet = folder.find("unet");

@@ -48,7 +48,7 @@ std::string span_layout(const Shapes&) {
   return "span";
 }
 
-// How a class is told by names and shapes, and how its files are laid out.
+// How a class is recognised by names and shapes, and how its files are laid out.
 struct Kind {
   Json (*config)(const Shapes& shapes, const std::string& where);
   std::string (*layout)(const Shapes& shapes);

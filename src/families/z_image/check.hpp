@@ -6,7 +6,7 @@
 
 namespace omnirt::z_image {
 
-// Looks at whether the folder's parts fit each other, and has the keys of the usual guider; does
+// Checks whether the folder's parts fit each other, and has the keys of the usual guider; does
 // nothing in a run.
 class CheckParts final : public Block {
  public:

@@ -26,7 +26,7 @@ int64_t most_tokens(const std::vector<std::string>& prompts, const blocks::Encod
 }
 
 // A finding for each text that the transformer has no positions for: those of the text begin at 1,
-// and the image's lies behind them.
+// and the image's follows them.
 void check_positions(Checks& checks, const blocks::Texts& texts, int64_t places,
                      const blocks::Encode& encode) {
   for (const auto& [input, given] : texts) {
@@ -46,7 +46,7 @@ struct TextStates {
   Tensor mask;    // {prompts, T}
 };
 
-// Each row's tokens at its front, wherever its padding stood, and zeros behind them.
+// Each row's tokens at its front, wherever its padding was, and zeros after them.
 TextStates tokens_in_front(const Tensor& states, const Tensor& mask) {
   TextStates made{at::zeros(states.sizes(), at::kFloat), at::zeros(mask.sizes(), at::kFloat)};
   for (int64_t row = 0; row < states.size(0); ++row) {
@@ -96,7 +96,7 @@ void EncodePrompt::run(Frame& frame) const {
       },
       "last layer but one"));
   TextStates texts = tokens_in_front(states.to(at::kFloat), tokens.mask);
-  // A prompt's images stand together; one negative prompt serves all.
+  // A prompt's images are adjacent; one negative prompt serves all.
   int64_t each = static_cast<int64_t>(frame[seeds].size()) / states.size(0);
   frame[prompt_embeds] = texts.embeds.repeat_interleave(each, 0);
   frame[mask] = texts.mask.repeat_interleave(each, 0);
