@@ -62,7 +62,7 @@ ProbeNetwork::ProbeNetwork()
 
 Param ProbeNetwork::add(const std::string& name, std::vector<int64_t> shape) {
   Tensor values = at::randn(shape, at::detail::createCPUGenerator(weights_.size() + 1), at::kFloat);
-  // Activations keep their size, so that an error is not made larger on the way.
+  // Activations keep their size, so that an error is not made larger.
   if (shape.size() > 1) values /= std::sqrt(static_cast<double>(values[0].numel()));
   auto owner = std::make_shared<Tensor>(values.contiguous());
   weights_.push_back(

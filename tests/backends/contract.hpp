@@ -60,7 +60,7 @@ class ProbeRun {
   ComponentRun run_;
 };
 
-// What the references give in fp32 on the CPU.
+// What the references compute in fp32 on the CPU.
 Tensor expected_of_probe(const Tensor& x);
 
 }  // namespace omnirt::testing

@@ -1,5 +1,5 @@
-// Each kernel of each backend against its op's reference, over the samples that stand beside it;
-// and with arguments that do not fit each other, which no kernel may be given.
+// Each kernel of each backend against its op's reference, over the samples next to it; and with
+// arguments that do not fit each other, which no kernel may be given.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -22,14 +22,14 @@ struct Setting {
 };
 
 // What a setting's results may differ by, of the largest value of the reference's.
-// * fp32: another order of sums, some ulps; a few more where Winograd's transforms stand between.
+// * fp32: another order of sums, some ulps; a few more where Winograd's transforms come between.
 // * fp32 at precision high: each product right to 1e-5 of itself, which sums make no worse.
 // * fp32 at precision medium: each number right to 2^-9 of itself, as in bf16.
 // * half types: some of their epsilon (2^-11, 2^-8).
 double tolerance(const PlanFacts& facts) {
   if (facts.dtype == at::kHalf) return 5e-3;
   if (facts.dtype == at::kBFloat16) return 4e-2;
-  // Attention beside int8 products is by bf16 as well, where that is faster.
+  // Attention with int8 products is by bf16 as well, where that is faster.
   if (facts.precision == MatmulPrecision::medium || facts.quantization == ops::Quantization::int8)
     return 2e-2;
   return facts.precision == MatmulPrecision::high ? 5e-5 : 1e-5;
@@ -183,8 +183,8 @@ std::optional<Tensor> result_of(const std::function<Tensor()>& compute) {
   }
 }
 
-// Each tensor of a sample, made a little smaller, larger or of fewer dimensions: what the op gives
-// then is what its reference gives, or an error.
+// Each tensor of a sample, made a little smaller, larger or of fewer dimensions: what the op
+// returns then is what its reference returns, or an error.
 template <class Args>
 class UnfitCheck {
  public:

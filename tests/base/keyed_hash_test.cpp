@@ -17,8 +17,8 @@ uint64_t shifted(uint64_t value) {
   return value ^ (value >> 47);
 }
 
-// Texts of 16 printable bytes with the hash that libstdc++'s std::hash gives them all: its rounds
-// are run backwards from a common end.
+// Texts of 16 printable bytes with one hash by libstdc++'s std::hash: its rounds are run backwards
+// from a common end.
 std::vector<std::string> texts_of_one_std_hash(size_t count) {
   constexpr uint64_t multiplier = 0xc6a4a7935bd1e995;
   uint64_t inverse = multiplier;

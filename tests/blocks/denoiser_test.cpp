@@ -39,7 +39,7 @@ const Value& only(const RowBatch& batch, const char* name) {
   return batch.inputs.at(name).front();
 }
 
-// Calls of a network that gives its sample back.
+// Calls of a network that returns its sample.
 struct Calls {
   std::vector<RowBatch> seen;
   Denoiser denoiser;

@@ -1,5 +1,5 @@
 // What the levels of the cpu backend promise of a whole run: the image, the memory, and what the
-// report tells of both.
+// report says of both.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -130,8 +130,8 @@ TEST(CpuLevels, Bf16GoesByTheReferencesAtEager) {
   EXPECT_GT(psnr(outcome.image, run(emoji()).image, 1.0), 45);
 }
 
-// The dry forward takes each tensor's place and gives it back as the run does. What it does not see
-// is the small tensors that kernels and the pipeline make for themselves (a norm's terms for each
+// The dry forward takes and releases each tensor's place as the run does. What it does not see is
+// the small tensors that kernels and the pipeline make for themselves (a norm's terms for each
 // channel, guidance between two calls): 8 bytes of the embedded model's 14 MB, 25 KB at most here.
 constexpr double unseen_bytes = 32 * 1024;
 

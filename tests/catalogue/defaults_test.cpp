@@ -1,4 +1,4 @@
-// What a request gets that does not say is what the reference's pipelines give: every pipeline's
+// What a request gets for what it omits is what the reference's pipelines have: every pipeline's
 // call (tests/goldens/call_defaults.json, tools/goldens/call_defaults.py) against what validation
 // settles, for every model and task.
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ struct Case {
   std::string pipeline;
   std::string id;
   std::string task;
-  std::string component{};  // given beside the model: "controlnet"
+  std::string component{};  // given with the model: "controlnet"
   std::string guider{};
 };
 
@@ -254,7 +254,7 @@ TEST_P(Defaults, AreTheReferences) {
       EXPECT_TRUE(idle) << key << " = " << reference << " is no key here";
       continue;
     }
-    // Unset in the reference: it is told from the model at hand, as here.
+    // Unset in the reference: it is inferred from the model, as here.
     bool told = reference.is_null() &&
                 (value->value.is_null() || value->origin == Origin::derived ||
                  (value->origin == Origin::model && !proposal.spec->default_config.contains(key)));
@@ -292,7 +292,7 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
                           family.name == "sd3";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
-        // Each is held against the reference's trajectories.
+        // Each is compared with the reference's trajectories.
         EXPECT_TRUE(
             std::filesystem::exists(source_path("tests/goldens/schedulers/" + name + ".json")))
             << name;
@@ -321,7 +321,7 @@ TEST(Registry, WarnsOfSchedulersThatDoNotSuit) {
   }
 }
 
-// A model that is told the guidance scale is distilled for consistency.
+// A model that takes the guidance scale as input is distilled for consistency.
 TEST(Registry, TakesTheConsistencySchedulerForDistilledModels) {
   GenerateRequest request = request_of({"", "sd15", "text2image"});
   request.config[keys::model_path.name] = source_path("tests/goldens/pipelines/lcm/model").string();

@@ -1,4 +1,4 @@
-// What an engine that serves many requests tells of each, and what it keeps.
+// What an engine that serves many requests reports of each, and what it keeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ inline auto about(const std::string& field, const std::string& what = "") {
                        ::testing::Field(&Finding::message, ::testing::HasSubstr(what))));
 }
 
-// A place for a file or folder of this process's own; what lies there goes with the object.
+// A place for a file or folder of this process's own; what is there is deleted with the object.
 class TemporaryPath {
  public:
   explicit TemporaryPath(const std::string& name)

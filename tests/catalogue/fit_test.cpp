@@ -1,4 +1,4 @@
-// Whether the parts of a model's folder fit each other is looked at on what their configs are read
+// Whether the parts of a model's folder fit each other is checked on what their configs are read
 // as, so that a value written in another way is no way around the check.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is told of prompts to FLUX.2 before any weight is read.
+// What is reported about prompts to FLUX.2 before any weight is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

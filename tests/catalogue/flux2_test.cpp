@@ -1,4 +1,4 @@
-// What is told of requests to FLUX.2 before any weight is read.
+// What is reported about requests to FLUX.2 before any weight is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

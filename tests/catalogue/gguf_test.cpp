@@ -1,4 +1,4 @@
-// Models and components in GGUF files: the same images as from the numbers that they stand for.
+// Models and components in GGUF files: the same images as from the numbers that they encode.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Initial noise that a request brings in a file: what it means to each task, and what is refused.
-// That it gives the reference's images is in goldens_test.cpp and video_test.cpp.
+// That it makes the reference's images is in goldens_test.cpp and video_test.cpp.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST_F(GivenNoise, ThatARunMadeIsAWarning) {
   EXPECT_THAT(engine().check(given).warnings, about("inputs.latents", "what a run made"));
 }
 
-// A base model's latents go on in image2image, unless the request says otherwise.
+// A base model's latents continue in image2image, unless the request says otherwise.
 TEST_F(GivenNoise, OfSdxlIsWhatTheTaskSays) {
   GenerateRequest given = request("sdxl", at::randn({1, 4, 8, 8}));
   given.task = "";

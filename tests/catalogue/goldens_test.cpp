@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 
 // The same maths in another order of additions: embeddings pass a few layers, latents many
 // evaluations of the network, which amplify the last bits (between two CPUs the reference itself
-// differs by up to 2e-4 in latents; see the README beside the goldens). Where that is more than the
-// tolerance, how much more is measured (expect_latents). The image is held to what the project
+// differs by up to 2e-4 in latents; see the README next to the goldens). Where that is more than
+// the tolerance, how much more is measured (expect_latents). The image must meet what the project
 // promises.
 constexpr double embeds_tolerance = 2e-5;
 constexpr double latents_tolerance = 1e-3;
@@ -53,7 +53,7 @@ void expect_embeds(const std::map<std::string, Tensor>& made,
   // The golden has one row per prompt, ours one per image.
   Tensor rows =
       expected->second.repeat_interleave(got->second.size(0) / expected->second.size(0), 0);
-  // Zeros stand for a negative prompt that was not given.
+  // Zeros mean a negative prompt that was not given.
   if (rows.count_nonzero().item<int64_t>() == 0)
     EXPECT_TRUE(got->second.equal(rows)) << name;
   else
@@ -61,10 +61,10 @@ void expect_embeds(const std::map<std::string, Tensor>& made,
 }
 
 // `outdated_inpaint` alone needs more than the tolerance, on some processors: it alone clips x0 to
-// 1. A step then gives a constant and sqrt(1 - alpha) eps; the part of eps that x0 would have taken
-// off again stays, and its slope, times a guidance of 7.5, doubles or trebles every difference at
-// each of eight steps. From the same run in double, the reference's ends 5e-4 away, and ours at
-// every level and target 4e-4 to 6e-4, while after the first step each is 3e-6 away.
+// 1. A step then yields a constant and sqrt(1 - alpha) eps; the part of eps that x0 would have
+// taken off again stays, and its slope, times a guidance of 7.5, doubles or trebles every
+// difference at each of eight steps. From the same run in double, the reference's ends 5e-4 away,
+// and ours at every level and target 4e-4 to 6e-4, while after the first step each is 3e-6 away.
 double latents_allowed(const GenerateRequest& request, size_t step, double error) {
   return error < latents_tolerance ? latents_tolerance : reach_of_last_bits(request, step, error);
 }

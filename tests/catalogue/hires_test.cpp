@@ -56,7 +56,7 @@ TEST(Hires, IsTheSameImageInASplitRun) {
 }
 
 // The second pass through images is an image2image of the first pass's file, enlarged: noise begins
-// anew from the same seed.
+// again from the same seed.
 TEST(Hires, IsAnImage2ImageOfTheEnlargedImage) {
   TemporaryFolder folder;
   GenerateRequest both = folder_request(goldens() / "sd15_nearest_image"), first = both;

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// Passes all on to the loop in whose place it stands, and counts the calls of the network.
+// Passes all on to the loop that it replaces, and counts the calls of the network.
 class CountedLoop final : public WalkLoop {
  public:
   CountedLoop(std::shared_ptr<const WalkLoop> loop, std::shared_ptr<int> calls)

@@ -1,5 +1,5 @@
-// Levels of a whole run: forcing and requiring them, failures at each, and what the report tells of
-// it. The cpu-stub computes by the references, so a run that fell back gives the very same bits.
+// Levels of a whole run: forcing and requiring them, failures at each, and what the report says of
+// it. The cpu-stub computes by the references, so a run that fell back makes the very same bits.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What stands for no prompt is known by what the guider declares, not by its name.
+// What represents no prompt is known by what the guider declares, not by its name.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What is told of requests to PixArt before any weight is read.
+// What is reported about requests to PixArt before any weight is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What prompts of other syntaxes than the plain one promise beside their goldens.
+// What prompts of other syntaxes than the plain one promise in addition to their goldens.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -145,8 +145,8 @@ TEST(PromptSyntax, IsNoKeyOfModelsWithoutClip) {
               Contains("config.prompt_syntax: \"a1111\": unknown config key, ignored"));
 }
 
-// Without weights, and within a window, the reading is the plain one but for the scaling by a mean
-// of 1 in floats.
+// Without weights, and within a window, the reading is the plain one except for the scaling by a
+// mean of 1 in floats.
 TEST(PromptSyntax, MakesOfPlainWordsWhatPlainMakes) {
   GenerateRequest request = golden_request("sd15/text2image");
   Outcome plain = run(request);

@@ -1,4 +1,4 @@
-// What is told of requests to Qwen-Image-Edit before any weight is read.
+// What is reported about requests to Qwen-Image-Edit before any weight is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

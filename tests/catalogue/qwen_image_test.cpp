@@ -1,4 +1,4 @@
-// What is told of requests to Qwen-Image before any weight is read, and how it reads prompts.
+// Findings about requests to Qwen-Image before any weight is read, and how it reads prompts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -37,7 +37,7 @@ TEST(ReferencePages, HoldEveryModelKeySchedulerGuiderAndNetwork) {
     EXPECT_NE(pages["guiders.md"].find("## " + info.type + "\n"), std::string::npos);
 }
 
-// A class that has no config of its own by default stands here with a published one.
+// A class that has no config of its own by default is here with a published one.
 Json config_of(const std::string& class_name) {
   if (class_name != "Transformer2DModel" && class_name != "PixArtTransformer2DModel")
     return Json::object();
@@ -90,7 +90,7 @@ std::vector<std::string> unresolved(const nn::Metadata& metadata, const Trees& t
   return missing;
 }
 
-// Every name that a class gives is one that its tree, its parameters or its layouts have.
+// Every name that a class lists is one that its tree, its parameters or its layouts have.
 TEST(NetworkMetadata, ResolvesEveryNameOverTheCatalogue) {
   for (const nn::NetworkInfo& info : builtin_catalogue().networks) {
     SCOPED_TRACE(info.class_name);

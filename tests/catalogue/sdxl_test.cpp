@@ -1,5 +1,5 @@
-// What Stable Diffusion XL promises beside its goldens: the hand-over between models, what its
-// files hold, and what is refused before any weight is read.
+// What Stable Diffusion XL promises in addition to its goldens: the hand-over between models, what
+// its files hold, and what is refused before any weight is read.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

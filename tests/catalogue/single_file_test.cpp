@@ -359,7 +359,7 @@ TEST(SingleFile, TellsTheNamesOfStableDiffusionCppFromShapes) {
   }
 }
 
-// The reference's own pipelines of tiny shapes, whose heads no shape tells.
+// The reference's own pipelines of tiny shapes, whose heads no shape shows.
 TEST(SingleFile, TakesConfigsFromAFolderThatTheRequestNames) {
   TempFolder temp;
   fs::path model = source_path("tests/goldens/pipelines/sd15/model"),
@@ -371,7 +371,7 @@ TEST(SingleFile, TakesConfigsFromAFolderThatTheRequestNames) {
   EXPECT_FALSE(opened.folder.find("tokenizer")->original);
 }
 
-// What shapes alone tell of the published models is what was published.
+// What shapes alone show of the published models is what was published.
 TEST(SingleFile, TellsThePublishedConfigsFromTheirShapes) {
   for (const char* name : {"sd-v1-5", "sd-v1-5-inpainting", "sd2-1-base", "sd2-inpainting"}) {
     SCOPED_TRACE(name);

@@ -265,7 +265,7 @@ TEST_F(Split, RefusesCutsThatAreNone) {
   EXPECT_THAT(refusal(back), HasSubstr("a later block"));
 }
 
-// What a block of a type of its own hands on cannot cross a cut without a codec.
+// What a block of a type of its own passes on cannot cross a cut without a codec.
 struct Secret {};
 class Keeper final : public Block {
  public:

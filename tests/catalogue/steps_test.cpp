@@ -46,8 +46,8 @@ class Steps : public ::testing::Test {
   fs::path folder_;
 };
 
-// What a step is: a call of the scheduler's step(), each told once and in order, with the timestep
-// that the network was told.
+// What a step is: a call of the scheduler's step(), each reported once and in order, with the
+// timestep that the network received.
 TEST_F(Steps, AreToldOnceAndInOrderByEveryKindOfScheduler) {
   struct Case {
     const char* scheduler;

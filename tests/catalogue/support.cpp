@@ -64,7 +64,7 @@ Engine& engine() {
 
 namespace {
 
-// Paths, in lists of lists too, as lying beside `folder`.
+// Prepends `folder` to paths, in lists of lists too.
 void resolve(Json& value, const fs::path& folder) {
   if (value.is_string()) value = (folder / value.get<std::string>()).string();
   if (!value.is_array()) return;

@@ -48,7 +48,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// What lies in a folder, by name, in the order of the names.
+// What is in a folder, by name, in the order of the names.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 // The images of a run as its files hold them, in the order of their seeds.

@@ -1,4 +1,4 @@
-// What is told of requests to Z-Image before any weight is read.
+// What is reported about requests to Z-Image before any weight is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -291,7 +291,7 @@ TEST(BadRequest, APromptThatIsNotUtf8IsRefused) {
   EXPECT_THAT(ended.err, HasSubstr("UTF-8"));
 }
 
-// Every file of a run carries its request; what such a text may hold is less than a prompt.
+// Every file of a run embeds its request; what such a text may hold is less than a prompt.
 TEST(BadRequest, APromptThatNoFileCanCarryIsRefusedBeforeTheRun) {
   Scratch outputs;
   const Json request{{"inputs", {{"prompt", std::string(1'048'000, '"')}}}};

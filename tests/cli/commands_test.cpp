@@ -149,7 +149,7 @@ struct StubScriptGuard : Variable {
   explicit StubScriptGuard(const char* script) : Variable("OMNIRT_STUB", script) {}
 };
 
-// Beside other programs, threads that wait awake take the time of the one that they wait for.
+// With other programs running, threads that wait awake take the time of the one that they wait for.
 TEST(Program, LetsThreadsSleepSoonUnlessTheUserSaysOtherwise) {
   Variable display("OMP_DISPLAY_ENV", "VERBOSE");
   EXPECT_THAT(run_program({"--version"}).err, HasSubstr("GOMP_SPINCOUNT = '1000'"));

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr const char* first_words = "stopping; again to quit now";
 
-// Sends each signal once, when standard error holds the words beside it.
+// Sends each signal once, when standard error holds the words next to it.
 struct Signals {
   std::vector<std::pair<std::string, int>> at;
   size_t sent = 0;

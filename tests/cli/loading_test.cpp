@@ -45,7 +45,7 @@ TEST(Loading, TheSearchPathOfLibrariesIsAbsoluteAndHasNoEmptyEntry) {
   paths.insert(paths.end(), older.begin(), older.end());
   ASSERT_FALSE(paths.empty());
   for (const std::string& path : paths) {
-    // A separator at the end begins an empty entry, which getline would not give.
+    // A separator at the end begins an empty entry, which getline would not return.
     EXPECT_FALSE(path.empty() || path.ends_with(':')) << path;
     std::istringstream list(path);
     for (std::string entry; std::getline(list, entry, ':');) EXPECT_TRUE(entry.starts_with('/'));
@@ -84,7 +84,7 @@ TEST_P(NoPluginWords, AreTakenAsValues) {
   EXPECT_THAT(ended.err, Not(HasSubstr(loud_ran)));
 }
 
-// Where it cannot be told before the plug-in is loaded, or does not belong.
+// Where it cannot be known before the plug-in is loaded, or does not belong.
 class RefusedPluginWords : public ::testing::TestWithParam<std::vector<std::string>> {};
 INSTANTIATE_TEST_SUITE_P(
     Loading, RefusedPluginWords,

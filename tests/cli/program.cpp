@@ -38,7 +38,7 @@ void limit_files(size_t bytes) {
   dup2(err, STDERR_FILENO);
   if (!with.folder.empty() && chdir(with.folder.c_str()) != 0) _exit(126);
   limit_files(with.largest_file);
-  // What starts the tests may have told them to ignore it (a shell's background jobs do).
+  // What starts the tests may have set it to be ignored (a shell's background jobs do).
   std::signal(SIGINT, SIG_DFL);
   std::vector<char*> argv{const_cast<char*>(with.program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));

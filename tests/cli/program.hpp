@@ -39,7 +39,7 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
   const std::filesystem::path& path() const { return path_; }
   std::string file(const std::string& name) const { return (path_ / name).string(); }
-  // Writes a file and gives its path.
+  // Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& bytes) const;
   std::vector<std::string> names() const;
 

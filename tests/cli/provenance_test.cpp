@@ -1,4 +1,4 @@
-// Images carry the request that makes them again: read back, in another folder, to the same
+// Images embed the request that makes them again: read back, in another folder, to the same
 // bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -239,7 +239,7 @@ TEST(Provenance, WithNamesOrNothingTellsNoFolder) {
   EXPECT_THAT(none.err, HasSubstr("carries no request"));
 }
 
-// Base names are found beside the image.
+// Base names are found next to the image.
 TEST(Provenance, WithNamesRunsWhereItsFilesLieTogether) {
   Scratch scratch;
   make(Words{"-m", "emoji-sd", "-p", "a red apple", "-o", scratch.file("start.png")} + quick);
@@ -296,7 +296,7 @@ TEST(Confine, RefusesEveryPathOutsideOfTheFolder) {
            {"-o", scratch.file("in/../out.png")},
            {"-o", scratch.file("in/link/out.png")},
            {"--output-dir", scratch.file("out")},
-           {},  // the default folder lies in the working directory
+           {},  // the default folder is in the working directory
            inside + Words{"--preview-every", "1", "--preview-dir", scratch.file("previews")},
            inside + Words{"--stop-after", "denoise", "--state", scratch.file("s")},
            inside + Words{"-i", scratch.file("start.png")},

@@ -32,7 +32,7 @@ TEST(SplitRun, CarriedOnByAnotherProcessGivesTheFileOfTheWholeRun) {
   }
 }
 
-// What a scheduler's name stands for and a run's own timesteps are in the state, too.
+// What a scheduler's name means and a run's own timesteps are in the state, too.
 TEST(SplitRun, OfANamedSchedulerAndGivenTimestepsGivesTheFileOfTheWholeRun) {
   Scratch scratch;
   for (const std::vector<std::string>& schedule :

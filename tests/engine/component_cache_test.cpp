@@ -56,14 +56,14 @@ TEST(ComponentCache, DropsTheIdleOneThatWasUsedLongestAgo) {
   for (size_t i = 0; i < ComponentCache::most_idle; ++i)
     cache.keep(key(fmt::format("{}", i)), component());
   EXPECT_TRUE(cache.find(key("0")));    // used again
-  cache.keep(key("new"), component());  // in use while it is handed out
+  cache.keep(key("new"), component());  // in use while it is returned
   EXPECT_EQ(cache.size(), ComponentCache::most_idle + 1);
   cache.keep(key("newer"), component());
   EXPECT_EQ(cache.size(), ComponentCache::most_idle + 1);
   EXPECT_TRUE(cache.find(key("0")));
   EXPECT_FALSE(cache.find(key("1")));
   for (int i = 0; i < 100; ++i) cache.keep(key(fmt::format("more {}", i)), component());
-  // What was just handed out counts as idle once its run lets go of it.
+  // What was just returned counts as idle once its run lets go of it.
   EXPECT_LE(cache.size(), ComponentCache::most_idle + 1);
 }
 

@@ -1,5 +1,5 @@
-// Runs on one engine from several threads, as a service has them: each gives what it gives alone,
-// whatever runs beside it. The program is built under the thread sanitizer too, so it holds only
+// Runs on one engine from several threads, as a service has them: each makes what it makes alone,
+// whatever runs in parallel. The program is built under the thread sanitizer too, so it holds only
 // what a small model shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ GenerateRequest adapted(int64_t seed, const char* file, const char* mode) {
   return request;
 }
 
-// Of every kind that shares something with another: components, adapters merged into a copy or
-// beside the weights, schedulers, sizes.
+// Of every kind that shares something with another: components, adapters merged into a copy or next
+// to the weights, schedulers, sizes.
 std::vector<GenerateRequest> requests() {
   return {tiny(1),
           tiny(2, {{"scheduler", "dpm-solver"}, {"num_images_per_prompt", 2}}),

@@ -12,7 +12,7 @@ namespace omnirt::fuzz {
 std::filesystem::path fresh_folder();
 void write_text(const std::filesystem::path& file, std::string_view text);
 
-// An input that stands for several files: its kind, and each part behind its length.
+// An input that holds several files: its kind, and each part after its length.
 struct Packed {
   char kind = 0;
   std::vector<std::string> parts;

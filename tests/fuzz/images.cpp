@@ -1,4 +1,4 @@
-// Images of every format and what they carry: damaged bytes, with checksums mended, and texts
+// Images of every format and what they embed: damaged bytes, with checksums repaired, and texts
 // that were changed before they were put in.
 #include <array>
 #include <filesystem>
@@ -36,7 +36,7 @@ constexpr const char* request =
     R"({"task": "text2image", "model": "emoji-sd", "inputs": {"prompt": "a \u00e9 & <cat>"},)"
     R"( "config": {"seed": 7, "guidance_scale": 7.5}})";
 
-// A small image that carries a request, as this program writes it; the packet of texts changed.
+// A small image that embeds a request, as this program writes it; the packet of texts changed.
 std::string with_request(Random& random) {
   constexpr std::array formats{ImageFormat::png, ImageFormat::jpeg, ImageFormat::webp};
   ImageFormat format = formats[below(formats.size(), random)];

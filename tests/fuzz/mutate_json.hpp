@@ -5,7 +5,7 @@
 namespace omnirt::fuzz {
 
 // A few changes to a value that leave it well formed: members and items go, are doubled, change
-// places, or become numbers, texts, lists and objects that nobody expects.
+// places, or become numbers, texts, lists and objects that no one expects.
 Json mutate_json(Json value, Random& random);
 
 }  // namespace omnirt::fuzz

@@ -1,4 +1,4 @@
-// A model folder's list of what it was made to draw. What is read is held against prompts.
+// A model folder's list of what it was made to draw. What is read is compared with prompts.
 #include <fstream>
 #include <iterator>
 

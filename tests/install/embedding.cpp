@@ -1,4 +1,4 @@
-// Makes an image with the embedded model, which lies in the installed package's data folder.
+// Makes an image with the embedded model, which is in the installed package's data folder.
 // embedding <image.png> [plugin.so]
 #include <cstdio>
 #include <memory>

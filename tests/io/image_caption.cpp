@@ -13,7 +13,7 @@ std::vector<Image> captioned(const std::vector<std::string>& captions, int64_t w
   return with_captions(std::vector<Image>(captions.size(), Image::zeros(width, 20, 1)), captions);
 }
 
-// The darkest level of a row beside its neighbours: 255 where nothing is written.
+// The darkest level of a row next to its neighbours: 255 where nothing is written.
 int darkest(const Image& image, int64_t row) {
   return *std::min_element(image.row(row), image.row(row) + image.row_bytes());
 }

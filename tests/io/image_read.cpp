@@ -47,7 +47,7 @@ std::string png_declaring(uint32_t width, uint32_t height, size_t rows) {
          png_chunk("IDAT", deflated(std::string(rows, '\0'))) + png_chunk("IEND", "");
 }
 
-// PNG and lossless WebP must give Pillow's pixels. For JPEG and lossy WebP the libraries may differ
+// PNG and lossless WebP must have Pillow's pixels. For JPEG and lossy WebP the libraries may differ
 // by version in how they round colour conversion and upsampling, though none does today: 1 of 255.
 TEST(ImageReader, DecodesEverySampleAsPillowDoes) {
   const std::vector<Sample> samples = image_samples();
@@ -193,7 +193,7 @@ TEST(ImageReader, KeepsAMegabyteOfExifAtMost) {
   EXPECT_EQ(refusal(jpeg), "");
 }
 
-// Of such a file nobody can tell what is missing: its decoder takes zeros for it.
+// Of such a file it cannot be known what is missing: its decoder takes zeros for it.
 TEST(ImageReader, RefusesArithmeticCoding) {
   std::string jpeg = sample_bytes("progressive.jpg");
   jpeg[jpeg.find("\xff\xc2") + 1] = '\xca';
@@ -206,7 +206,7 @@ TEST(ImageReader, RefusesAPngWhosePixelsAreDamaged) {
   EXPECT_THAT(refusal(png), HasSubstr("IDAT"));
 }
 
-// The sample with more chunks behind its header.
+// The sample with more chunks after its header.
 std::string png_with(const std::string& chunks) {
   std::string png = sample_bytes("rgb8.png");
   return png.insert(33, chunks);

@@ -64,7 +64,7 @@ TEST(ImageWriter, KeepsEveryPixelInPngAndLosslessWebp) {
   }
 }
 
-// libjpeg-turbo 2.1 gives 51.7 dB and libwebp 1.2 48.5 dB; the floors leave room for other
+// libjpeg-turbo 2.1 reaches 51.7 dB and libwebp 1.2 48.5 dB; the floors leave room for other
 // versions.
 TEST(ImageWriter, KeepsLossyImagesClose) {
   const Image image = smooth_image(64, 48, 3);

@@ -40,8 +40,8 @@ TEST_P(Written, Fp8IsTheReferences) {
   EXPECT_TRUE(made.scale_shape.empty());
 }
 
-// A rotation is a sum, whose order is not the reference's: a number may lie as far beyond the
-// middle of two as fp32 rounds a sum of 256 terms, about 2^-20 of the largest, which is 127.
+// A rotation is a sum, whose order is not the reference's: a number may be as far beyond the middle
+// of two as fp32 rounds a sum of 256 terms, about 2^-20 of the largest, which is 127.
 TEST_P(Written, Int8IsTheNearestOfTheReferencesNumbers) {
   ScaledMatrix made = quantize_scaled(ScaledFormat::int8_convrot, columns_, numbers_);
   auto unrounded = elements<float>(files_, name_ + ".int8_unrounded");

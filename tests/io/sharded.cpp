@@ -36,7 +36,7 @@ void write_index(const std::filesystem::path& path, const std::map<std::string, 
   write_file(path, Json{{"metadata", {{"total_size", 2}}}, {"weight_map", map}}.dump());
 }
 
-// Which tensor the chosen file holds: the tests give each file one that tells it apart.
+// Which tensor the chosen file holds: the tests give each file one that identifies it.
 std::string chosen(const TempFolder& folder, const std::string& variant = "") {
   return TensorFiles::open(folder.path(), bases, variant).names().at(0);
 }

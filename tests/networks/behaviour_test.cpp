@@ -152,7 +152,7 @@ TEST(UNet2DConditionModel, PredictsABatchAsItsSamplesAlone) {
 }
 
 TEST(Networks, ComputeInHalfPrecisionOnRequest) {
-  // bf16 has 8 bits of mantissa, and a forward rounds some hundred times.
+  // bf16 has 8 bits of mantissa, and a network pass rounds some hundred times.
   LoadedNetwork loaded = load_case("unet_fp16", {at::kBFloat16, true});
   Tensors tensors = golden("unet_fp16", "golden");
   Context cx = loaded.context();

@@ -31,7 +31,7 @@ TEST(Flux2Originals, AreKnownByNamesAndRefusedWhereShapesDoNotTellTheHeads) {
               ThrowsMessage<Unsupported>(HasSubstr("another width than 128")));
 }
 
-// The config of a published model, told from what its file in the original layout holds.
+// The config of a published model, inferred from what its file in the original layout holds.
 TEST(Flux2Originals, OfStockModelsHaveTheirConfigs) {
   for (const char* model : {"flux2-klein-4b", "flux2-klein-9b", "flux2-dev"}) {
     SCOPED_TRACE(model);
@@ -53,7 +53,7 @@ TEST(Flux2Originals, HoldTheSameAutoencoderAsAFolder) {
   expect_weights_of_folder(OriginalFile(vae_case));
 }
 
-// Told from names and shapes, of autoencoders with the original's groups of 32 channels.
+// Inferred from names and shapes, of autoencoders with the original's groups of 32 channels.
 TEST(Flux2Originals, OfAutoencodersTellTheirConfigs) {
   const nn::FromTensors& told = autoencoder_kl_flux2_info().from_tensors;
   for (const Json& changes :

@@ -122,7 +122,7 @@ ControlNetInput control_input(const Tensors& tensors) {
           tensors.at("in.encoder_hidden_states"), tensors.at("in.controlnet_cond")};
 }
 
-// Each tensor is the expected one, of the shape that the network tells.
+// Each tensor is the expected one, of the shape that the network declares.
 void expect_all(const std::vector<Tensor>& made, const std::vector<std::array<int64_t, 3>>& shapes,
                 const std::vector<Tensor>& expected) {
   ASSERT_EQ(shapes.size(), expected.size());

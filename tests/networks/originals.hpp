@@ -7,7 +7,7 @@ namespace omnirt::testing {
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 
-// A folder's network, and its weights as original.safetensors beside them holds them.
+// A folder's network, and its weights as original.safetensors next to them holds them.
 struct OriginalFile {
   explicit OriginalFile(const std::string& case_folder);
 
@@ -29,7 +29,7 @@ Shapes original_shapes(const nn::Network& network);
 void expect_same_parameters(const nn::Network& made, const nn::Network& wanted);
 
 // NAME.safetensors of the case changes the network's weights as NAME_deltas.safetensors says,
-// merged or beside them; at least `least` are compared.
+// merged or next to them; at least `least` are compared.
 void expect_changes_of_reference(const nn::Network& network, const std::string& case_folder,
                                  const std::string& name, size_t least = 1);
 

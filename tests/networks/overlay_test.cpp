@@ -1,4 +1,4 @@
-// Overlays of a network's weights: changed weights, and terms beside them.
+// Overlays of a network's weights: changed weights, and terms next to them.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/matmul.h>

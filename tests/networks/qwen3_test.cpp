@@ -51,7 +51,7 @@ void each_golden(Check check) {
   }
 }
 
-// With padding behind the prompt, before it, and none; one checkpoint lies in several files.
+// With padding after the prompt, before it, and none; one checkpoint is in several files.
 TEST(Qwen3ForCausalLM, GivesTheReferencesStatesOfEachLayer) {
   each_golden(
       [](LoadedNetwork& loaded, const Tensors& tensors) { expect_states(loaded, tensors); });

@@ -20,8 +20,8 @@ using ::testing::ThrowsMessage;
 
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double tolerance = 1e-5;
-// A decoder's convolutions stand one behind the other, some forty: by oneDNN's kernels for SSE4.1
-// the same references differ from those of AVX-512 by 1.2e-5 at its end.
+// A decoder's convolutions follow each other, some forty: by oneDNN's kernels for SSE4.1 the same
+// references differ from those of AVX-512 by 1.2e-5 at its end.
 constexpr double decoded_tolerance = 3e-5;
 
 using Call = std::function<Tensor(Context&)>;
@@ -66,7 +66,7 @@ Tensor last_state(Context& cx, const LoadedNetwork& loaded, const Tensors& tenso
   auto mask = tensors.find("in.mask");
   Tensor state = loaded.as<Qwen25VLForConditionalGeneration>().last_state(
       cx, tensors.at("in.input_ids"), mask == tensors.end() ? nullptr : &mask->second);
-  // Nobody takes what stands in the padding.
+  // What is in the padding is not used.
   return mask == tensors.end() || state.is_meta() ? state : state * mask->second.unsqueeze(2);
 }
 
@@ -79,7 +79,7 @@ TEST(Qwen25VL, GivesTheReferencesLastStates) {
   });
 }
 
-// An image's windows lie in another order than the reference has them; its tokens come out in its.
+// An image's windows are in another order than the reference has them; its tokens come out in its.
 TEST(Qwen25VL, SeesImagesAndReadsPromptsThatLookAtThem) {
   each_golden("qwen2_5_vl", "image", [](const LoadedNetwork& loaded, const Tensors& t) {
     const auto& encoder = loaded.as<Qwen25VLForConditionalGeneration>();
@@ -105,7 +105,7 @@ TEST(Qwen25VL, SeesImagesAndReadsPromptsThatLookAtThem) {
 TEST(Qwen25VL, PutsPatchesOfOneWindowTogetherAndWindowsOfOneSize) {
   Qwen25VLVisionConfig config;
   config.patch_size = 4;
-  config.window_size = 16;  // two squares a side
+  config.window_size = 16;  // two squares per side
   const VisionWindows windows = vision_windows(config, 6, 10);
   const std::vector<std::array<int64_t, 2>> expected{{1, 4}, {3, 8}, {2, 16}};
   EXPECT_EQ(windows.groups, expected);

@@ -60,7 +60,7 @@ LoadedNetwork load_case(const std::string& name, ComputeForm form) {
 }
 
 LoadedNetwork load_folder(const std::filesystem::path& folder, ComputeForm form) {
-  at::set_num_threads(1);  // tensors are tiny here, and tests run beside each other
+  at::set_num_threads(1);  // tensors are tiny here, and tests run in parallel
   LoadedNetwork loaded;
   Json config = read_json(folder / "config.json");
   std::string name = folder.filename().string();

@@ -13,7 +13,7 @@ std::map<std::string, std::vector<int64_t>> parameters(const nn::Network& networ
   return shapes;
 }
 
-// tests/data/configs/README.md tells where configs and lists are from.
+// tests/data/configs/README.md says where configs and lists are from.
 TEST(Topology, HasTheReferencesParametersForEveryStockConfig) {
   auto folder = source_path("tests/data/configs");
   size_t compared = 0;

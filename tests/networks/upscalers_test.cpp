@@ -33,7 +33,7 @@ std::vector<std::string> names() {
   return all;
 }
 
-// What a file is told to be: its config, and how its names lie.
+// What a file is recognised as: its config, and the layout of its names.
 struct Told {
   const nn::NetworkInfo* info = nullptr;
   Json config;

@@ -34,7 +34,7 @@ TEST(ZImageOriginals, TellThePublishedModelsConfig) {
 
 TEST(ZImageOriginals, AreKnownByNamesAndRefusedWhereShapesDoNotTellTheHeads) {
   const nn::FromTensors& told = z_image_transformer_2d_model_info().from_tensors;
-  // Lumina 2 has the same names but for the tokens that fill up.
+  // Lumina 2 has the same names except for the tokens that pad.
   EXPECT_TRUE(
       told.config({{"x_embedder.weight", {8, 4}}, {"layers.0.attention.qkv.weight", {24, 8}}},
                   "components.transformer")

@@ -53,7 +53,7 @@ TEST(RmsNorm, ScalesByTheRootMeanSquareInFp32) {
   Tensor wide = x.to(at::kDouble);
   Tensor expected = wide / (wide.square().mean(-1, true) + 1e-6).sqrt() * weight;
   expect_close(computed(ops::RmsNorm{x, weight, 1e-6}), expected);
-  // Squares of these lie beyond fp16.
+  // Squares of these are beyond fp16.
   Tensor half = x.to(at::kHalf), half_weight = weight.to(at::kHalf);
   expect_close(computed(ops::RmsNorm{half, half_weight, 1e-6}), expected, 4e-3);
 }

@@ -72,7 +72,7 @@ class ConvBlock final : public nn::Module {
   nn::Attention attn;
 };
 
-// The fields are the network's inputs; the denoise loop hands them over by these names.
+// The fields are the network's inputs; the denoise loop passes them by these names.
 struct ConvDenoiserInput {
   Tensor sample;                 // {B, C, H, W}
   Tensor timestep;               // {B} or {1}

@@ -1,4 +1,4 @@
-// A whole family: its blocks, an entry, a scheduler and a guider beside it. Its images are
+// A whole family: its blocks, an entry, a scheduler and a guider with it. Its images are
 // stripes.
 #include <algorithm>
 

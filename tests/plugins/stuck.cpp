@@ -1,5 +1,5 @@
-// Blocks that never look up: one inside of one long operation, with an output begun, and one in the
-// checks before a run.
+// Blocks that never check for cancellation: one inside one long operation, with an output begun,
+// and one in the checks before a run.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A device of this test: compile wants bf16 weights, and `at_compile` stands before each call
+// A device of this test: compile wants bf16 weights, and `at_compile` runs before each call
 // there.
 class TestBackend final : public Backend {
  public:
@@ -148,7 +148,7 @@ TEST(ComponentRun, CountsARefusalAFailedCallAndAKernelApart) {
   EXPECT_EQ(f.total.count("net", Level::compile, FallbackKind::refused), 1u);
   EXPECT_EQ(f.total.count("net", Level::kernel_override, FallbackKind::kernel), 3u);
   EXPECT_EQ(f.counter.all().size(), 2u);
-  // Told once, however often it failed.
+  // Reported once, however often it failed.
   EXPECT_THAT(levels(run), ElementsAre("compile-", "kernel_override+*", "kernel_override-"));
   EXPECT_EQ(run.timeline().attempts[2].reason,
             "kernel broken add of op add was passed over, call 1 at block: odd");

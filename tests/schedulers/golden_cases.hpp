@@ -6,7 +6,7 @@
 
 namespace omnirt::testing {
 
-// What a walk through a schedule gives (tools/goldens/schedulers.py says it whole).
+// What a run over a schedule yields (tools/goldens/schedulers.py says it whole).
 struct Recorded {
   std::vector<double> timesteps;
   double init_sigma = 0;
@@ -21,7 +21,7 @@ struct GoldenCase {
   int64_t steps = 0;
   double eta = 0;
   std::optional<double> mu;
-  std::vector<double> timesteps;  // the walk's own, mostly none
+  std::vector<double> timesteps;  // the run's own, mostly none
   std::vector<double> sigmas;
   bool image_to_image = false;
   std::string outcome;  // of the reference: ok, refused, crash, nan
@@ -32,7 +32,7 @@ struct GoldenCase {
 };
 
 // Every case of a scheduler by its class name; `folder`: schedulers, or schedulers_given, which has
-// walks through levels from outside.
+// runs over levels from outside.
 std::vector<GoldenCase> golden_cases(const std::string& class_name,
                                      const std::string& folder = "schedulers");
 

@@ -1,4 +1,4 @@
-// A walk that another scheduler object carries on from the history of the first.
+// A run that another scheduler object continues from the history of the first.
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace omnirt {
 namespace {
 
-// Stands for a network: any smooth function of sample and call will do.
+// In place of a network: any smooth function of sample and call will do.
 Tensor predicted(Scheduler& scheduler, const Tensor& sample, size_t call) {
   Tensor input = scheduler.scale_model_input(sample, call);
   return input * 0.4 + 0.1 * static_cast<double>(call + 1);

@@ -11,7 +11,7 @@ namespace omnirt::testing {
 // log, exp and tanh from MKL, which has other code for each processor and promises less than one
 // ulp; sigmoid and the normal distribution come from SLEEF or the C library) and those that add or
 // multiply in another order or with fused steps where vectors are wider (a network's layers;
-// linspace, lerp, mean, quantile, solve). What the rest gives (+, -, *, / and the product of all
+// linspace, lerp, mean, quantile, solve). What the rest computes (+, -, *, / and the product of all
 // betas, which torch multiplies in double one after the other) is the same everywhere. Of this
 // thread alone.
 class LastBits {

@@ -160,7 +160,7 @@ TEST(SchedulerSteps, NeverGiveNanAtAsManyStepsAsThereAreTrainingSteps) {
                        {"solver_type", solver},
                        {"solver_order", 3},
                        {"num_train_timesteps", 100},
-                       // LCM walks through these instead.
+                       // LCM runs over these instead.
                        {"original_inference_steps", 100},
                        {"skip_prk_steps", true}};
         ran += finite_run(info, config, 100) ? 1 : 0;

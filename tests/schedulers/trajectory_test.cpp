@@ -76,7 +76,7 @@ Recorded walk(const SchedulerInfo& info, const GoldenCase& c) {
   return result;
 }
 
-// How far two walks are apart: timesteps in steps of training, the rest relative.
+// How far two runs are apart: timesteps in steps of training, the rest relative.
 struct Distance {
   double timesteps = 0;
   double init_sigma = 0;
@@ -128,7 +128,7 @@ bool within(const Distance& error, const Distance& tolerance) {
 }
 
 // Where nothing enlarges them, the last bits of a sample stay last bits: an ulp is 2^-23, and some
-// tens of results make a walk. Timesteps are planned in double, by the logarithms and powers of
+// tens of results make a run. Timesteps are planned in double, by the logarithms and powers of
 // numpy there and of the C library here.
 constexpr Distance last_bits{.timesteps = 1e-9, .init_sigma = 3e-7, .samples = 2e-6};
 
@@ -136,10 +136,10 @@ constexpr Distance last_bits{.timesteps = 1e-9, .init_sigma = 3e-7, .samples = 2
 // three kinds of torch's kernels on two makers' processors it was 3e-5, by DEIS.)
 constexpr double ordinary_limit = 1e-4;
 
-// Some schedules enlarge last bits: sqrt(1 - alpha) beside an alpha of 2^-24 (zero terminal SNR),
-// steps that divide by the difference of near equals, a timestep that lies on the edge between two
-// whole ones. How far, is measured: the walk again and again with the last bits moved, until one
-// has gone as far as a `margin`-th of the `error`, or there were many. Gives what they allow.
+// Some schedules enlarge last bits: sqrt(1 - alpha) with an alpha of 2^-24 (zero terminal SNR),
+// steps that divide by the difference of near equals, a timestep that is on the edge between two
+// whole ones. How far, is measured: the run again and again with the last bits moved, until one has
+// gone as far as a `margin`-th of the `error`, or there were many. Returns what they allow.
 Distance reach_of_last_bits(const SchedulerInfo& info, const GoldenCase& c, const Recorded& ours,
                             const Distance& error) {
   constexpr uint32_t draws = 32;

@@ -99,7 +99,7 @@ std::vector<std::string> drain(JobStore& store) {
   return delivered;
 }
 
-// `reopen` gives the store as the next process finds it.
+// `reopen` returns the store as the next process finds it.
 void sweep(const std::function<std::unique_ptr<JobStore>(bool first)>& reopen) {
   int killed = 0;
   for (const auto kind : {FailingStore::Fault::before, FailingStore::Fault::after}) {

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 constexpr std::string_view suffix = "</w>";
 
-// Every byte, inside and at the end of a word, and `more` behind them from id 512.
+// Every byte, inside and at the end of a word, and `more` after them from id 512.
 Vocabulary vocabulary_with(std::initializer_list<const char*> more) {
   Vocabulary vocabulary;
   int64_t id = 0;

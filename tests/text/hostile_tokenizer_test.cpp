@@ -22,7 +22,7 @@ std::string word(uint32_t value) {
   return std::string(reinterpret_cast<const char*>(&value), 4);
 }
 
-// Replaces 'a' by what stands at `offset` of `texts`. `leaf` is the bits that mark its unit.
+// Replaces 'a' by what is at `offset` of `texts`. `leaf` is the bits that mark its unit.
 std::string charsmap(const std::string& texts, uint32_t offset = 0, uint32_t leaf = 1U << 31) {
   std::vector<uint32_t> units(1024);
   constexpr uint32_t first = 256, second = 512;

@@ -124,7 +124,7 @@ TEST(Qwen2Tokenizer, QuotesWhatIsCutOfThePromptAlone) {
   auto after = static_cast<int64_t>(
       tokenizer().encode_words(tokenizer().chat_template().after(Thinking::off)).size());
   EXPECT_EQ(tokenizer().encode_chat(words, "prompt", all).cut, "");
-  // What the template adds behind the prompt is none of its words.
+  // What the template adds after the prompt is none of its words.
   EXPECT_EQ(tokenizer().encode_chat(words, "prompt", all - after).cut, "");
   EXPECT_EQ(tokenizer().encode_chat(words, "prompt", all - after - 1).cut, "six");
   EXPECT_EQ(tokenizer().encode_chat(words, "prompt", 1).cut, words);

@@ -1,4 +1,4 @@
-// Weights that stay as their file encodes them: what a binding hands to the ops, and what the ops
+// Weights that stay as their file encodes them: what a binding passes to the ops, and what the ops
 // make of it.
 #include <gtest/gtest.h>
 

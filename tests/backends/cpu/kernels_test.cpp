@@ -9,7 +9,7 @@ namespace {
 
 using ops::Activation;
 
-// Fails the test where a kernel throws, and tells what computed each op.
+// Fails the test where a kernel throws, and records what computed each op.
 struct Witness final : ops::Caller {
   std::vector<std::string> by;
   bool dry() const override { return false; }

@@ -172,7 +172,7 @@ TEST(Attention, ScoresFarApartNeitherOverflowNorLoseTheLargest) {
     Problem problem({1, 1, 4, 40, 300});
     problem.args.scale = 300.0f;  // scores to +-5000: exponentials of them would overflow
     problem.run();
-    // Scores of 5000 carry an error of 5000 * 2^-23, which weights and so the result inherit.
+    // Scores of 5000 have an error of 5000 * 2^-23, which weights and so the result inherit.
     EXPECT_LT(problem.worst_error(), 4e-3);
     problem.args.scale = -300.0f;
     problem.run();
@@ -289,7 +289,7 @@ TEST(Attention, TheNumberOfThreadsAndTheBatchChangeNoBit) {
   set_team_size(before);
 }
 
-// Uncancelled, this would take minutes: it ends because the loops look up on their way.
+// Uncancelled, this would take minutes: it ends because the loops check for cancellation.
 TEST(Attention, EndsInTheMiddleWhenItsRunIsCancelled) {
   Problem problem({1, 1, 64, 1 << 17, 1 << 17});
   CancelToken token;

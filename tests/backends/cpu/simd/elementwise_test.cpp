@@ -82,7 +82,7 @@ TEST(Activate, FollowsTheFormulaForAnyValue) {
       std::vector<float> y(x.size());
       activate(x.data(), count, kind, y.data());
       for (size_t i = 0; i < x.size(); ++i) {
-        // -inf: the reference gives -inf * 0, NaN, for all that multiply.
+        // -inf: the reference yields -inf * 0, NaN, for all that multiply.
         expect_near(y[i], expected(kind, static_cast<double>(x[i])), 5e-7,
                     std::to_string(static_cast<int>(kind)) + " of " + std::to_string(x[i]));
       }
@@ -154,7 +154,7 @@ TEST(Maps, NanAndInfinitiesPassThrough) {
   });
 }
 
-// Of each row two halves behind each other: `gate` is the one that is activated, and gates the
+// Of each row two halves after each other: `gate` is the one that is activated, and gates the
 // other.
 void expect_gated(void (*kernel)(const float*, int64_t, int64_t, int64_t, float*),
                   Activation activation, int64_t gate) {

@@ -10,7 +10,7 @@
 #include "io/ggml_types.hpp"
 #include "io/small_float.hpp"
 
-// Elements of an encoding with drawn bytes, and the numbers that they stand for.
+// Elements of an encoding with drawn bytes, and the numbers that they encode.
 namespace omnirt::cpu {
 
 struct EncodedCase {

@@ -85,7 +85,7 @@ inline uint16_t to_f16(float value) {
   return sign | static_cast<uint16_t>(((exponent + 14) << 10) + (fraction - 1024));
 }
 
-// Weights as a file holds them, `shift` bytes off their alignment, and the values they stand for.
+// Weights as a file holds them, `shift` bytes off their alignment, and the values they encode.
 struct StoredWeights {
   StoredWeights() = default;
   StoredWeights(std::vector<float> wanted, WeightType type, size_t shift)

@@ -128,7 +128,7 @@ TEST(Int8Rotation, GivesTheBytesOfAFileThatWasRotatedBack) {
   });
 }
 
-// Taps lie between a filter's channels in a file, and are not rotated with them.
+// Taps are between a filter's channels in a file, and are not rotated with them.
 TEST(Int8Rotation, OfAConvolutionIsOverItsChannels) {
   constexpr int64_t channels = 16, outs = 5, size = 6;
   const std::vector<float> x = Numbers(8).take(size * size * channels);

@@ -15,7 +15,7 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 // What a sum of products of split numbers may be off by, for terms of these squares' sum: three
-// parts of 2^-18 of each term, which add up as a walk does.
+// parts of 2^-18 of each term, which add up as a random walk does.
 double allowed(double squares) {
   return 2e-5 * std::sqrt(squares) + 1e-6;
 }
@@ -66,7 +66,7 @@ struct GemmCase {
 };
 
 struct GemmRun {
-  // `parts`: of each number; of one, the sum is held against the rounded numbers' own.
+  // `parts`: of each number; of one, the sum is compared with the rounded numbers' own.
   explicit GemmRun(const GemmCase& c, size_t parts = 2) : all(c), is_rounded(parts == 1) {
     Numbers numbers(static_cast<uint32_t>(c.m * 31 + c.n * 7 + c.k));
     const int64_t rows = c.geglu ? 2 * c.n : c.n;
