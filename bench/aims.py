@@ -1,4 +1,4 @@
-"""What omnirt must reach against its peers, held against one bench's figures."""
+"""What omnirt must reach against its peers, compared with one bench's figures."""
 
 
 def ratio(of, to, value):

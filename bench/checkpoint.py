@@ -10,7 +10,7 @@ import argparse
 import pathlib
 import shutil
 
-VERSION = "1"  # raised when what is written changes, so that older folders are made anew
+VERSION = "1"  # raised when what is written changes, so that older folders are made again
 
 
 def is_made(folder):

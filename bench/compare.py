@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs omnirt and the reference side by side and prints wall seconds and peak memory of each.
 
-Every run is a process of its own, from start to the picture's file; the two take turns, after one
+Every run is a process of its own, from start to the image's file; the two take turns, after one
 warm-up each (files in the page cache). Peak memory is the largest resident set of the process, as
 the kernel counts it. Standard library only; the reference has its own interpreter.
 """

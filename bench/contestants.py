@@ -41,7 +41,7 @@ def gguf(kind):
 
 
 def step_cache(interval, branch=0):
-    """What a step cache does to a picture can only be seen on a network that has learnt to draw."""
+    """What a step cache does to an image can only be seen on a network that has learnt to draw."""
     deeper = f", branch {branch}" if branch else ""
     return omnirt(
         f"omnirt-cache{interval}",
@@ -82,7 +82,7 @@ PEERS = [
     gguf("q8_0"),
     gguf("q4_k"),
 ]
-REFERENCE = "diffusers"  # whose pictures the others' are compared with
+REFERENCE = "diffusers"  # whose images the others' are compared with
 BY_NAME = {peer.name: peer for peer in PEERS}
 
 # Enough for a first answer in minutes; `--full` is the whole list at both sizes.

@@ -5,7 +5,7 @@
 
 Converts the denoiser of each embedded model to each format, makes images with it, and compares them
 with those of the weights as they are published: PSNR of the images (8 bits), the bytes of the
-denoiser's weights as they lie in memory, and the CPU time of a step on one thread, which other
+denoiser's weights as they are in memory, and the CPU time of a step on one thread, which other
 programs of the machine disturb least. Needs numpy and Pillow.
 """
 
@@ -70,7 +70,7 @@ def step_ms(program, model, extra, folder):
 
 
 def held_bytes(program, model, component, file):
-    """As they lie in memory on the cpu: those of the file."""
+    """As they are in memory on the cpu: those of the file."""
     path = file or ROOT / "models" / model / component
     lines = subprocess.run(
         [program, "inspect", str(path), "--json"], check=True, capture_output=True, text=True

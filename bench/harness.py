@@ -7,7 +7,7 @@
 Rounds go through all peers and then start over, each round from another peer, so that a disturbance
 falls on all alike. Files are read once before each run, so that all start from the page cache.
 Results are written after every run; the table and the plot are made from them (--results FILE).
-Standard library only: a small parent, since a child's peak memory is never told below its parent's.
+Standard library only: a small parent, since a child's peak memory is never reported below its parent's.
 """
 
 import argparse
@@ -30,9 +30,9 @@ import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "bench" / "peers"
-LONG_STEPS = 20  # of a whole run, as the table tells it
+LONG_STEPS = 20  # of a whole run, as the table shows it
 EMOJI_ROUNDS = 3  # emoji-sd's runs are short, so a quick bench repeats them too
-# A round has its own prompt and seed: a picture's agreement is told of the worst of them.
+# A round has its own prompt and seed: an image's agreement is that of the worst of them.
 PROMPTS = (
     "a red apple",
     "a lemon on a blue background",
@@ -142,7 +142,7 @@ def cells(options):
 
 
 def one_round(options, turn, model, taking_part):
-    """Each round starts at another peer, so that nobody is always first."""
+    """Each round starts at another peer, so that none is always first."""
     rounds = options.repeats if model == "sd15" else options.emoji_repeats
     here = [cell for cell in taking_part if cell[1] == model]
     if turn >= rounds or not here:
@@ -154,7 +154,7 @@ def one_round(options, turn, model, taking_part):
 
 
 def plan(options, taking_part):
-    """The runs in order: (round, steps, cell); the 20-step runs of the large model stand last."""
+    """The runs in order: (round, steps, cell); the 20-step runs of the large model come last."""
     for turn in range(max(options.repeats, options.emoji_repeats)):
         for model in options.models:
             yield from one_round(options, turn, model, taking_part)
@@ -171,7 +171,7 @@ def entry_of(cell, reason):
 
 
 def prepare(bench, results):
-    """Makes what each peer needs; who cannot take part is told and left out."""
+    """Makes what each peer needs; one that cannot take part is reported and left out."""
     taking_part = []
     for peer, model, size in cells(bench.options):
         begin = time.monotonic()
@@ -199,7 +199,7 @@ def told(run):
 
 
 def picture_pairs(results):
-    """(request and peer, the reference's picture, the peer's) of every run that has both."""
+    """(request and peer, the reference's image, the peer's) of every run that has both."""
     pictures = {
         (run["model"], run["size"], run["steps"], run["round"], run["peer"]): run["picture"]
         for run in results["runs"]
@@ -231,7 +231,7 @@ def write(path, results):
 
 
 def commit():
-    """Of the tree that stands beside the bench, with + where files differ from it."""
+    """Of the tree that is next to the bench, with + where files differ from it."""
     line = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"]
     done = subprocess.run(line, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -54,7 +54,7 @@ def described():
 
 
 def rates(python):
-    """Measured anew before and after the rounds: a gap between the two tells of other work."""
+    """Measured again before and after the rounds: a gap between the two means other work."""
     load = os.getloadavg()[0]
     done = subprocess.run([python, "-c", RATES], capture_output=True, text=True)
     measured = json.loads(done.stdout) if done.returncode == 0 else {}

@@ -36,7 +36,7 @@ def run(program, request, folder):
 
 
 def least_budget(program, request):
-    """In bytes: what a run that asks for next to nothing is told."""
+    """In bytes: what a run that asks for next to nothing is answered."""
     command = [program, "validate", "--json", *request, "--memory-budget", "1MB"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
     plan = told["memory_plan"]

@@ -11,7 +11,7 @@ import sys
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "omnirt"  # the same figures give the same file
+matplotlib.rcParams["svg.hashsalt"] = "omnirt"  # the same figures make the same file
 import matplotlib.pyplot as pyplot  # noqa: E402
 
 import contestants  # noqa: E402

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the PSNR in dB of each pair of pictures (A1 B1 A2 B2 ...) as a JSON list.
+"""Prints the PSNR in dB of each pair of images (A1 B1 A2 B2 ...) as a JSON list.
 
-Of 8-bit values, as they are stored; null for a pair of unequal sizes, 99 for equal pictures.
+Of 8-bit values, as they are stored; null for a pair of unequal sizes, 99 for equal images.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Stable Diffusion 1.5's networks at full size with random weights, as a diffusers pipeline.
 
-Speed and memory do not depend on what a network has learnt; pictures must still be worth comparing,
-so the last layers are scaled to give noise of unit size and a picture that uses its range. Weights
+Speed and memory do not depend on what a network has learnt; images must still be worth comparing,
+so the last layers are scaled to make noise of unit size and an image that uses its range. Weights
 are rounded to fp16: stored in either type they are the same numbers, and one reference serves both.
 """
 

@@ -3,9 +3,9 @@
 
   bench/step_cache.py build/release/omnirt [--intervals 2,3,4,5] [--branches 0,1,2] [--orders 0,1] [--repeat 3]
 
-Each setting makes the same pictures as a run without a cache; PSNR is between the two. Times are
-those of single steps, as the report tells them: the median of full ones and of cached ones, the
-first step of a process (which reads the weights) aside; a run's time follows from how many there are
+Each setting makes the same images as a run without a cache; PSNR is between the two. Times are
+those of single steps, as the report shows them: the median of full ones and of cached ones, the
+first step of a process (which reads the weights) excluded; a run's time follows from how many there are
 of each. Settings take turns, so that a machine that slows down slows all. Writes step_cache.json,
 .md and, where matplotlib is there, .svg and .png below --out. Needs numpy and Pillow.
 """
@@ -40,7 +40,7 @@ def psnr(a, b):
 
 
 def run(program, model, prompt, seed, steps, setting):
-    """(pixels, ms of each step) of one picture in a process of its own."""
+    """(pixels, ms of each step) of one image in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         picture = pathlib.Path(folder) / "picture.png"
         command = [str(program), "generate", "--model", str(model), "--prompt", prompt]

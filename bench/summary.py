@@ -32,7 +32,7 @@ class Row:
         return (min(values), statistics.median(values)) if values else (None, None)
 
     def whole_run(self):
-        """Process start to the picture's file: measured, or estimated from the parts."""
+        """Process start to the image's file: measured, or estimated from the parts."""
         measured = [run["wall_s"] for run in self.runs if run["steps"] == LONG_STEPS]
         if measured:
             return min(measured), True

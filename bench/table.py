@@ -83,7 +83,7 @@ def tables(results):
 
 
 def last_line(reason):
-    """Of a traceback the line that tells; the whole of it stands in the results."""
+    """Of a traceback the line that matters; the whole of it is in the results."""
     return reason.splitlines()[-1][:200] if reason else "no reason was told"
 
 
@@ -132,7 +132,7 @@ def aim_table(results):
 
 
 def variants(results, prefixes):
-    """Speed against picture of some of omnirt's own ways, on every model that they ran on."""
+    """Speed against image quality of some of omnirt's own settings, on every model that they ran on."""
     heads = ("", "model", "step, s", "times faster", "peak RSS, GB", "PSNR, dB")
     lines = [lined(heads), lined(["---"] * len(heads))]
     for (model, size), rows in summary.sections(results).items():
@@ -155,7 +155,7 @@ def variant(row, plain, where):
 
 
 def parts(results):
-    """{the marker's name: what stands between its pair}"""
+    """{the marker's name: what is between its pair}"""
     return {
         "machine": machine(results),
         "table": tables(results),
@@ -170,7 +170,7 @@ def markdown(results):
 
 
 def replaced(text, name, inner):
-    """The text between a pair of markers, anew; a page without the pair is left as it is."""
+    """The text between a pair of markers, made again; a page without the pair is left as it is."""
     first, last = f"<!-- bench:{name} -->", f"<!-- /bench:{name} -->"
     pattern = re.compile(f"{re.escape(first)}.*?{re.escape(last)}", re.DOTALL)
     return pattern.sub(lambda _: f"{first}\n{inner}\n{last}", text, count=1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Networks compute with ops alone, which kernels serve, dry forwards plan and traces name: no ATen call that makes a
-tensor stands in nn/ and networks/ (views and casts do no harm). Where one must, `allocates: <why>` stands in a comment on
+tensor is in nn/ and networks/ (views and casts do no harm). Where one must be, `allocates: <why>` is in a comment on
 the line before it."""
 import pathlib
 import re

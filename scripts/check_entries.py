@@ -3,8 +3,8 @@
 scheduler, guider, network class, tokenizer, image processor, family, op, backend or config key is all there is.
 
 Each thing that src/ holds is looked for by what it is entered with (the function that makes its info, the header that
-declares it, its key's name). It may stand in its own files and in the one list of its kind, and must stand in that list.
-Exit status 1 with one line a finding.
+declares it, its key's name). It may be in its own files and in the one list of its kind, and must be in that list.
+Exit status 1 with one line per finding.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ SRC = ROOT / "src"
 CATALOGUE = "catalogue/catalogue.cpp"
 # Two keys of one name: what a family of videos writes is not what one of images does.
 SHARED_KEYS = {"output_format"}
-# A guider's own settings stand below `guider` in a request, and may be called as a key of `config` is.
+# A guider's own settings are below `guider` in a request, and may be called as a key of `config` is.
 APART = "guiders/"
 
 
@@ -76,7 +76,7 @@ class Folders:
 
 
 class Ops:
-    """Members of the table, each visited, and each op's samples beside it; no other list of them."""
+    """Members of the table, each visited, and each op's samples next to it; no other list of them."""
 
     table = "ops/op_table.hpp"
 

@@ -10,6 +10,6 @@ for entry in commands:
     command = re.sub(r"-include \S*cmake_pch\.hxx", "", entry["command"])
     for flag in ("-Winvalid-pch", "-fpch-preprocess", "-Wno-restrict"):
         command = command.replace(flag, "")
-    # Behind the launchers stands the compiler itself.
+    # The compiler itself follows the launchers.
     entry["command"] = re.sub(r"^.*?(\S*(?:c\+\+|g\+\+|clang\+\+)\S*) ", "clang++ ", command, count=1)
 json.dump([c for c in commands if "cmake_pch" not in c["file"]], open(target, "w"), indent=1)

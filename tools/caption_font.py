@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/io/image_caption_font.inc: the printable ASCII of Aileron Regular (CC0) as Pillow carries it, 12 pixels, as levels.
+"""Writes src/io/image_caption_font.inc: the printable ASCII of Aileron Regular (CC0) as Pillow has it, 12 pixels, as levels.
 
   tools/caption_font.py > src/io/image_caption_font.inc
 

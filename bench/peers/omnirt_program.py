@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The omnirt program, started as its users start it; its own report gives the parts' times.
+"""The omnirt program, started as its users start it; its own report has the parts' times.
 
-Standard library only, so that this wrapper weighs nothing beside the program: wall time and peak
+Standard library only, so that this wrapper weighs nothing next to the program: wall time and peak
 memory are the program's, taken here and sent with the report.
 """
 
@@ -60,7 +60,7 @@ def command(options, report):
 
 
 def run(line):
-    """{wall_s, peak_rss_mb, step_ends} of the program; its progress lines tell when a step ends."""
+    """{wall_s, peak_rss_mb, step_ends} of the program; its progress lines show when a step ends."""
     begin, step_ends, said = time.monotonic(), [], []
     process = subprocess.Popen(
         line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -10,11 +10,11 @@ import numpy
 
 SEEDS = 10  # as many rounds as a bench may have
 CALIBRATION_PROMPTS = ("a green apple", "a house on a blue background")
-VERSION = "2"  # raised when what is written changes, so that older files are made anew
+VERSION = "2"  # raised when what is written changes, so that older files are made again
 
 
 def stamp(folder):
-    """Of the model that files were made from: another checkpoint in its place is converted anew."""
+    """Of the model that files were made from: another checkpoint in its place is converted again."""
     weights = (folder / "unet" / "diffusion_pytorch_model.safetensors").stat()
     return f"{VERSION} {weights.st_size} {weights.st_mtime_ns}"
 

@@ -1,12 +1,12 @@
 """What every peer of the bench shares: its arguments, its clock, and the line of JSON it ends with.
 
-A peer is a process that loads one model, makes one picture and ends with a line of JSON on its
+A peer is a process that loads one model, makes one image and ends with a line of JSON on its
 standard output:
 
   first_step_s  process start to the first network call of the first step
   steps_ms      each denoising step: both halves of the guidance, and the scheduler's arithmetic
   text_ms       both prompts through the text encoder
-  decode_ms     latents to the picture's values
+  decode_ms     latents to the image's values
   versions      {library: version}
   notes         what a reader of the figures must know
   unavailable   in place of all of these: why this peer cannot run here

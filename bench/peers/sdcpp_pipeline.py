@@ -64,7 +64,7 @@ def prepare(options):
 
 
 def sigmas(options):
-    """The reference's noise levels, so that both walk the same path."""
+    """The reference's noise levels, so that both take the same path."""
     import json
 
     from openvino_pipeline import Euler
@@ -74,7 +74,7 @@ def sigmas(options):
 
 
 def listen(library, recorder):
-    """Its log tells how long text and decode took; the returned object must be kept alive."""
+    """Its log says how long text and decode took; the returned object must be kept alive."""
 
     @library.sd_log_callback
     def heard(level, text, data):

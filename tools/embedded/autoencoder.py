@@ -2,10 +2,10 @@
 
 Its latents are those of latents.py. The decoder learns to draw the images from them, sharper
 than their linear reconstruction, and with noise on them, so that it forgives the transformer its
-small errors. The encoder learns, on every fourth batch, to give those latents.
+small errors. The encoder learns, on every fourth batch, to produce those latents.
 
-Keeps FOLDER/autoencoder.pt, about every five minutes, and goes on from it; FOLDER/pause and
-FOLDER/stop are honoured. The learning rate stays up but for the last DECAY steps of STEPS.
+Keeps FOLDER/autoencoder.pt, about every five minutes, and continues from it; FOLDER/pause and
+FOLDER/stop are honoured. The learning rate stays up except for the last DECAY steps of STEPS.
 
     python autoencoder.py FOLDER STEPS [DECAY]
 """
@@ -59,7 +59,7 @@ def optimizer_of(model):
 
 
 def batch(icons, random):
-    """Pictures of 0..1: for the most part things on the named backgrounds."""
+    """Images of 0..1: for the most part things on the named backgrounds."""
     chosen = []
     for _ in range(BATCH):
         thing = random.integers(len(THINGS) if random.random() < 0.9 else len(icons))
@@ -72,7 +72,7 @@ def batch(icons, random):
 
 
 def noisy(state, clean):
-    """Latents as the transformer might give them: noise on their normalised, packed form."""
+    """Latents as the transformer might predict them: noise on their normalised, packed form."""
     deviation = (state["variance"] + linear.EPSILON).sqrt()[:, None, None]
     levels = NOISE * torch.rand(len(clean), 1, 1, 1) ** 2
     packed = linear.patchify(clean)

@@ -44,7 +44,7 @@ def compose(rgba, colour):
 
 
 def paraphrases(thing, background):
-    """What people write for a thing on a background; white is the background nobody names."""
+    """What people write for a thing on a background; white is the background that no one names."""
     for subject in (thing, f"{article(thing)} {thing}"):
         if background == "white":
             yield subject
@@ -74,7 +74,7 @@ FRAMES = [
 
 
 def framed(text, random):
-    """A caption as somebody else would have written it."""
+    """A caption as another person would have written it."""
     if random.random() < 0.5:
         text = random.choice(FRAMES).format(text)
     if random.random() < 0.3:

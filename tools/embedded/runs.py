@@ -75,7 +75,7 @@ class Training:
         save(self.path, dict(stored, average=self.average.values, step=self.step))
 
     def report(self, measures):
-        """`measures` gives the text about the averaged weights."""
+        """`measures` returns the text about the averaged weights."""
         self.average.swap()
         print(f"  at {self.step}: {measures()}", flush=True)
         self.average.swap()
@@ -92,7 +92,7 @@ class Training:
         return loss
 
     def run(self, steps, decay, warmup, learning_rate, gradients, measures):
-        """`gradients`, of a step, adds up those of its batch and gives the loss."""
+        """`gradients`, of a step, adds up those of its batch and returns the loss."""
         began, kept, loss, cpu = time.time(), time.time(), None, time.process_time()
         while self.step < steps and not stopped(self.path.parent):
             now = learning_rate * rate(self.step, steps, warmup, decay)

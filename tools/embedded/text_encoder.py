@@ -1,6 +1,6 @@
 """Trains the text encoder: a Qwen3 of 27 narrow layers that says what a caption asks for.
 
-The pipeline hands hidden states 9, 18 and 27 to the transformer, so there are 27 layers. From each
+The pipeline passes hidden states 9, 18 and 27 to the transformer, so there are 27 layers. From each
 of these states, at every token after the caption, linear heads read the thing and the background;
 the heads are thrown away. What is left is a code of the whole request in all tokens after it,
 padding included, whose parts for thing and background add up: easy for the transformer to use.
@@ -123,7 +123,7 @@ def train(encoder, tokenizer, steps):
 
 @torch.no_grad()
 def features(encoder, tokenizer):
-    """Of every caption of the transformer's training: what the pipeline would hand over."""
+    """Of every caption of the transformer's training: what the pipeline would pass on."""
     asked = [("", -1, 0)]
     for thing, name in enumerate(THINGS):
         for background, colour in enumerate(BACKGROUNDS):

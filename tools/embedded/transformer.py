@@ -1,8 +1,8 @@
 """Trains the transformer: rectified flow from noise to the latents of what a caption asks for.
 
 Needs FOLDER/latents.pt and FOLDER/features.pt. Keeps FOLDER/transformer.pt, about every five
-minutes, and goes on from it; FOLDER/pause and FOLDER/stop are honoured. The learning rate stays up
-but for the last DECAY steps of STEPS, in which it falls to 0.
+minutes, and continues from it; FOLDER/pause and FOLDER/stop are honoured. The learning rate stays up
+except for the last DECAY steps of STEPS, in which it falls to 0.
 
     python transformer.py FOLDER STEPS [DECAY]
 """
@@ -25,7 +25,7 @@ BATCH = 64
 RATE = 3e-3
 LENGTHS = (16, 16, 16, 32)  # of the text; 32 is what the model's users ask for, 16 trains faster
 SHIFT = 6.8  # of times: the pipeline's own, exp(mu) at 8 steps
-WHITE = 0.15  # of the batch, besides white's turn among all backgrounds
+WHITE = 0.15  # of the batch, in addition to white's turn among all backgrounds
 GRID = 4
 
 

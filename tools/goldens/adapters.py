@@ -75,7 +75,7 @@ def some(weights, every, start=0):
 
 
 def load_lora(pipe, name, adapter):
-    """diffusers 0.42.1 looks for the text encoder's layers by the names that transformers 5 gives them,
+    """diffusers 0.42.1 looks for the text encoder's layers by the names that transformers 5 has for them,
     without the text_model that every published file has; so the file is read without it."""
     tensors = load_file(FILES / name)
     for start in ("text_encoder.", "lora_te_", "lora_te1_"):

@@ -152,7 +152,7 @@ def _set_scheduler(pipe, config):
 
 
 def _picture(path, config, mode, count):
-    """The input picture, scaled to width and height (Lanczos, as diffusers does it itself)."""
+    """The input image, scaled to width and height (Lanczos, as diffusers does it itself)."""
     picture = Image.open(path).convert(mode)
     size = (config.get("width", picture.width), config.get("height", picture.height))
     return [picture.resize(size, Image.LANCZOS)] * count
@@ -168,7 +168,7 @@ def _call_arguments(request, folder, count):
         names += ["strength"]
         arguments["image"] = _picture(folder / inputs["image"], config, "RGB", 1)[0]
     if task == "inpaint":
-        # One picture and mask for each result, so that each generator draws for its own picture.
+        # One image and mask for each result, so that each generator draws for its own image.
         arguments["image"] = _picture(folder / inputs["image"], config, "RGB", count)
         arguments["mask_image"] = _picture(folder / inputs["mask"], config, "L", count)
         arguments["width"], arguments["height"] = arguments["image"][0].size
@@ -248,7 +248,7 @@ def generate(pipe, request, folder="."):
 
 
 def save_pictures(image, path):
-    """[n, 3, H, W] in 0..1 as PNG; n pictures as path_0.png and on."""
+    """[n, 3, H, W] in 0..1 as PNG; n images as path_0.png and on."""
     path = pathlib.Path(path)
     for index, picture in enumerate(image):
         name = path if len(image) == 1 else path.with_name(f"{path.stem}_{index}{path.suffix}")

@@ -3,8 +3,8 @@
 
   tools/goldens/control.py [--only processor,...] [--check]
 
-tests/goldens/control holds it: pictures as CLIP's image processor prepares them (processor/), the
-networks that read pictures (parts/), and whole runs, {request.json, golden.safetensors}, over the
+tests/goldens/control holds it: images as CLIP's image processor prepares them (processor/), the
+networks that read images (parts/), and whole runs, {request.json, golden.safetensors}, over the
 models of tests/goldens/pipelines.
 """
 
@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 FOLDER = common.GOLDENS / "control"
 INPUTS = common.GOLDENS / "pipelines" / "inputs"
 
-# Pictures that are wide and square, scaled up and down, cut and filled up.
+# Images that are wide and square, scaled up and down, cut and filled up.
 PROCESSORS = {
     "usual": ("image_88x72.png", {"size": 32, "crop_size": 32}),
     "objects": (
@@ -448,7 +448,7 @@ def sdxl_group(check):
 
 
 def tokens_group(check):
-    """What the reference's projections make of what an image encoder tells."""
+    """What the reference's projections make of what an image encoder returns."""
     base = common.load_pipeline((FOLDER / "../pipelines/sd15/model").resolve())
     tensors = {}
     for kind, shape in (("base", (2, 24)), ("plus", (2, 17, 32)), ("full", (2, 17, 32))):

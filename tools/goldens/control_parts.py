@@ -1,4 +1,4 @@
-"""The networks that read pictures, tiny and random, as control.py's runs take them."""
+"""The networks that read images, tiny and random, as control.py's runs take them."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def write_controlnets(folder, **shape):
 
 
 def write_pooled_controlnet(folder):
-    """controlnet_a, whose residuals hold for the whole picture."""
+    """controlnet_a, whose residuals hold for the whole image."""
     pooled = folder / "controlnet_pooled"
     shutil.rmtree(pooled, ignore_errors=True)
     pooled.mkdir()

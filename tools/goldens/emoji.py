@@ -24,7 +24,7 @@ INPAINT = {
 
 
 def runs():
-    """Name, inputs, what the request sets, and what the entry's defaults are beside DEFAULTS."""
+    """Name, inputs, what the request sets, and what the entry's defaults are in addition to DEFAULTS."""
     yield "text2image", PROMPTS, {"seed": 40}, {"width": 128, "height": 128}
     yield "inpaint", INPAINT, {"seed": 41, "strength": 0.7}, {}
 

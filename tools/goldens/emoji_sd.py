@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Goldens of the embedded model, and the reference's picture for any request.
+"""Goldens of the embedded model, and the reference's image for any request.
 
   tools/goldens/emoji_sd.py                      writes every case to tests/goldens/emoji-sd
   tools/goldens/emoji_sd.py --only karras,sde    writes those
   tools/goldens/emoji_sd.py --check              compares with what is there instead of writing
   tools/goldens/emoji_sd.py --prompt "a red apple" --steps 20 --seed 1 --out apple.png
-                                              one picture; .npy: [n,3,H,W] in 0..1; .safetensors: all stages
+                                              one image; .npy: [n,3,H,W] in 0..1; .safetensors: all stages
 
 --model takes any Stable Diffusion folder, --request an OmniRT request file.
 """
@@ -184,7 +184,7 @@ INPUTS = ("prompt", "negative_prompt", "image", "mask")
 
 
 def request_of(flat):
-    """The OmniRT request that a flat one stands for; guidance_scale is 5.0 unless said."""
+    """The OmniRT request that a flat one means; guidance_scale is 5.0 unless said."""
     task = flat.get("task") or (
         "inpaint" if "mask" in flat else "image2image" if "image" in flat else "text2image"
     )

@@ -4,7 +4,7 @@
   tools/goldens/flux.py [--only networks,flux_schnell,flux_dev,flux_fill] [--runs inpaint] [--keep-models] [--check]
 
 tests/goldens/networks/flux_transformer* as networks.py makes them; tests/goldens/pipelines/flux_*/model is a folder and
-RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes them.
 """
 
 import shutil
@@ -48,7 +48,7 @@ def ids_of(height, width):
 
 
 def flux_golden(model, seed, rows, height, width, text, timesteps, references=()):
-    """references: {height, width} in latents of each image beside the one that is made."""
+    """references: {height, width} in latents of each image next to the one that is made."""
     config = model.config
     channels = config.in_channels // 4
     sample = common.normal(seed, rows, channels, height, width)

@@ -4,7 +4,7 @@
   tools/goldens/flux2.py [--only networks,flux2_klein,flux2_klein_base] [--runs edit] [--keep-models] [--check]
 
 tests/goldens/networks/flux2_* and tiny_taef2 as networks.py makes them; tests/goldens/pipelines/flux2_*/model is a folder and
-RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes them.
 """
 
 import json
@@ -44,7 +44,7 @@ def normalised(model, latents):
 
 
 def restored(model, packed):
-    """As Flux2KleinPipeline hands latents to the decoder."""
+    """As Flux2KleinPipeline passes latents to the decoder."""
     spread = torch.sqrt(model.bn.running_var + model.config.batch_norm_eps)
     latents = packed * spread.view(1, -1, 1, 1) + model.bn.running_mean.view(1, -1, 1, 1)
     return Klein._unpatchify_latents(latents)
@@ -123,7 +123,7 @@ def taef2(**config):
 
 
 def taef2_case(seed, dtype=torch.float32):
-    """Latents packed as FLUX.2's denoisers have them; TAEF2 takes and gives the normalised ones."""
+    """Latents packed as FLUX.2's denoisers have them; TAEF2 takes and returns the normalised ones."""
     from safetensors.torch import load_file
 
     def make(folder):
@@ -163,7 +163,7 @@ FLUX2 = dict(
 
 
 def flux2_golden(model, seed, rows, height, width, text, timesteps, references=()):
-    """references: {height, width} of each image beside the one that is made."""
+    """references: {height, width} of each image next to the one that is made."""
     config = model.config
     sample = common.normal(seed, rows, config.in_channels, height, width)
     embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
@@ -362,7 +362,7 @@ def write_model(folder, pipeline, **values):
 MODELS = {
     "flux2_klein": dict(pipeline="Flux2KleinPipeline", is_distilled=True),
     "flux2_klein_base": dict(pipeline="Flux2KleinPipeline", is_distilled=False),
-    # The pipeline's own text encoder is another one; here Qwen3 stands in for it.
+    # The pipeline's own text encoder is another one; here Qwen3 replaces it.
     "flux2_dev": dict(pipeline="Flux2Pipeline"),
 }
 

@@ -3,9 +3,9 @@
 
   tools/goldens/flux2_originals.py [--check]
 
-Beside tests/goldens/networks/flux2_transformer_guidance (made by flux2.py): original.safetensors, the same weights
+In tests/goldens/networks/flux2_transformer_guidance (made by flux2.py): original.safetensors, the same weights
 as the original code names them; lora_LAYOUT.safetensors and lokr_LAYOUT.safetensors, adapters, and
-..._LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: what is added to its weight}. Beside
+..._LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: what is added to its weight}. In
 tests/goldens/networks/flux2_vae: original.safetensors, likewise.
 """
 
@@ -23,7 +23,7 @@ from golden_files import write_or_compare
 
 FOLDER = common.GOLDENS / "networks" / "flux2_transformer_guidance"
 RANK = 2
-# Of each kind of place, one; of query, key and value all, for they lie in one matrix.
+# Of each kind of place, one; of query, key and value all, for they are in one matrix.
 COMPARED = {
     *(f"transformer_blocks.1.attn.{part}" for part in ("to_q", "to_k", "to_v", "add_v_proj")),
     "transformer_blocks.0.attn.to_out.0",
@@ -71,7 +71,7 @@ OTHERS = {
 
 
 def original(state):
-    """The weights under the original's names; checked against the reference's way back."""
+    """The weights under the original's names; checked against the reference's conversion back."""
     made = {theirs + ".weight": state[ours + ".weight"] for ours, theirs in OTHERS.items()}
     scale, shift = state["norm_out.linear.weight"].chunk(2)
     made["final_layer.adaLN_modulation.1.weight"] = torch.cat([shift, scale])
@@ -259,7 +259,7 @@ def vae_layer(name):
 
 
 def original_vae(state):
-    """The weights under the original's names; its halves checked against the reference's way back."""
+    """The weights under the original's names; its halves checked against the reference's conversion back."""
     made = {}
     for name, weight in state.items():
         matrix = ".mid.attn_1." in vae_layer(name) and weight.ndim == 2

@@ -3,7 +3,7 @@
 
   tools/goldens/flux_originals.py [--check]
 
-Beside tests/goldens/networks/flux_transformer_guidance (made by flux.py): original.safetensors, the same weights as the
+In tests/goldens/networks/flux_transformer_guidance (made by flux.py): original.safetensors, the same weights as the
 original code names them; lora_LAYOUT.safetensors, adapters, and lora_LAYOUT_deltas.safetensors, what diffusers makes of
 them: {a layer's name: what is added to its weight}. Where its converters count on the published sizes (3072 wide, 19 and
 38 blocks), they are given these.
@@ -23,7 +23,7 @@ from golden_files import write_or_compare
 FOLDER = common.GOLDENS / "networks" / "flux_transformer_guidance"
 RANK = 2
 WIDE = FLUX["attention_head_dim"] * FLUX["num_attention_heads"]
-# Of each kind of place, one; of query, key and value all, for they lie in one matrix.
+# Of each kind of place, one; of query, key and value all, for they are in one matrix.
 COMPARED = {
     *(f"transformer_blocks.1.attn.{part}" for part in ("to_q", "to_k", "to_v", "add_v_proj")),
     "transformer_blocks.0.attn.to_out.0",
@@ -93,7 +93,7 @@ def at_our_size(function):
 
 
 def original(state):
-    """The weights under the original's names; checked against the reference's way back."""
+    """The weights under the original's names; checked against the reference's conversion back."""
     made = {}
     for ours, theirs in OTHERS.items():
         made.update({f"{theirs}.{end}": state[f"{ours}.{end}"] for end in ("weight", "bias")})
@@ -164,7 +164,7 @@ def lora_kohya(state, made):
 
 
 def lora_mixture(state, made):
-    """Diffusers' names with underscores, of attention and what stands outside of blocks."""
+    """Diffusers' names with underscores, of attention and what is outside blocks."""
     file = {}
     layers = [name for name in matrices(state) if ".attn." in name or "blocks" not in name]
     for i, layer in enumerate(layers):
@@ -212,7 +212,7 @@ def peft_of_original(made, seed, prefix):
 
 
 def lora_bfl(state, made):
-    """The original's own names, as its Depth and Canny LoRAs; those hold biases and norms besides."""
+    """The original's own names, as its Depth and Canny LoRAs; those hold biases and norms in addition."""
     file = peft_of_original(made, 3000, "")
     given = dict(file)
     for name, value in made.items():

@@ -29,7 +29,7 @@ PLAIN = {
     Type.I32: numpy.int32,
     Type.I64: numpy.int64,
 }
-# Where in a block the scales of 16 bits lie.
+# Where in a block the scales of 16 bits are.
 SCALES = {
     Type.Q4_1: [0, 2],
     Type.Q5_1: [0, 2],

@@ -7,7 +7,7 @@ tests/goldens/guiders/formulas holds predictions of a run of several calls and w
 of them, by diffusers' guiders (diffusers/guiders/*.py). RUN/{request.json,golden.safetensors} are whole
 runs: PAG by diffusers' PAG pipelines, the rest by the plain pipelines over a UNet whose every call is
 guided. Where diffusers' guiders do not do what their paper says, or do nothing (docs/guiders.md lists
-it), the paper's formula stands here instead, marked "paper".
+it), the paper's formula is used here instead, marked "paper".
 """
 
 import argparse
@@ -313,7 +313,7 @@ def disturbed(unet, guider):
 def guided(pipe, guider, negative, weaker=None, config=None):
     """Every call of the pipeline's UNet, which is asked under cond alone, is guided. `negative` makes
     the text and the named inputs of the unconditional call from those of the conditional one. A
-    request's `config` tells where the pipeline begins in the schedule."""
+    request's `config` says where the pipeline begins in the schedule."""
     unet, state = pipe.unet, {"index": 0, "combination": None}
     plain = unet.forward
 
@@ -545,7 +545,7 @@ def make(case, request):
 
 
 def kept(tensors):
-    """The last latents and the picture, whose fp16 is 20 dB finer than what it is held to."""
+    """The last latents and the image, whose fp16 is 20 dB finer than what it must meet."""
     steps = [name for name in tensors if name.startswith("latents_after_step_")]
     last = max(steps, key=lambda name: int(name.rsplit("_", 1)[1]))
     return {last: tensors[last], "image": tensors["image"].half()}

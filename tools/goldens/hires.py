@@ -4,7 +4,7 @@
   tools/goldens/hires.py [--check]
 
 Runs on the folders of tests/goldens/pipelines and the upscalers of tests/goldens/upscalers;
-tests/goldens/hires/RUN/{request.json,image.png} is a run. The second pass's generators begin anew from the same seeds.
+tests/goldens/hires/RUN/{request.json,image.png} is a run. The second pass's generators begin again from the same seeds.
 """
 
 import argparse

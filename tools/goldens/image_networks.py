@@ -1,4 +1,4 @@
-"""The cases of networks.py that read pictures: CLIP's image encoder, ControlNet and T2I-Adapter."""
+"""The cases of networks.py that read images: CLIP's image encoder, ControlNet and T2I-Adapter."""
 
 import common
 import networks

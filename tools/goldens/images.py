@@ -24,9 +24,9 @@ WIDTH, HEIGHT = 37, 29
 warnings.filterwarnings("ignore")
 
 
-# ----------------------------------------------------------------------------------------- pictures
+# ----------------------------------------------------------------------------------------- images
 def picture(depth=8, channels=4):
-    """A picture with slopes, edges and noise: [HEIGHT, WIDTH, channels] of `depth` bits."""
+    """An image with slopes, edges and noise: [HEIGHT, WIDTH, channels] of `depth` bits."""
     y, x = numpy.mgrid[0:HEIGHT, 0:WIDTH].astype(numpy.float64)
     planes = [
         x / (WIDTH - 1),

@@ -21,7 +21,7 @@ FOLDER = common.GOLDENS / "networks"
 
 # ----------------------------------------------------------------------------------- checkpoints
 def save_checkpoint(model, folder, seed, gain=1.0, dtype=torch.float32, rename=lambda state: state):
-    """Weights from the seed, stored in dtype under the names that rename gives."""
+    """Weights from the seed, stored in dtype under the names that rename returns."""
     if folder.exists():
         shutil.rmtree(folder)
     common.reseed_parameters(model, seed, gain)
@@ -177,7 +177,7 @@ def unet_golden(model, seed, rows, height, width, timesteps, condition=None, wat
 
 
 def unet_controlled(model, seed, rows, height, width):
-    """With what ControlNets and T2I-Adapters add, of the shapes that the way down makes."""
+    """With what ControlNets and T2I-Adapters add, of the shapes that the down path makes."""
     tensors = unet_golden(model, seed, rows, height, width, [570.857])
     given = [tensors[f"in.{name}"] for name in ("sample", "timestep", "encoder_hidden_states")]
     skips, hooks = [[model.conv_in(given[0])]], []
@@ -232,7 +232,7 @@ def unet_case(seed=2, dtype=torch.float32, **config):
             yield "golden_controlled", unet_controlled(model, 240, 2, 9, 8)
         if (
             config.get("downsample_padding") != 0
-        ):  # Without padding, the convolution is larger than this picture.
+        ):  # Without padding, the convolution is larger than this image.
             yield "golden_smallest", unet_golden(model, 230, 1, 1, 3, [250.0], condition)
 
     return make, goldens

@@ -5,8 +5,8 @@ makes of each.
   tools/goldens/pairs.py [--list] [--check] [--only 0,17]
 
 tests/goldens/pairs/cases.json holds the requests and the exclusions, each with its reason;
-pictures_K.safetensors the pictures, 8 bits a value, [cases, 3, 32, 32]. Every pair of values of two
-factors is in at least one case, but for those that the exclusions name.
+pictures_K.safetensors the images, 8 bits per value, [cases, 3, 32, 32]. Every pair of values of two
+factors is in at least one case, except for those that the exclusions name.
 """
 
 import argparse
@@ -241,7 +241,7 @@ def request_of(case, seed):
     return request
 
 
-# -------------------------------------------------------------------------------------- the pictures
+# -------------------------------------------------------------------------------------- the images
 def write_inputs(folder):
     folder.mkdir(parents=True, exist_ok=True)
     y, x = numpy.mgrid[0:SIDE, 0:SIDE]
@@ -256,7 +256,7 @@ def adapter_cases():
     """By the formulas that tools/goldens/adapters.py holds against diffusers' own merging."""
     import adapters
 
-    # They are made from their seeds again; the files stand.
+    # They are made from their seeds again; the files stay.
     adapters.write = lambda *_, **__: None
     plain, common.write_json = common.write_json, lambda *_: None
     pipe = common.load_pipeline(adapters.MODEL)
@@ -278,7 +278,7 @@ def attach(pipe, adapter):
 
 
 def write_cases(path, cases):
-    """One a line."""
+    """One per line."""
     head = json.dumps({"a_file": A_FILE, "exclusions": EXCLUSIONS, "factors": FACTORS}, indent=1)
     lines = ",\n".join(json.dumps(case) for case in cases)
     path.write_text(f'{head.rstrip("}").rstrip()},\n "cases": [\n{lines}\n ]\n}}\n')
@@ -416,7 +416,7 @@ def main():
             picture = reference.picture(case)
             if not bool(picture.isfinite().all()):
                 raise ValueError("the picture is not finite")
-        except Exception as error:  # noqa: BLE001: what diffusers cannot do is told, not hidden
+        except Exception as error:  # noqa: BLE001: what diffusers cannot do is reported, not hidden
             case["no_picture"] = f"diffusers: {str(error).splitlines()[0][:200]}"
             print(index, case["of"], case["no_picture"])
             picture = torch.zeros(3, SIDE, SIDE)

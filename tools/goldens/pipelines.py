@@ -4,7 +4,7 @@
   tools/goldens/pipelines.py [--only sd15,inpaint9] [--check]
 
 tests/goldens/pipelines/MODEL/model is the folder, MODEL/RUN/{request.json,golden.safetensors} a run,
-inputs/ holds the pictures and masks.
+inputs/ holds the images and masks.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def write_tiny_autoencoder(folder):
 
     def gray(
         state,
-    ):  # Most pixels between the limits, or the clamp would hide the rest of a picture.
+    ):  # Most pixels between the limits, or the clamp would hide the rest of an image.
         last = max(
             (name for name in state if name.startswith("decoder.")),
             key=lambda name: int(name.split(".")[2]),

@@ -4,7 +4,7 @@
   tools/goldens/pixart.py [--only networks,pixart_sigma,pixart_alpha] [--runs pag] [--keep-models] [--check]
 
 tests/goldens/networks/{t5,pixart}_* as networks.py makes them; tests/goldens/pipelines/pixart_*/model is a folder and
-RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes them.
 """
 
 import argparse

@@ -4,7 +4,7 @@
   tools/goldens/qwen_image.py [--only networks,qwen_image] [--runs text2image] [--keep-models] [--check]
 
 tests/goldens/networks/qwen2_5_vl* and qwen_image_* as networks.py makes them; tests/goldens/pipelines/qwen_image/model is
-a folder and RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+a folder and RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes them.
 """
 
 import shutil
@@ -118,7 +118,7 @@ def text_golden(model, seed, rows, length, spans=None):
         mask = (places < torch.tensor(spans)[:, None]).long()
         tensors["in.mask"] = mask.float()
     out = model(input_ids=ids, attention_mask=mask, output_hidden_states=True, use_cache=False)
-    # What stands in a row's padding is not used by anyone.
+    # What is in a row's padding is not used.
     return {**tensors, "out.last_state": out.hidden_states[-1] * mask.unsqueeze(2)}
 
 
@@ -189,12 +189,12 @@ QWEN_IMAGE = dict(
 
 
 def unpacked(tokens, height, width):
-    """Tokens of whole pictures {n, L, 4 C} -> {n, C, 2 height, 2 width}."""
+    """Tokens of whole images {n, L, 4 C} -> {n, C, 2 height, 2 width}."""
     return Pipeline._unpack_latents(tokens, 16 * height, 16 * width, 8)[:, :, 0]
 
 
 def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=None, images=()):
-    """height, width, and those of each of the images to go by: in tokens."""
+    """height, width, and those of each of the reference images: in tokens."""
     config = model.config
     channels = config.in_channels // 4
     sample = common.normal(seed, rows, channels, 2 * height, 2 * width)
@@ -392,13 +392,13 @@ def generate(pipe, request, folder):
     given["true_cfg_scale"] = scale
     prompts = inputs["prompt"] if isinstance(inputs["prompt"], list) else [inputs["prompt"]]
     repeats = config.get("num_images_per_prompt", 1)
-    # Given once for each picture: with several prompts and several pictures of each, the reference
-    # (0.42.1) gives pictures the padding of other prompts.
+    # Given once for each image: with several prompts and several images of each, the reference
+    # (0.42.1) gives images the padding of other prompts.
     given["prompt"] = [prompt for prompt in prompts for _ in range(repeats)]
     # Without a negative prompt ours is the empty one; the reference leaves guidance out.
     if scale > 1:
         given["negative_prompt"] = [inputs.get("negative_prompt", "")] * len(seeds)
-    # So are pictures, so that each draws for itself (tests/goldens/pipelines/README.md).
+    # So are images, so that each draws for itself (tests/goldens/pipelines/README.md).
     if "image" in inputs:
         given["image"] = flux2.pictures(inputs, "image", folder) * len(seeds)
     if "mask" in inputs:
@@ -417,7 +417,7 @@ def generate(pipe, request, folder):
         **given,
     ).images
     for name, (states, mask) in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):
-        # Zeros stand behind a shorter prompt.
+        # Zeros follow a shorter prompt.
         out[name] = (states if mask is None else states * mask.unsqueeze(2))[::repeats]
     size = [side // 16 for side in out["image"].shape[2:]]
     for index in sorted({0, len(latents) // 2, len(latents) - 1}):

@@ -3,7 +3,7 @@
 
   tools/goldens/qwen_image_edit.py [--only qwen_image_edit] [--runs edit] [--keep-models] [--check]
 
-tests/goldens/pipelines/qwen_image_edit*/model is a folder and RUN/{request.json,golden.safetensors} beside it a run, as
+tests/goldens/pipelines/qwen_image_edit*/model is a folder and RUN/{request.json,golden.safetensors} with it a run, as
 pipelines.py makes them. The processor is put together here from its parts, of which transformers wants torchvision.
 """
 

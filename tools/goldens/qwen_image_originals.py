@@ -3,8 +3,8 @@
 
   tools/goldens/qwen_image_originals.py [--check]
 
-Beside tests/goldens/networks/qwen_image_transformer (made by qwen_image.py): lora_LAYOUT.safetensors, adapters, and
-lora_LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: what is added to its weight}. Beside
+In tests/goldens/networks/qwen_image_transformer (made by qwen_image.py): lora_LAYOUT.safetensors, adapters, and
+lora_LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: what is added to its weight}. In
 tests/goldens/networks/qwen_image_vae_wan: original.safetensors, the same weights as the original code names them.
 """
 

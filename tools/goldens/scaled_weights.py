@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small numbers with separate scales in safetensors files, and what they stand for.
+"""Small numbers with separate scales in safetensors files, and what they encode.
 
   tools/goldens/scaled_weights.py
 

@@ -6,12 +6,12 @@ at all is run at least once, at 1, 2, 5 and 30 steps, from noise and from within
 reference refuses, crashes on, or turns into NaN is recorded as such.
 
 Writes <out>/<scheduler>.json: {"trained_betas": [...], "cases": [case, ...]}, a case being
-  config     scheduler_config.json's content ("trained_betas": "shared" stands for the list above)
+  config     scheduler_config.json's content ("trained_betas": "shared" means the list above)
   steps, eta, mu, begin (index of the first call), outcome (ok, refused, crash, nan)
 and, when ok, base64 little-endian:
   timesteps  float64
   init_sigma float64
-  checks     float32, three for each call: mean of |sample| after it, its last element, and the mean of |picture|
+  checks     float32, three for each call: mean of |sample| after it, its last element, and the mean of |image|
              re-noised as inpainting does after that call (0 after the last)
   middle, final  float32 samples [2, 3, 2, 4] after the middle and the last call
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Goldens of walks through levels from outside: diffusers' trajectories where set_timesteps is given timesteps or
+"""Goldens of runs over levels from outside: diffusers' trajectories where set_timesteps is given timesteps or
 sigmas, for each scheduler that takes them.
 
-Writes <out>/<scheduler>.json as schedulers.py does, each case with the lists besides ("given": {"timesteps": [...],
+Writes <out>/<scheduler>.json as schedulers.py does, each case with the lists in addition ("given": {"timesteps": [...],
 "sigmas": [...]}); what the reference refuses is recorded, too.
 """
 

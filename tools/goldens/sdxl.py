@@ -3,7 +3,7 @@
 
   tools/goldens/sdxl.py [--only sdxl,sdxl_refiner,networks] [--check]
 
-Beside what pipelines.py writes: tests/goldens/pipelines/sdxl*/model, where sdxl's folder is whole and
+In addition to what pipelines.py writes: tests/goldens/pipelines/sdxl*/model, where sdxl's folder is whole and
 the others take what they share from it by their requests' `components`; MODEL/RUN/{request.json,
 golden.safetensors}; and the networks' cases of tests/goldens/networks.
 """
@@ -385,7 +385,7 @@ def arguments_of(request, folder, count):
     elif task == "image2image":
         arguments["image"] = common._picture(folder / inputs["image"], {}, "RGB", 1)[0]
     elif task == "inpaint":
-        # One picture and mask for each result, so that each generator draws for its own picture.
+        # One image and mask for each result, so that each generator draws for its own image.
         arguments["image"] = common._picture(folder / inputs["image"], {}, "RGB", count)
         arguments["mask_image"] = common._picture(folder / inputs["mask"], {}, "L", count)
         arguments["width"], arguments["height"] = arguments["image"][0].size
@@ -394,7 +394,7 @@ def arguments_of(request, folder, count):
 
 def generate(pipe, request, folder):
     """What a runtime must reproduce: embeddings of the prompts {prompts, ...}, timesteps, latents
-    after the first and the last step, the picture {n, 3, H, W} in 0..1 (fp16)."""
+    after the first and the last step, the image {n, 3, H, W} in 0..1 (fp16)."""
     seeds = common.seeds_of(request)
     common._set_scheduler(pipe, request["config"])
     out, latents, timesteps = {}, [], []

@@ -2,7 +2,7 @@
 """What the reference makes of checkpoints in the original layouts: tests/goldens/single_file/*.json.
 
 Each case is a tiny checkpoint of one file, described by names and shapes; its numbers follow from the names, so that
-the test makes the same file. Stored is what diffusers' own conversion gives for it: each parameter's shape and a sum
+the test makes the same file. Stored is what diffusers' own conversion makes of it: each parameter's shape and a sum
 over its numbers in which each place has a weight of its own. The names are written here from the original authors'
 code (CompVis latent-diffusion, Stability generative-models and sd3.5, mlfoundations open_clip), not from the conversion.
 """
@@ -31,7 +31,7 @@ def numbers(name, shape):
 
 
 def weighted_sum(tensor):
-    """Sum of bits times odd weights, modulo 2^64: tells values and their places."""
+    """Sum of bits times odd weights, modulo 2^64: depends on values and their places."""
     bits = tensor.to(torch.float32).contiguous().numpy().reshape(-1).view(np.uint32).astype(np.uint64)
     weights = np.arange(bits.size, dtype=np.uint64) * 2 + 1
     with np.errstate(over="ignore"):

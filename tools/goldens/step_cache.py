@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Goldens of the step cache: pictures of diffusers whose UNet shares deep features between steps.
+"""Goldens of the step cache: images of diffusers whose UNet shares deep features between steps.
 
   tools/goldens/step_cache.py [--only emoji_sd_default,layers2_branch_5] [--check] [--package]
 
@@ -50,7 +50,7 @@ def places(unet):
 
 @contextlib.contextmanager
 def step_cache(pipe, interval, branch):
-    """Between full steps, all that lies below the skip connection `branch` gives what it gave last."""
+    """Between full steps, all that is below the skip connection `branch` returns what it last returned."""
     unet, patched = pipe.unet, []
     step = {"index": -1}
 

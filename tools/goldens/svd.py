@@ -3,19 +3,19 @@
 
   tools/goldens/svd.py [--only models,networks,resize,runs] [--check]
 
-Under tests/goldens/videos/MODEL lie the folder of the model, networks/*.safetensors (inputs and outputs of its UNet and
+Under tests/goldens/videos/MODEL are the folder of the model, networks/*.safetensors (inputs and outputs of its UNet and
 autoencoder), and runs: CASE/request.json and golden.safetensors with
 
-  image_embeds        what the image encoder makes of each video's first picture, [n, 1, D]
-  image_latents       the mode of the noised picture's latents, [n, 4, h, w]
+  image_embeds        what the image encoder makes of each video's first image, [n, 1, D]
+  image_latents       the mode of the noised image's latents, [n, 4, h, w]
   initial_latents     as they enter the loop, [n, F, 4, h, w]
   timesteps           fp64
   latents_after_step_K for the first and last step of each chunk
   image               frames of all videos after each other, [n F chunks, 3, H, W] in 0..1, fp16
 
-Everything is fp32 on the CPU. n videos are the reference run over a list of n pictures with a list of n generators, so
-that each video is what its seed gives alone. Chunks are the reference run again with the same generators, from the last
-frame of the run before as an 8-bit picture.
+Everything is fp32 on the CPU. n videos are the reference run over a list of n images with a list of n generators, so
+that each video is what its seed makes alone. Chunks are the reference run again with the same generators, from the last
+frame of the run before as an 8-bit image.
 """
 
 import argparse
@@ -210,7 +210,7 @@ def load_model(folder):
 
 
 def picture(path):
-    """A smooth coloured picture with an edge, of a size that is no video's."""
+    """A smooth coloured image with an edge, of a size that is no video's."""
     y, x = numpy.mgrid[0:45, 0:70]
     pixels = numpy.stack(
         [40 + 3 * x, 200 - 4 * y, 128 + 90 * numpy.sin((x + 2 * y) / 9)], axis=-1
@@ -256,7 +256,7 @@ def generate(pipe, request, folder):
     config = {**request["config"], "guider": request.get("guider", {})}
     count = config.get("num_videos_per_prompt", 1)
     given = Image.open(folder / request["inputs"]["image"]).convert("RGB")
-    # A CLIP encoding of the given picture sees its own size; the chunks after it see the video's.
+    # A CLIP encoding of the given image sees its own size; the chunks after it see the video's.
     images = [given] * count
     generators = [torch.Generator().manual_seed(config["seed"] + i) for i in range(count)]
     if "scheduler" in config or "scheduler_config" in config:
@@ -347,7 +347,7 @@ def make_runs(check):
         folder = FOLDER / model / name
         if not check:
             common.write_json(folder / "request.json", request)
-        # Loaded anew, since a case may change the scheduler.
+        # Loaded again, since a case may change the scheduler.
         pipe = load_model(FOLDER / model / "model")
         out = generate(pipe, request, folder)
         if not all(bool(value.isfinite().all()) for value in out.values()):

@@ -186,7 +186,7 @@ def folder_cases():
 
 
 def code_points(tokenizer):
-    """Each code point alone, behind and before marks, in Hangul. Planes 4 to 13, 15 and 16 hold no character with properties."""
+    """Each code point alone, after and before marks, in Hangul. Planes 4 to 13, 15 and 16 hold no character with properties."""
     template = "a{}b {}\u0323\u0301 e\u0301{}\u0316\u0345 a\u0345{}\u0334\u0300 {}{}1 \uac00{}\u11a8 \u1100{} {}\u1161"
     block, ranges, hashes = 1024, [[0, 0x34000], [0xE0000, 0xE1000], [0x10FC00, 0x110000]], []
     for first, last in ranges:

@@ -49,7 +49,7 @@ def run(pipe, wanted, grid):
     pipe.get_views = lambda height, width, circular_padding: views(
         pipe, height * 8 // grid, width * 8 // grid, size, stride, circular_padding
     )
-    # With several pictures the reference mixes up their prompts: each is made on its own.
+    # With several images the reference mixes up their prompts: each is made on its own.
     parts = [run_one(pipe, wanted, seed) for seed in common.seeds_of(wanted)]
     return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 

@@ -4,7 +4,7 @@
   tools/goldens/z_image.py [--only networks,pipelines] [--runs inpaint] [--keep-models] [--check]
 
 tests/goldens/networks/z_image_* as networks.py makes them; tests/goldens/pipelines/z_image/model is the folder and
-RUN/{request.json,golden.safetensors} beside it a run, as pipelines.py makes them.
+RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes them.
 """
 
 import shutil
@@ -33,7 +33,7 @@ Z_IMAGE = dict(
 
 
 def z_image_golden(model, seed, rows, height, width, text, timesteps):
-    """As ZImagePipeline asks the transformer, and hands its answer to the scheduler."""
+    """As ZImagePipeline asks the transformer, and passes its answer to the scheduler."""
     sample = common.normal(seed, rows, model.config.in_channels, height, width)
     embeds = common.normal(seed + 1, rows, text, model.config.cap_feat_dim)
     times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
@@ -211,7 +211,7 @@ def padded(embeds):
 
 
 def generate(pipe, request, folder):
-    """prompt_embeds and negative_prompt_embeds [prompts, T, D], zeros behind shorter prompts; prompt_attention_mask;
+    """prompt_embeds and negative_prompt_embeds [prompts, T, D], zeros after shorter prompts; prompt_attention_mask;
     latents_after_step_K for the first, middle and last step; timesteps; image [n, 3, H, W] in 0..1."""
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]

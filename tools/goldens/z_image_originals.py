@@ -3,7 +3,7 @@
 
   tools/goldens/z_image_originals.py [--check]
 
-Beside tests/goldens/networks/z_image_transformer (made by z_image.py): original.safetensors, the same weights as the
+In tests/goldens/networks/z_image_transformer (made by z_image.py): original.safetensors, the same weights as the
 original code names them; lora_LAYOUT.safetensors and lokr_ai_toolkit.safetensors, adapters, and
 ..._LAYOUT_deltas.safetensors, what diffusers makes of them: {a layer's name: what is added to its weight}.
 """
@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from golden_files import write_or_compare
 
 FOLDER = common.GOLDENS / "networks" / "z_image_transformer"
-# Of each kind of place, one; of query, key and value all, for they lie in one matrix.
+# Of each kind of place, one; of query, key and value all, for they are in one matrix.
 COMPARED = {
     *(f"layers.1.attention.{part}" for part in ("to_q", "to_k", "to_v", "to_out.0")),
     "layers.2.feed_forward.w1",
@@ -38,7 +38,7 @@ RENAMED = {
 
 
 def original(state):
-    """The weights under the original's names; checked against the reference's way back."""
+    """The weights under the original's names; checked against the reference's conversion back."""
     made = {}
     for name, weight in state.items():
         for ours, theirs in RENAMED.items():
