@@ -25,8 +25,8 @@ constexpr const char* golden_runs[] = {"emoji_sd_one_step",
                                        "emoji_sd_odd_latents",
                                        "emoji_text2image"};
 constexpr const char* promises[] = {
-    "TheTimelineNamesTheTargetThatServes", "GiveTheSamePictureButForTheOrderOfAdditions",
-    "HighPrecisionIsTheHighestOnesPicture", "MediumPrecisionIsNearTheHighestOnesPicture",
+    "TheTimelineNamesTheTargetThatServes", "GiveTheSameImageButForTheOrderOfAdditions",
+    "HighPrecisionIsTheHighestOnesImage", "MediumPrecisionIsNearTheHighestOnesImage",
     "Int8RoundsTheWeightsAndSaysSo"};
 
 std::string filter() {
