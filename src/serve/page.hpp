@@ -6,7 +6,8 @@
 
 namespace omnirt::serve {
 
-// The web page's files, which are part of the program: "/" and "/page/NAME". Nothing of other paths.
+// The web page's files, which are part of the program: "/" and "/page/NAME". Nothing of other
+// paths.
 std::optional<HttpResponse> page_of(const std::string& path);
 
 }  // namespace omnirt::serve

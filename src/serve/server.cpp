@@ -12,7 +12,6 @@
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
-namespace {
 
 // Where the jobs are: the folder that was named, or one of the process's own, which goes with it.
 class StateFolder {
@@ -45,6 +44,8 @@ class StateFolder {
   bool temporary_;
   fs::path path_;
 };
+
+namespace {
 
 std::unique_ptr<JobStore> open_store(const std::string& state, const fs::path& folder) {
   if (state.empty()) return std::make_unique<MemoryJobStore>();

@@ -32,6 +32,7 @@ Session& session() {
 
 ServerOptions quiet(ServerOptions options = {}) {
   options.port = 0;
+  if (!options.models.empty()) return options;
   options.models = {"emoji=" OMNIRT_SOURCE_DIR "/models/emoji",
                     "emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd"};
   return options;
@@ -244,6 +245,22 @@ TEST(Server, NoAnswerTellsAPathOfTheServer) {
   auto png = running.client().post("/v1/generate", apple().dump(),
                                    "Content-Type: application/json\r\nAccept: image/png\r\n");
   EXPECT_THAT(png.body, Not(HasSubstr(OMNIRT_SOURCE_DIR)));
+}
+
+TEST(Server, AnAdapterIsFoundByItsName) {
+  ServerOptions options;
+  options.models = {"tiny=" OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model"};
+  options.lora_folders = {OMNIRT_SOURCE_DIR "/tests/goldens/adapters/files"};
+  Running running(options);
+  Json request = {{"inputs", {{"prompt", "a red apple"}}},
+                  {"adapters", {"kohya:0.5"}},
+                  {"config", {{"seed", 3}, {"num_inference_steps", 2}}}};
+  const Json done = running.post("/v1/generate", request).json();
+  ASSERT_EQ(done["state"], "done") << done;
+  EXPECT_EQ(done["report"]["adapters"][0]["path"], "kohya.safetensors");
+  EXPECT_EQ(done["report"]["adapters"][0]["scale"], 0.5);
+  request["adapters"] = {"nothing"};
+  EXPECT_EQ(running.post("/v1/generate", request).status, 422);
 }
 
 TEST(Server, FindingsAreThoseOfTheCommandLine) {
