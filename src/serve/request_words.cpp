@@ -126,10 +126,14 @@ void settle_names(GenerateRequest& request, const ServedModels& models,
     Json& adapter = request.adapters[i];
     const std::string field = fmt::format("adapters[{}]", i);
     if (adapter.is_string()) adapter = adapter_of_text(adapter.get<std::string>());
-    auto* path = adapter.is_object() && adapter.contains("path")
-                     ? adapter["path"].get_ptr<std::string*>()
-                     : nullptr;
-    if (!path) continue;  // validation says what is missing
+    if (!adapter.is_object() || !adapter.contains("path"))
+      continue;  // validation says what is missing
+    auto* path = adapter["path"].get_ptr<std::string*>();
+    if (!path) {
+      findings.push_back(
+          {field + ".path", shown(adapter["path"]), "a name is expected", by_server});
+      continue;
+    }
     const fs::path found = looks_like_path(*path) ? fs::path() : find_lora(*path, models);
     if (found.empty())
       findings.push_back({field, path->substr(0, 200), "no adapter of this name is served here",

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "fuzz/mutate_json.hpp"
 #include "fuzz/target.hpp"
 #include "serve/base64.hpp"
 #include "serve/served_request.hpp"
@@ -12,26 +13,35 @@ namespace {
 // An input's first byte picks one.
 enum Kind : char { json_body, multipart_body };
 
+// One pixel.
+#define ONE_PIXEL                                                    \
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhf" \
+  "DwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+// The first ones are accepted as they are, the others are refused.
 constexpr std::array json_seeds{
     R"({"model": "emoji", "async": true, "strict": false, "priority": "high", "deadline_ms": 5000,)"
-    R"( "inputs": {"prompt": ["a", "b"], "image": {"data": "iVBORw0KGgo="}},)"
-    R"( "config": {"seed": 7, "scheduler": "euler", "preview_decoder": "tiny"}, "guider": {"type": "pag"},)"
-    R"( "adapters": ["style:0.5", {"path": "other", "scale": 1}]})",
+    R"( "inputs": {"prompt": ["a", "b"], "image": {"data": ")" ONE_PIXEL R"("}},)"
+    R"( "config": {"seed": 7, "scheduler": "euler", "preview_decoder": "tiny"}, "guider": {"type": "pag"}})",
+    R"({"inputs": {"prompt": "x", "mask": "data:image/png;base64,)" ONE_PIXEL R"("}})",
+    R"({})",
+    R"({"adapters": ["style:0.5", {"path": "other", "scale": 1}]})",
     R"({"inputs": {"prompt": "x <lora:y:1>", "image": "data:image/png;base64,AAAA", "mask": {"part": "m"}}})",
     R"({"model": "/etc", "inputs": {"image": ["/a", {"data": 1}]}, "config": {"output": "x", "state": "../y"},)"
-    R"( "components": {"vae": "z"}})",
-    R"({})"};
+    R"( "components": {"vae": "z"}})"};
 
-constexpr const char* multipart_seed =
-    "--xx\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n"
-    "{\"inputs\": {\"prompt\": \"x\", \"image\": {\"part\": \"m\"}}}\r\n--xx\r\n"
-    "Content-Disposition: form-data; name=m; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n"
-    "\x89PNG\r\n\x1a\n\r\n--xx--\r\n";
+std::string multipart_seed() {
+  return "--xx\r\nContent-Disposition: form-data; name=\"request\"\r\n\r\n"
+         "{\"inputs\": {\"prompt\": \"x\", \"image\": {\"part\": \"m\"}}}\r\n--xx\r\n"
+         "Content-Disposition: form-data; name=m; filename=\"a.png\"\r\nContent-Type: "
+         "image/png\r\n\r\n" +
+         serve::bytes_of_base64(ONE_PIXEL).value() + "\r\n--xx--\r\n";
+}
 constexpr std::array multipart_parts{"--xx",  "--", "\r\n", "\r\n\r\n",
                                      "name=", "\"", ";",    "--xx--\r\n"};
 
 std::string mutate_multipart(Random& random) {
-  std::string text = multipart_seed;
+  std::string text = multipart_seed();
   for (size_t i = 0, count = below(6, random); i < count; ++i) {
     size_t at = below(text.size() + 1, random);
     if (random() % 3 == 0) text.erase(at, below(12, random));
@@ -56,8 +66,11 @@ void require_names(const Json& value) {
 }  // namespace
 
 std::string make_input(Random& random) {
-  if (random() % 2)
-    return char{json_body} + mutate_text(json_seeds[below(json_seeds.size(), random)], random);
+  if (random() % 2) {
+    const std::string seed = json_seeds[below(json_seeds.size(), random)];
+    return char{json_body} + (random() % 2 ? mutate_text(seed, random)
+                                           : mutate_json(Json::parse(seed), random).dump());
+  }
   return char{multipart_body} + mutate_multipart(random);
 }
 
