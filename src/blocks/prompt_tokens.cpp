@@ -85,12 +85,13 @@ bool check_vocabulary(Checks& checks, const text::Tokenizer& tokenizer, int64_t 
   return false;
 }
 
-void warn_of_unknown_template(Checks& checks, const text::Qwen2Tokenizer& tokenizer) {
-  const text::ChatTemplate& chat = tokenizer.chat_template();
-  if (chat.kind != text::ChatTemplate::Kind::unknown) return;
-  checks.warn({"model.tokenizer", chat.where,
-               "its chat_template is not one of Qwen3's; prompts are written out as Qwen3's does, "
-               "so that the image may differ from the reference's",
+void warn_of_unknown_template(Checks& checks, const text::ChatTokenizer& tokenizer) {
+  const std::string file = tokenizer.unknown_template(), usual = tokenizer.usual_template();
+  if (file.empty()) return;
+  checks.warn({"model.tokenizer", file,
+               fmt::format("its chat_template is not one of {0}'s; prompts are written out as "
+                           "{0}'s does, so that the image may differ from the reference's",
+                           usual),
                "take the template of the model's own tokenizer"});
 }
 

@@ -6,7 +6,7 @@
 #include "networks/clip_text_model/model.hpp"
 #include "pipeline/checks.hpp"
 #include "tensor/tensor.hpp"
-#include "text/qwen2_tokenizer.hpp"
+#include "text/chat_tokenizer.hpp"
 #include "text/tokenizer.hpp"
 
 // What blocks that encode prompts share.
@@ -43,7 +43,7 @@ void check_tokens(Checks& checks, const Component<text::Tokenizer>& tokenizer,
 // False, and a finding, where a tokenizer has ids that its text encoder, with `entries`, lacks.
 bool check_vocabulary(Checks& checks, const text::Tokenizer& tokenizer, int64_t entries);
 // A warning where the tokenizer's chat template is of a kind that is not known.
-void warn_of_unknown_template(Checks& checks, const text::Qwen2Tokenizer& tokenizer);
+void warn_of_unknown_template(Checks& checks, const text::ChatTokenizer& tokenizer);
 // A warning for each text that `encode` cuts at max_sequence_length, which quotes what is lost.
 // `unit`: what the length counts, "512 tokens".
 void warn_of_long_texts(Checks& checks, const Texts& texts, const std::string& unit,

@@ -30,6 +30,7 @@
 #include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
+#include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
@@ -43,6 +44,7 @@
 #include "networks/unet_spatio_temporal_condition_model/model.hpp"
 #include "networks/z_image_transformer_2d_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/mistral_tokenizer.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
 
@@ -76,6 +78,7 @@ Catalogue builtin_catalogue() {
                   autoencoder_kl_temporal_decoder_info(),
                   t5_encoder_model_info(),
                   qwen3_for_causal_lm_info(),
+                  mistral3_for_conditional_generation_info(),
                   qwen2_5_vl_for_conditional_generation_info(),
                   pixart_transformer_2d_model_info(),
                   flux2_transformer_2d_model_info(),
@@ -91,7 +94,7 @@ Catalogue builtin_catalogue() {
                   span_info(),
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
-                         text::qwen2_tokenizer_info()},
+                         text::qwen2_tokenizer_info(), text::mistral_tokenizer_info()},
           .image_processors = {blocks::clip_image_processor_info(),
                                blocks::qwen2_vl_image_processor_info()},
           // The order in which `auto` looks.

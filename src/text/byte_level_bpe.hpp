@@ -25,7 +25,8 @@ class ByteLevelBpe {
   struct Rules {
     std::string (*normalize)(std::string_view valid_utf8);
     std::vector<std::string_view> (*words)(std::string_view normalized);
-    std::string_view suffix;  // as in Bpe
+    std::string_view suffix;   // as in Bpe
+    bool whole_words = false;  // a word that the vocabulary has is its token, whatever the merges
   };
   // Where a token comes from: byte `at` of the normalised form of text[begin, end).
   struct Token {
@@ -54,6 +55,8 @@ class ByteLevelBpe {
  private:
   void add_token(const AddedToken& token, int64_t next, const std::string& where);
   void append_plain(std::string_view text, size_t begin, size_t end, std::vector<Token>& out) const;
+  // The id of a word that is one token by itself, where such are taken whole; or -1.
+  int32_t whole_word(std::string_view word) const;
   void append_words(std::string_view normalized, Token from, std::vector<Token>& out) const;
   size_t original_offset(std::string_view text, size_t at) const;
 

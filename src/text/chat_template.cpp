@@ -66,17 +66,27 @@ std::string ChatTemplate::after(Thinking thinking) const {
   return bare ? turn : turn + "<think>\n\n</think>\n\n";
 }
 
-ChatTemplate read_chat_template(const fs::path& folder, const Json& config) {
+TemplateText read_template_text(const fs::path& folder, const Json& config) {
+  auto present = [](const fs::path& file) {
+    std::error_code error;
+    return fs::symlink_status(file, error).type() != fs::file_type::not_found && !error;
+  };
   fs::path file = folder / "chat_template.jinja";
-  std::error_code error;
-  if (fs::symlink_status(file, error).type() != fs::file_type::not_found && !error)
-    return {kind_of(io::read_file(file, max_template_bytes)), file.string()};
-  std::string where = (folder / "tokenizer_config.json").string();
-  const Json& given = template_in(config);
+  if (present(file)) return {io::read_file(file, max_template_bytes), file.string()};
+  fs::path json = folder / "chat_template.json";  // of older processors' folders
+  std::string where = (present(json) ? json : folder / "tokenizer_config.json").string();
+  const Json of_processor = present(json) ? io::read_json(json, max_template_bytes) : Json();
+  const Json& given = template_in(of_processor.is_null() ? config : of_processor);
   if (given.is_null()) return {};
   if (!given.is_string())
     throw InvalidFile({where + ".chat_template", shown(given), "a text is expected", ""});
-  return {kind_of(given.get<std::string>()), where};
+  return {given.get<std::string>(), where};
+}
+
+ChatTemplate read_chat_template(const fs::path& folder, const Json& config) {
+  TemplateText found = read_template_text(folder, config);
+  if (found.where.empty()) return {};
+  return {kind_of(found.text), found.where};
 }
 
 }  // namespace omnirt::text

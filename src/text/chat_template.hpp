@@ -29,8 +29,15 @@ struct ChatTemplate {
   std::string after(Thinking thinking) const;
 };
 
-// Of a tokenizer's folder: chat_template.jinja, or else `config`'s (tokenizer_config.json)
-// chat_template. Throws InvalidFile where one is no text, or larger than 256 KiB.
+// A folder's template as it stands; no file ("") where there is none. Of chat_template.jinja, or
+// else chat_template.json or `config`'s (tokenizer_config.json) chat_template. Throws InvalidFile
+// where one is no text, or larger than 256 KiB.
+struct TemplateText {
+  std::string text, where;
+};
+TemplateText read_template_text(const std::filesystem::path& folder, const Json& config);
+
+// What kind a tokenizer's folder has. Throws as read_template_text does.
 ChatTemplate read_chat_template(const std::filesystem::path& folder, const Json& config);
 
 }  // namespace omnirt::text

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "io/utf8.hpp"
-#include "text/unicode.hpp"
+#include "text/text_place.hpp"
 
 namespace omnirt::text {
 namespace {
@@ -19,38 +19,11 @@ char32_t folded(char32_t c) {
   return c == U'\u017F' ? U's' : c;
 }
 
-bool is_newline(char32_t c) {
-  return c == U'\r' || c == U'\n';
-}
-
-// A place in the text and the character there; class `other` and no size at the end.
-struct Place {
-  std::string_view text;
-  size_t pos;
-  size_t after = pos;
-  char32_t c = 0;
-  CharClass kind = CharClass::other;
-
-  Place(std::string_view in, size_t at) : text(in), pos(at) {
-    if (pos >= text.size()) return;
-    c = next_codepoint(text, after);
-    kind = char_class(c);
-  }
-  bool ends() const { return pos >= text.size(); }
-  bool is(CharClass wanted) const { return !ends() && kind == wanted; }
-  Place next() const { return {text, after}; }
-};
-
-Place behind_run(Place at, CharClass kind) {
-  while (at.is(kind)) at = at.next();
-  return at;
-}
-
 // The end of a contraction whose apostrophe is at `at`, or its begin.
-size_t contraction_end(const Place& at) {
+size_t contraction_end(const TextPlace& at) {
   if (at.ends() || at.c != U'\'') return at.pos;
   for (std::u32string_view contraction : contractions) {
-    Place letter = at.next();
+    TextPlace letter = at.next();
     size_t same = 0;
     while (same < contraction.size() && !letter.ends() && folded(letter.c) == contraction[same]) {
       letter = letter.next();
@@ -63,30 +36,17 @@ size_t contraction_end(const Place& at) {
 
 // The end of punctuation and what else is neither letter, number nor space, with the line ends
 // after it.
-size_t others_end(const Place& first) {
-  Place at = behind_run(first, CharClass::other);
+size_t others_end(const TextPlace& first) {
+  TextPlace at = behind_run(first, CharClass::other);
   while (!at.ends() && is_newline(at.c)) at = at.next();
   return at.pos;
 }
 
-// White space to its last line end; without one, all of it at the text's end, and else all but the
-// last character, which belongs to what follows.
-size_t spaces_end(const Place& first) {
-  size_t newline = 0, last = first.pos;
-  Place at = first;
-  for (; at.is(CharClass::space); at = at.next()) {
-    if (is_newline(at.c)) newline = at.after;
-    last = at.pos;
-  }
-  if (newline > 0) return newline;
-  return at.ends() || last == first.pos ? at.pos : last;
-}
-
-size_t word_end(const Place& at) {
+size_t word_end(const TextPlace& at) {
   if (size_t end = contraction_end(at); end > at.pos) return end;
   if (at.is(CharClass::letter)) return behind_run(at, CharClass::letter).pos;
   if (at.is(CharClass::number)) return at.after;
-  Place next = at.next();
+  TextPlace next = at.next();
   if (!is_newline(at.c) && next.is(CharClass::letter))
     return behind_run(next, CharClass::letter).pos;
   if (at.is(CharClass::other)) return others_end(at);
@@ -105,7 +65,7 @@ std::string qwen2_normalize(std::string_view valid_utf8) {
 std::vector<std::string_view> qwen2_words(std::string_view text) {
   std::vector<std::string_view> words;
   for (size_t pos = 0; pos < text.size();) {
-    size_t end = word_end(Place(text, pos));
+    size_t end = word_end(TextPlace(text, pos));
     words.push_back(text.substr(pos, end - pos));
     pos = end;
   }

@@ -1,8 +1,5 @@
 #include "text/qwen2_tokenizer.hpp"
 
-#include <algorithm>
-
-#include "base/ensure.hpp"
 #include "text/prompt_text.hpp"
 #include "text/qwen2_text.hpp"
 #include "text/special_tokens.hpp"
@@ -42,8 +39,8 @@ Qwen2Tokenizer Qwen2Tokenizer::from_folder(const fs::path& folder, const Json& c
   Qwen2Tokenizer tokenizer(std::move(bpe));
   tokenizer.chat_ = read_chat_template(folder, settings.config);
   tokenizer.window_ = specials.window;
-  tokenizer.pad_ = tokenizer.bpe_.named_id("pad_token", *specials.pad, where);
-  tokenizer.pads_in_front_ = specials.pads_in_front;
+  tokenizer.padding_ = {tokenizer.bpe_.named_id("pad_token", *specials.pad, where),
+                        specials.pads_in_front};
   return tokenizer;
 }
 
@@ -55,26 +52,11 @@ std::vector<int64_t> Qwen2Tokenizer::encode_words(std::string_view text,
   return ids;
 }
 
-Qwen2Tokenizer::Cut Qwen2Tokenizer::cut(std::string_view text, int64_t length) const {
-  ensure(length >= 1, "{} ids leave no room for a text", length);
-  std::vector<ByteLevelBpe::Token> found = bpe_.tokens(text);
-  const auto room = static_cast<size_t>(length);
-  Cut result{{}, text.size()};
-  TokenizedPrompt& prompt = result.prompt;
-  for (size_t i = 0; i < std::min(room, found.size()); ++i) prompt.ids.push_back(found[i].id);
-  prompt.used = static_cast<int64_t>(prompt.ids.size());
-  if (pads_in_front_) prompt.first = length - prompt.used;
-  prompt.ids.insert(pads_in_front_ ? prompt.ids.begin() : prompt.ids.end(),
-                    room - prompt.ids.size(), pad_);
-  if (found.size() > room) result.at = bpe_.begin_of(found[room], text);
-  return result;
-}
-
 TokenizedPrompt Qwen2Tokenizer::encode(std::string_view text, std::string_view field,
                                        int64_t length) const {
   check_prompt(text, field);
-  Cut made = cut(text, length);
-  made.prompt.cut = without_space(text.substr(made.at));
+  CutPrompt made = cut_prompt(bpe_, text, length, padding_);
+  made.prompt.cut = cut_of(made, text, 0);
   return made.prompt;
 }
 
@@ -82,9 +64,9 @@ TokenizedPrompt Qwen2Tokenizer::encode_chat(std::string_view text, std::string_v
                                             int64_t length, Thinking thinking) const {
   check_prompt(text, field);
   const std::string before = chat_.before();
-  Cut made = cut(before + std::string(text) + chat_.after(thinking), length);
-  const size_t at = std::max(made.at, before.size()) - before.size();
-  if (at < text.size()) made.prompt.cut = without_space(text.substr(at));
+  CutPrompt made =
+      cut_prompt(bpe_, before + std::string(text) + chat_.after(thinking), length, padding_);
+  made.prompt.cut = cut_of(made, text, before.size());
   return made.prompt;
 }
 

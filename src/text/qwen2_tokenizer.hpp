@@ -7,13 +7,14 @@
 #include "base/json.hpp"
 #include "text/byte_level_bpe.hpp"
 #include "text/chat_template.hpp"
-#include "text/tokenizer.hpp"
+#include "text/chat_tokenizer.hpp"
+#include "text/cut_prompt.hpp"
 
 namespace omnirt::text {
 
 // The byte-pair tokenizer of Qwen2, Qwen2.5 and Qwen3, with the ids of transformers 5.23
 // (models/qwen2/tokenization_qwen2.py).
-class Qwen2Tokenizer final : public Tokenizer {
+class Qwen2Tokenizer final : public ChatTokenizer {
  public:
   // Reads tokenizer.json, or else vocab.json and merges.txt; tokenizer_config.json (the special
   // tokens, the side of padding), chat_template.jinja, and special_tokens_map.json and
@@ -36,9 +37,13 @@ class Qwen2Tokenizer final : public Tokenizer {
   TokenizedPrompt encode_chat(std::string_view text, std::string_view field, int64_t length,
                               Thinking thinking = Thinking::off) const;
   const ChatTemplate& chat_template() const { return chat_; }
+  std::string unknown_template() const override {
+    return chat_.kind == ChatTemplate::Kind::unknown ? chat_.where : "";
+  }
+  std::string usual_template() const override { return "Qwen3"; }
 
   int64_t window() const override { return window_; }
-  int64_t pad_id() const { return pad_; }
+  int64_t pad_id() const { return padding_.id; }
   int64_t vocab_size() const override { return bpe_.vocabulary().rows(); }
   bool has_token(std::string_view token) const override {
     return bpe_.vocabulary().find(token) >= 0;
@@ -46,17 +51,10 @@ class Qwen2Tokenizer final : public Tokenizer {
 
  private:
   explicit Qwen2Tokenizer(ByteLevelBpe bpe) : bpe_(std::move(bpe)) {}
-  // The ids, and the byte of `text` from which on they do not hold it.
-  struct Cut {
-    TokenizedPrompt prompt;
-    size_t at;
-  };
-  Cut cut(std::string_view text, int64_t length) const;
-
   ByteLevelBpe bpe_;
   ChatTemplate chat_;
-  int64_t window_ = 0, pad_ = 0;
-  bool pads_in_front_ = false;
+  Padding padding_;
+  int64_t window_ = 0;
 };
 
 TokenizerInfo qwen2_tokenizer_info();

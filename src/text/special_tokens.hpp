@@ -37,6 +37,7 @@ struct SpecialRules {
   std::vector<std::string> required{};            // those without which it cannot work
   std::vector<std::string> only_false{};          // settings of which only false is known
   bool may_pad_in_front = false;
+  std::vector<std::string> other_tokens{};  // that the settings may name in addition
   // The window of a folder that names none, and of one that names more than max_window; 0: such
   // folders are refused.
   int64_t usual_window = 0;

@@ -44,6 +44,7 @@ class Reader : public nlohmann::json_sax<Json> {
     merge,
     added_tokens,
     added_token,
+    steps,
     skip
   };
 
@@ -81,12 +82,18 @@ class Reader : public nlohmann::json_sax<Json> {
       case Place::added_token:
         if (key_ == "content") files_.added_tokens.back().content = std::move(value);
         break;
+      case Place::steps:
+        if (key_ == "Regex" || key_ == "String") add_step(files_.steps.patterns, value);
+        if (key_ == "type") add_step(files_.steps.kinds, value);
+        break;
       default:
         other(value);
     }
     return true;
   }
   bool boolean(bool value) override {
+    if (place() == Place::steps && value) add_step(files_.steps.set, key_);
+    if (place() == Place::model && key_ == "ignore_merges") files_.steps.whole_words = value;
     if (place() != Place::added_token) return other(value ? "true" : "false");
     AddedToken& token = files_.added_tokens.back();
     if (key_ == "special") token.special = value;
@@ -120,7 +127,10 @@ class Reader : public nlohmann::json_sax<Json> {
         if (outermost_ == Place::vocabulary) seen_vocabulary_ = true;
         return outermost_;
       case Place::root:
-        return key_ == "model" ? Place::model : Place::skip;
+        if (key_ == "model") return Place::model;
+        return key_ == "pre_tokenizer" || key_ == "normalizer" ? Place::steps : Place::skip;
+      case Place::steps:
+        return Place::steps;
       case Place::model:
         if (key_ != "vocab") return Place::skip;
         once(seen_vocabulary_, "model.vocab");
@@ -141,6 +151,8 @@ class Reader : public nlohmann::json_sax<Json> {
     switch (place()) {
       case Place::root:
         return key_ == "added_tokens" ? Place::added_tokens : Place::skip;
+      case Place::steps:
+        return Place::steps;
       case Place::model:
         if (key_ != "merges") return Place::skip;
         once(seen_merges_, "model.merges");
@@ -194,6 +206,12 @@ class Reader : public nlohmann::json_sax<Json> {
     }
     if (place() == Place::merges || place() == Place::merge) bad_merge();
     return true;
+  }
+
+  void add_step(std::vector<std::string>& to, const std::string& what) {
+    constexpr size_t most_steps = 64;  // real ones: 3
+    if (to.size() == most_steps) refuse(where_, key_, fmt::format("more than {}", most_steps));
+    to.push_back(what);
   }
 
   void once(bool& seen, const char* name) {

@@ -9,12 +9,21 @@
 
 namespace omnirt::text {
 
+// How a tokenizer.json has text normalised and cut into words before the merges take them.
+struct TextSteps {
+  std::vector<std::string> patterns;  // of "Split"
+  std::vector<std::string> kinds;     // of the normaliser and the steps that cut: "Split"
+  std::vector<std::string> set;       // settings of theirs that are true: "add_prefix_space"
+  bool whole_words = false;           // ignore_merges: a word that is a token is not merged
+};
+
 // What a tokenizer is made of, from either kind of file.
 struct BpeFiles {
   Vocabulary vocabulary;
   Merges merges;
   std::string vocabulary_file, merges_file;  // where they came from, for errors
   std::vector<AddedToken> added_tokens;      // tokenizer.json only; each with its id
+  TextSteps steps;                           // tokenizer.json only
 };
 
 // A vocab.json: one object, token -> id. `where` names the file in errors.
@@ -25,10 +34,9 @@ Vocabulary parse_vocab_json(std::string_view text, const std::string& where);
 // left out.
 Merges parse_merges_txt(std::string_view text, const std::string& where);
 
-// The model and added tokens of a tokenizer.json (Hugging Face's tokenizers). What it says of
-// normalizer, splitting and post-processing is skipped: for CLIP and Qwen2 the reference does
-// so too, whose classes bring their own. Throws InvalidFile when it is malformed, Unsupported when
-// its model is not BPE.
+// The model, added tokens and steps of a tokenizer.json (Hugging Face's tokenizers). CLIP's and
+// Qwen2's classes bring steps of their own, as in the reference; post-processing is skipped. Throws
+// InvalidFile when it is malformed, Unsupported when its model is not BPE.
 BpeFiles parse_tokenizer_json(std::string_view text, const std::string& where);
 
 }  // namespace omnirt::text

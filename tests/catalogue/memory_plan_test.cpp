@@ -63,9 +63,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"sd15", "sd15/text2image"}, Case{"sd2", "sd2/text2image"},
         Case{"sdxl", "sdxl/text2image"}, Case{"pixart_alpha", "pixart_alpha/text2image"},
-        Case{"flux2_klein", "flux2_klein/text2image"}, Case{"flux_dev", "flux_dev/text2image"},
-        Case{"flux_fill", "flux_fill/inpaint"}, Case{"flux_kontext", "flux_kontext/edit"},
-        Case{"flux_control", "flux_control/text2image"},
+        Case{"flux2_klein", "flux2_klein/text2image"}, Case{"flux2_dev", "flux2_dev/text2image"},
+        Case{"flux_dev", "flux_dev/text2image"}, Case{"flux_fill", "flux_fill/inpaint"},
+        Case{"flux_kontext", "flux_kontext/edit"}, Case{"flux_control", "flux_control/text2image"},
         Case{"qwen_image", "qwen_image/text2image"},
         Case{"qwen_image_edit", "qwen_image_edit/edit"}, Case{"z_image", "z_image/text2image"},
         Case{"sd3", "sd3/text2image"}, Case{"sd35", "sd35/skip_layers"},

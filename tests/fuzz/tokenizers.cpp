@@ -1,6 +1,6 @@
 // Tokenizers' folders: CLIP's tokenizer.json, or vocab.json and merges.txt; T5's tokenizer.json or
-// spiece.model, with replacements; Qwen's tokenizer.json and chat template; and their settings.
-// What loads takes prompts.
+// spiece.model, with replacements; Qwen's and Mistral's tokenizer.json and chat template; and their
+// settings. What loads takes prompts.
 #include <fmt/format.h>
 
 #include <bit>
@@ -11,6 +11,7 @@
 #include "fuzz/target.hpp"
 #include "text/bpe.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/mistral_tokenizer.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 using namespace omnirt::text;
 
 // The kinds of folder; an input's first byte picks one.
-enum Kind : char { clip_whole, clip_parts, t5_json, t5_pieces, qwen_whole, kinds };
+enum Kind : char { clip_whole, clip_parts, t5_json, t5_pieces, qwen_whole, mistral_whole, kinds };
 
 std::string word(uint32_t value) {
   return std::string(reinterpret_cast<const char*>(&value), 4);
@@ -191,6 +192,41 @@ std::string qwen_input(Random& random, const std::string& settings) {
   return pack(qwen_whole, {whole, settings, random() % 2 ? chat : mutate_text(chat, random)});
 }
 
+// Mistral's ---------------------------------------------------------------------------------------
+
+constexpr const char* mistral_settings =
+    R"({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": true, "bos_token": "<|im_start|>",)"
+    R"( "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>", "unk_token": null,)"
+    R"( "add_prefix_space": null, "model_max_length": 1e30, "image_token": "[IMG]"})";
+
+constexpr const char* mistral_chat =
+    R"({{- bos_token }}{{- '[SYSTEM_PROMPT]' + system_message + '[/SYSTEM_PROMPT]' }})"
+    R"({{- '[INST]' + message['content'] + '[/INST]' }})";
+
+// How text is cut, by one pattern or the other, before the vocabulary.
+std::string mistral_steps(Random& random) {
+  constexpr std::array patterns{
+      R"([^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|)"
+      R"([^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|)"
+      R"(\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+)",
+      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|)"
+      R"( ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+)"};
+  std::string steps = fmt::format(
+      R"({{"type": "Sequence", "pretokenizers": [{{"type": "Split", "pattern": {{"Regex": "{}"}},)"
+      R"( "invert": false}}, {{"type": "ByteLevel", "use_regex": false, "trim_offsets": true}}]}})",
+      patterns[below(patterns.size(), random)]);
+  return random() % 4 ? steps : mutate_text(steps, random);
+}
+
+std::string mistral_input(Random& random, const std::string& settings) {
+  std::string whole = qwen_json(random);
+  whole.insert(1,
+               fmt::format(R"("normalizer": null, "pre_tokenizer": {}, )", mistral_steps(random)));
+  if (random() % 2) whole.insert(whole.rfind(R"("merges")"), R"("ignore_merges": true, )");
+  return pack(mistral_whole,
+              {whole, settings, random() % 2 ? mistral_chat : mutate_text(mistral_chat, random)});
+}
+
 // -------------------------------------------------------------------------------------------------
 
 // What a tokenizer that was read must hold to, whatever its files were.
@@ -211,9 +247,9 @@ void take_prompts(const Tokenizer& tokenizer) {
 
 std::string make_input(Random& random) {
   auto kind = static_cast<Kind>(below(kinds, random));
-  std::string settings = kind < t5_json      ? clip_settings
-                         : kind < qwen_whole ? t5_settings
-                                             : qwen_settings;
+  constexpr std::array all{clip_settings, clip_settings, t5_settings,
+                           t5_settings,   qwen_settings, mistral_settings};
+  std::string settings = all[kind];
   if (random() % 3 == 0) settings = mutate_text(settings, random);
   switch (kind) {
     case clip_whole: {
@@ -230,6 +266,8 @@ std::string make_input(Random& random) {
       return pack(kind, {unigram_json(random), settings});
     case qwen_whole:
       return qwen_input(random, settings);
+    case mistral_whole:
+      return mistral_input(random, settings);
     default:
       return pack(kind, {sentencepiece(random), settings});
   }
@@ -238,8 +276,8 @@ std::string make_input(Random& random) {
 void read_input(std::string_view input) {
   Packed packed = unpack(input, 3);
   std::filesystem::path folder = fresh_folder();
-  constexpr std::array names{"tokenizer.json", "vocab.json", "tokenizer.json", "spiece.model",
-                             "tokenizer.json"};
+  constexpr std::array names{"tokenizer.json", "vocab.json",     "tokenizer.json",
+                             "spiece.model",   "tokenizer.json", "tokenizer.json"};
   auto kind = static_cast<size_t>(static_cast<unsigned char>(packed.kind)) % kinds;
   write_text(folder / names[kind], packed.parts[0]);
   write_text(folder / "tokenizer_config.json", packed.parts[1]);
@@ -249,6 +287,11 @@ void read_input(std::string_view input) {
     Qwen2Tokenizer tokenizer = Qwen2Tokenizer::from_folder(folder);
     take_prompts(tokenizer);
     tokenizer.encode_chat("a cat", "prompt", 9);
+  } else if (kind == mistral_whole) {
+    write_text(folder / "chat_template.jinja", packed.parts[2]);
+    MistralTokenizer tokenizer = MistralTokenizer::from_folder(folder);
+    take_prompts(tokenizer);
+    tokenizer.encode_chat("be 1234", "a cat", "prompt", 9);
   } else if (kind < t5_json)
     take_prompts(CLIPTokenizer::from_folder(folder));
   else

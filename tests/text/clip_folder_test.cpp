@@ -214,7 +214,7 @@ TEST_F(ClipFolder, IsRefusedForSettingsThatWouldChangeTheIds) {
 TEST_F(ClipFolder, IsRefusedForFilesOverTheirSize) {
   expect_invalid("tokenizer_config.json", std::string((128 << 10) + 1, ' '), "");
   folder_.write("tokenizer_config.json", R"({"model_max_length": 8})");
-  expect_invalid("merges.txt", std::string((16 << 20) + 1, '\n'), "");
+  expect_invalid("merges.txt", std::string((32 << 20) + 1, '\n'), "");
 }
 
 }  // namespace

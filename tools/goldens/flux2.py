@@ -11,6 +11,8 @@ import json
 import shutil
 
 import common
+import mistral
+import mistral_tokenizer
 import networks
 import torch
 from diffusers import Flux2KleinPipeline as Klein
@@ -316,20 +318,73 @@ QWEN3 = dict(
 )
 
 
+# Of the dev model's text encoder, whose states after layers 10, 20 and 30 the pipeline takes.
+MISTRAL = dict(
+    hidden_size=8,
+    intermediate_size=12,
+    num_hidden_layers=32,
+    num_attention_heads=2,
+    num_key_value_heads=1,
+    head_dim=6,
+)
+
+
+def write_mistral_tokenizer(folder):
+    """A folder of Pixtral's processor, as the dev model has one; its entries."""
+    from diffusers.pipelines.flux2.pipeline_flux2 import SYSTEM_MESSAGE
+
+    vocab, merges = mistral_tokenizer.trained([WORDS] * 9 + [SYSTEM_MESSAGE] * 3, 330)
+    mistral_tokenizer.write_folder(folder, vocab, merges)
+    size = {"patch_size": 14, "spatial_merge_size": 2}
+    named = {"image_token": "[IMG]", "image_break_token": "[IMG_BREAK]", "image_end_token": "[IMG_END]"}
+    common.write_json(folder / "processor_config.json", {**size, **named, "processor_class": "PixtralProcessor"})
+    image = {"image_processor_type": "PixtralImageProcessorFast", "patch_size": {"height": 14, "width": 14}}
+    common.write_json(folder / "preprocessor_config.json", image)
+    return len(vocab)
+
+
+def text_parts(folder, guided):
+    """The text encoder, with its class and its tokenizer's."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    if guided:
+        entries = write_mistral_tokenizer(folder / "tokenizer")
+        return mistral.mistral3({**MISTRAL, "vocab_size": entries}), "PixtralProcessor"
+    entries = write_tokenizer(folder / "tokenizer")
+    return Qwen3ForCausalLM(Qwen3Config(**QWEN3, vocab_size=entries)), "Qwen2TokenizerFast"
+
+
+def load(folder):
+    """The reference's class for a processor's folder needs torchvision; its tokenizer does the same for texts."""
+    if json.loads((folder / "model_index.json").read_text())["_class_name"] != "Flux2Pipeline":
+        return common.load_any(folder)
+    from diffusers import AutoencoderKLFlux2, FlowMatchEulerDiscreteScheduler, Flux2Pipeline, Flux2Transformer2DModel
+    from transformers import AutoTokenizer
+
+    pipe = Flux2Pipeline(
+        scheduler=FlowMatchEulerDiscreteScheduler.from_pretrained(folder / "scheduler"),
+        vae=AutoencoderKLFlux2.from_pretrained(folder / "vae", torch_dtype=torch.float32, low_cpu_mem_usage=False),
+        text_encoder=mistral.load(folder / "text_encoder"),
+        tokenizer=AutoTokenizer.from_pretrained(folder / "tokenizer"),
+        transformer=Flux2Transformer2DModel.from_pretrained(folder / "transformer", torch_dtype=torch.float32, low_cpu_mem_usage=False),
+    )
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
 def write_model(folder, pipeline, **values):
     from diffusers import AutoencoderKLFlux2, Flux2Transformer2DModel
-    from transformers import Qwen3Config, Qwen3ForCausalLM
 
     if folder.exists():
         shutil.rmtree(folder)
-    entries = write_tokenizer(folder / "tokenizer")
     vae = AutoencoderKLFlux2(**KL)
     set_statistics(vae, 95)
     guided = pipeline == "Flux2Pipeline"
+    text_encoder, tokenizer = text_parts(folder, guided)
     config = {**FLUX2, "joint_attention_dim": 24, "guidance_embeds": guided}
     transformer = Flux2Transformer2DModel(**config)
     parts = {
-        "text_encoder": (Qwen3ForCausalLM(Qwen3Config(**QWEN3, vocab_size=entries)), 96),
+        "text_encoder": (text_encoder, 96),
         "transformer": (transformer, 97),
         "vae": (vae, 98),
     }
@@ -348,8 +403,8 @@ def write_model(folder, pipeline, **values):
     index = {
         **values,
         "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"],
-        "text_encoder": ["transformers", "Qwen3ForCausalLM"],
-        "tokenizer": ["transformers", "Qwen2TokenizerFast"],
+        "text_encoder": ["transformers", type(text_encoder).__name__],
+        "tokenizer": ["transformers", tokenizer],
         "transformer": ["diffusers", "Flux2Transformer2DModel"],
         "vae": ["diffusers", "AutoencoderKLFlux2"],
     }
@@ -362,7 +417,6 @@ def write_model(folder, pipeline, **values):
 MODELS = {
     "flux2_klein": dict(pipeline="Flux2KleinPipeline", is_distilled=True),
     "flux2_klein_base": dict(pipeline="Flux2KleinPipeline", is_distilled=False),
-    # The pipeline's own text encoder is another one; here Qwen3 replaces it.
     "flux2_dev": dict(pipeline="Flux2Pipeline"),
 }
 
@@ -392,8 +446,13 @@ def runs(model):
         return
     size = {"width": 48, "height": 32}
     if model == "flux2_dev":
-        yield "text2image", run(PROMPT, 35, guidance_scale=2.5, **size)
-        yield "edit", run({**PROMPT, **IMAGE}, 36, "edit", num_images_per_prompt=2)
+        yield "text2image", run(PROMPT, 35, guidance_scale=2.5, max_sequence_length=512, **size)
+        length = {"max_sequence_length": 128}
+        yield "edit", run({**PROMPT, **IMAGE}, 36, "edit", num_images_per_prompt=2, **length)
+        yield "prompts", run(TWO, 37, width=24, height=40, num_images_per_prompt=2, **length)
+        yield "edit_of_two", run({**PROMPT, **IMAGE, **FURTHER}, 38, "edit", width=32, height=56, **length)
+        layers = {"text_encoder_out_layers": [0, 7, -1], "max_sequence_length": 100}
+        yield "other_layers", run({"prompt": "a [IMG]small red apple " * 9}, 39, **layers, **size)
         return
     yield "text2image", run(PROMPT, 30, num_inference_steps=8, guidance_scale=4.0, **size)
     negative = {**PROMPT, "negative_prompt": "for all people"}
@@ -437,24 +496,6 @@ def negative_embeds(pipe, request):
     )[0]
 
 
-class WithoutTextEncoder:
-    """A pipeline that is given the embeddings that klein's would make of the prompts."""
-
-    def __init__(self, pipe):
-        self.klein = Klein(**pipe.components)
-        self.pipe, self.vae_scale_factor, self.scheduler = pipe, pipe.vae_scale_factor, None
-
-    def encode_prompt(self, **given):
-        return self.klein.encode_prompt(**given)
-
-    def __call__(self, prompt, max_sequence_length, num_images_per_prompt=1, **given):
-        embeds = self.encode_prompt(prompt=prompt, max_sequence_length=max_sequence_length)[0]
-        given.pop("negative_prompt_embeds")
-        return self.pipe(
-            prompt_embeds=embeds, num_images_per_prompt=num_images_per_prompt, **given
-        )
-
-
 def generate(pipe, request, folder):
     """prompt_embeds and negative_prompt_embeds [prompts, T, D]; latents_after_step_K [n, C, H, W] for
     the first, middle and last step; timesteps; image [n, 3, H, W] in 0..1."""
@@ -465,14 +506,13 @@ def generate(pipe, request, folder):
     if request["task"] == "inpaint":
         pipe = Flux2KleinInpaintPipeline(**pipe.components, is_distilled=pipe.config.is_distilled)
         pipe.set_progress_bar_config(disable=True)
-    if type(pipe).__name__ == "Flux2Pipeline":
-        pipe = WithoutTextEncoder(pipe)
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
-    given = {"negative_prompt_embeds": negative_embeds(pipe, request)}
+    guided = type(pipe).__name__ == "Flux2Pipeline"
+    given = {} if guided else {"negative_prompt_embeds": negative_embeds(pipe, request)}
     given.update(given_images(request, folder))
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
-    names += ["max_sequence_length", "strength"]
+    names += ["max_sequence_length", "strength", "text_encoder_out_layers"]
     given.update({name: config[name] for name in names if name in config})
 
     def on_step(_, index, timestep, values):
@@ -509,7 +549,7 @@ def main():
     if "networks" in wanted:
         make_networks(network_cases(), options.check)
     for name in sorted(wanted & set(MODELS)):
-        make_pipeline(name, lambda folder: write_model(folder, **MODELS[name]), runs(name), generate, options)
+        make_pipeline(name, lambda folder: write_model(folder, **MODELS[name]), runs(name), generate, options, load)
 
 
 if __name__ == "__main__":

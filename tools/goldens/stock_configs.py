@@ -28,6 +28,9 @@ def parameters(config):
             network = transformers.T5EncoderModel(transformers.T5Config(**config))
         elif config.get("model_type") == "qwen3":
             network = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**config))
+        elif config.get("model_type") == "mistral3":
+            described = transformers.Mistral3Config(**config)
+            network = transformers.Mistral3ForConditionalGeneration(described)
         elif config.get("model_type") == "qwen2_5_vl":
             described = transformers.Qwen2_5_VLConfig(**config)
             network = transformers.Qwen2_5_VLForConditionalGeneration(described)

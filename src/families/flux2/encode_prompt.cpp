@@ -14,28 +14,35 @@ namespace {
 
 constexpr size_t most_layers = 16;
 
+// Before each prompt (reference: pipelines/flux2/system_messages.py, SYSTEM_MESSAGE).
+constexpr const char* system_message =
+    "You are an AI that reasons about image descriptions. You give structured responses focusing "
+    "on object relationships, object\nattribution and actions without speculation.";
+
+template <class Prompts>
 std::vector<int64_t> chosen_layers(const std::optional<std::vector<int64_t>>& given) {
-  return given.value_or(std::vector<int64_t>{9, 18, 27});
+  return given.value_or(std::vector<int64_t>(Prompts::layers.begin(), Prompts::layers.end()));
 }
 
 // Counted from the embedded tokens, 0; a negative one is counted from the last.
-int64_t state_of(int64_t layer, const Qwen3ForCausalLM& encoder) {
-  return layer < 0 ? layer + encoder.num_hidden_layers() + 1 : layer;
+int64_t state_of(int64_t layer, int64_t layers) {
+  return layer < 0 ? layer + layers + 1 : layer;
 }
 
-blocks::Encode messages_of(const text::Qwen2Tokenizer& tokenizer, int64_t length) {
+template <class Prompts>
+blocks::Encode messages_of(const typename Prompts::Tokenizer& tokenizer, int64_t length) {
   return [&tokenizer, length](const std::string& text, const std::string& field) {
-    return tokenizer.encode_chat(text, field, length);
+    return Prompts::encode(tokenizer, text, field, length);
   };
 }
 
-// Whether the layers exist and return as many values as the transformer reads.
-void check_layers(Checks& checks, const std::vector<int64_t>& layers,
-                  const Qwen3ForCausalLM& encoder, int64_t read) {
-  const int64_t most = encoder.num_hidden_layers();
+// Whether the layers exist and return as many values as the transformer reads. `width`: of a
+// layer's state.
+void check_layers(Checks& checks, const std::vector<int64_t>& layers, int64_t most, int64_t width,
+                  int64_t read) {
   std::string shown = fmt::format("[{}]", fmt::join(layers, ", "));
   auto exists = [&](int64_t layer) {
-    int64_t state = state_of(layer, encoder);
+    int64_t state = state_of(layer, most);
     return state >= 0 && state <= most;
   };
   if (layers.empty() || layers.size() > most_layers || !std::ranges::all_of(layers, exists)) {
@@ -44,7 +51,7 @@ void check_layers(Checks& checks, const std::vector<int64_t>& layers,
                   fmt::format("give 1 to {} of {} to {}", most_layers, -most - 1, most)});
     return;
   }
-  const int64_t made = encoder.hidden_size() * static_cast<int64_t>(layers.size());
+  const int64_t made = width * static_cast<int64_t>(layers.size());
   if (made != read) {
     checks.error({"config.text_encoder_out_layers", shown,
                   fmt::format("these states of the text encoder are {} values side by side; the "
@@ -56,33 +63,53 @@ void check_layers(Checks& checks, const std::vector<int64_t>& layers,
 
 }  // namespace
 
-void EncodePrompt::check(Checks& checks) const {
+text::TokenizedPrompt QwenPrompts::encode(const Tokenizer& tokenizer, const std::string& text,
+                                          const std::string& field, int64_t length) {
+  return tokenizer.encode_chat(text, field, length);
+}
+
+text::TokenizedPrompt MistralPrompts::encode(const Tokenizer& tokenizer, const std::string& text,
+                                             const std::string& field, int64_t length) {
+  constexpr std::string_view place = "[IMG]";  // of an image, which a prompt has none of
+  std::string words = text;
+  for (size_t at = 0; (at = words.find(place, at)) != std::string::npos;)
+    words.erase(at, place.size());
+  return tokenizer.encode_chat(system_message, words, field, length);
+}
+
+template <class Prompts>
+void EncodePrompt<Prompts>::check(Checks& checks) const {
+  const auto& encoder = checks[text_encoder];
   blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
-  check_layers(checks, chosen_layers(checks.maybe(out_layers)), checks[text_encoder],
+  check_layers(checks, chosen_layers<Prompts>(checks.maybe(out_layers)),
+               encoder.num_hidden_layers(), encoder.hidden_size(),
                checks[transformer].context_dim());
 }
 
-void EncodePrompt::check_loaded(Checks& checks) const {
-  const text::Qwen2Tokenizer& qwen = checks[tokenizer];
-  if (!blocks::check_vocabulary(checks, qwen, checks[text_encoder].vocab_size())) return;
-  blocks::warn_of_unknown_template(checks, qwen);
+template <class Prompts>
+void EncodePrompt<Prompts>::check_loaded(Checks& checks) const {
+  const auto& loaded = checks[tokenizer];
+  if (!blocks::check_vocabulary(checks, loaded, checks[text_encoder].vocab_size())) return;
+  blocks::warn_of_unknown_template(checks, loaded);
   blocks::warn_of_long_texts(
       checks, checks.all_texts(prompt),
       fmt::format("{} tokens with those of the conversation around it", checks[length]),
-      messages_of(qwen, checks[length]));
+      messages_of<Prompts>(loaded, checks[length]));
 }
 
-void EncodePrompt::run(Frame& frame) const {
+template <class Prompts>
+void EncodePrompt<Prompts>::run(Frame& frame) const {
+  using Encoder = typename Prompts::Encoder;
   std::vector<std::string> prompts = frame[prompt];
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
   int64_t most = frame[length];
-  auto tokens = blocks::masked_tokens(prompts, most, messages_of(frame[tokenizer], most));
-  const std::vector<int64_t> layers = chosen_layers(frame.maybe(out_layers));
+  auto tokens = blocks::masked_tokens(prompts, most, messages_of<Prompts>(frame[tokenizer], most));
+  const std::vector<int64_t> layers = chosen_layers<Prompts>(frame.maybe(out_layers));
   Values states = frame.call(
       text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},
-      [&layers](const Qwen3ForCausalLM& encoder, Context& cx, const Values& in) -> Values {
+      [&layers](const Encoder& encoder, Context& cx, const Values& in) -> Values {
         std::vector<int64_t> chosen;
-        for (int64_t layer : layers) chosen.push_back(state_of(layer, encoder));
+        for (int64_t layer : layers) chosen.push_back(state_of(layer, encoder.num_hidden_layers()));
         return {{"states",
                  listed(encoder.hidden_states(cx, one(in, "ids"), &one(in, "mask"), chosen))}};
       },
@@ -94,5 +121,8 @@ void EncodePrompt::run(Frame& frame) const {
   auto images = static_cast<int64_t>(frame[seeds].size());
   frame[prompt_embeds] = embeds.repeat_interleave(images / embeds.size(0), 0);
 }
+
+template class EncodePrompt<QwenPrompts>;
+template class EncodePrompt<MistralPrompts>;
 
 }  // namespace omnirt::flux2

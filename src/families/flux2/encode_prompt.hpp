@@ -1,13 +1,16 @@
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
 #include "blocks/slots.hpp"
+#include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
 #include "nn/denoiser_network.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
+#include "text/mistral_tokenizer.hpp"
 #include "text/qwen2_tokenizer.hpp"
 
 namespace omnirt::flux2 {
@@ -18,15 +21,37 @@ inline constexpr Key<std::vector<int64_t>> text_encoder_out_layers{
     {-257, 256},
     "text-encoder-out-layers",
     "layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, "
-    "-1 the last layer; default: [9, 18, 27]"};
+    "-1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30]"};
 
-// Prompts -> what some layers of a language model make of each as a user's message, {B, T, states *
+// What FLUX.2's language models are asked, by class.
+struct QwenPrompts {
+  using Tokenizer = text::Qwen2Tokenizer;
+  using Encoder = Qwen3ForCausalLM;
+  static constexpr const char* block = "encode_prompt";
+  static constexpr std::array<int64_t, 3> layers{9, 18, 27};
+  // As a user's message.
+  static text::TokenizedPrompt encode(const Tokenizer& tokenizer, const std::string& text,
+                                      const std::string& field, int64_t length);
+};
+struct MistralPrompts {
+  using Tokenizer = text::MistralTokenizer;
+  using Encoder = Mistral3ForConditionalGeneration;
+  static constexpr const char* block = "encode_prompt_by_mistral";
+  static constexpr std::array<int64_t, 3> layers{10, 20, 30};
+  // After the pipeline's words of the system, without places for images.
+  static text::TokenizedPrompt encode(const Tokenizer& tokenizer, const std::string& text,
+                                      const std::string& field, int64_t length);
+};
+
+// Prompts -> what some layers of a language model make of each in a conversation, {B, T, states *
 // hidden_size}, one row per image, for each condition that the guider asks for (reference:
-// _get_qwen3_prompt_embeds). Padding after a prompt has states, too, which the model reads.
+// _get_qwen3_prompt_embeds, _get_mistral_3_small_prompt_embeds). Padding has states, too, which the
+// model reads.
+template <class Prompts>
 class EncodePrompt final : public Block {
  public:
-  Component<text::Qwen2Tokenizer> tokenizer{this, "tokenizer"};
-  Component<Qwen3ForCausalLM> text_encoder{this, "text_encoder"};
+  Component<typename Prompts::Tokenizer> tokenizer{this, "tokenizer"};
+  Component<typename Prompts::Encoder> text_encoder{this, "text_encoder"};
   Described<nn::DenoiserNetwork> transformer{this, "transformer"};
   Config<int64_t> length{this, keys::max_sequence_length};
   Config<std::vector<int64_t>> out_layers{this, text_encoder_out_layers};
@@ -34,11 +59,16 @@ class EncodePrompt final : public Block {
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
   Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
 
-  EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}
+  explicit EncodePrompt(Trigger trigger)
+      : Block(Prompts::block, Stage::prepare_conditions, Guidance::per_condition,
+              std::move(trigger)) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
   // A prompt that does not fit is cut; the warning quotes what is lost.
   void check_loaded(Checks& checks) const override;
 };
+
+extern template class EncodePrompt<QwenPrompts>;
+extern template class EncodePrompt<MistralPrompts>;
 
 }  // namespace omnirt::flux2

@@ -21,29 +21,28 @@ struct Model {
 };
 
 const std::vector<Model>& models() {
-  static const std::vector<Model> all{
-      {klein_4b,
-       "FLUX.2 klein 4B, distilled to 4 steps",
-       {"black-forest-labs/FLUX.2-klein-4B"},
-       {16, 9},
-       true},
-      {klein_9b,
-       "FLUX.2 klein 9B, distilled to 4 steps",
-       {"black-forest-labs/FLUX.2-klein-9B"},
-       {36, 19},
-       true},
-      {klein_base_4b,
-       "FLUX.2 klein 4B before it was distilled",
-       {"black-forest-labs/FLUX.2-klein-base-4B"},
-       {16, 9}},
-      {klein_base_9b,
-       "FLUX.2 klein 9B before it was distilled",
-       {"black-forest-labs/FLUX.2-klein-base-9B"},
-       {36, 19}},
-      {dev,
-       "FLUX.2 dev; its text encoder, Mistral 3, is not implemented",
-       {"black-forest-labs/FLUX.2-dev"},
-       {80, 65}}};
+  static const std::vector<Model> all{{klein_4b,
+                                       "FLUX.2 klein 4B, distilled to 4 steps",
+                                       {"black-forest-labs/FLUX.2-klein-4B"},
+                                       {16, 9},
+                                       true},
+                                      {klein_9b,
+                                       "FLUX.2 klein 9B, distilled to 4 steps",
+                                       {"black-forest-labs/FLUX.2-klein-9B"},
+                                       {36, 19},
+                                       true},
+                                      {klein_base_4b,
+                                       "FLUX.2 klein 4B before it was distilled",
+                                       {"black-forest-labs/FLUX.2-klein-base-4B"},
+                                       {16, 9}},
+                                      {klein_base_9b,
+                                       "FLUX.2 klein 9B before it was distilled",
+                                       {"black-forest-labs/FLUX.2-klein-base-9B"},
+                                       {36, 19}},
+                                      {dev,
+                                       "FLUX.2 dev, guided by a number that the network takes",
+                                       {"black-forest-labs/FLUX.2-dev"},
+                                       {80, 65}}};
   return all;
 }
 
@@ -104,8 +103,6 @@ ModelSpec entry(const Model& model, const std::string& task) {
   made.summary = model.summary;
   made.example = example(model.id, task, "a red cup on a table");
   made.hub_ids = model.hub_ids;
-  // Its own text encoder, Mistral 3, is not there: texts come from a state, or another encoder.
-  if (model.id == std::string(dev)) made.maturity = "experimental";
   return made;
 }
 

@@ -40,7 +40,9 @@ BlockList flux2_blocks() {
   add(std::make_shared<blocks::RefuseHires>(image));
   add(std::make_shared<blocks::HiresSize>(hires));
   add(std::make_shared<blocks::StartNoise>());
-  add(std::make_shared<flux2::EncodePrompt>());
+  const Trigger mistral = index_is("_class_name", "Flux2Pipeline");
+  add(std::make_shared<flux2::EncodePrompt<flux2::QwenPrompts>>(!mistral));
+  add(std::make_shared<flux2::EncodePrompt<flux2::MistralPrompts>>(mistral));
   add(std::make_shared<blocks::SetShiftedTimesteps>(flux2::level_shift(), !inpaint));
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(flux2::level_shift(), inpaint));
   for (auto& block : blocks::given_image_blocks(inpaint, inpaint)) list.push_back(block);

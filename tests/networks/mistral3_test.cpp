@@ -1,0 +1,117 @@
+// Mistral 3 against transformers, over tiny random checkpoints (tools/goldens/mistral.py).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "backends/cpu/kernels.hpp"
+#include "base/error.hpp"
+#include "networks/mistral3_for_conditional_generation/model.hpp"
+#include "networks/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// fp32 on both sides; what is left comes from the order of additions.
+constexpr double tolerance = 1e-5;
+
+void expect_states(const LoadedNetwork& loaded, const Tensors& tensors) {
+  const auto& network = loaded.as<Mistral3ForConditionalGeneration>();
+  std::vector<int64_t> all(static_cast<size_t>(network.num_hidden_layers()) + 1);
+  std::iota(all.begin(), all.end(), 0);
+  auto mask = tensors.find("in.mask");
+  Context cx = loaded.context();
+  const std::vector<Tensor> given = network.hidden_states(
+      cx, tensors.at("in.input_ids"), mask == tensors.end() ? nullptr : &mask->second, all);
+  for (size_t i = 0; i < given.size(); ++i) {
+    EXPECT_LT(difference(given[i], tensors.at("out.hidden_states." + std::to_string(i))), tolerance)
+        << "state " << i;
+  }
+}
+
+template <class Check>
+void each_golden(Check check) {
+  for (const std::string& name : cases("mistral3_")) {
+    LoadedNetwork loaded = load_case(name);
+    for (const std::string& file : files(name, "golden")) {
+      SCOPED_TRACE(name + "/" + file);
+      check(loaded, golden(name, file));
+    }
+  }
+}
+
+// With padding after the prompt, before it, and none; of files with either names and a vision
+// tower.
+TEST(Mistral3, GivesTheReferencesStatesOfEachLayer) {
+  each_golden(
+      [](LoadedNetwork& loaded, const Tensors& tensors) { expect_states(loaded, tensors); });
+}
+
+TEST(Mistral3, GivesThemByTheProcessorsKernels) {
+  each_golden([](LoadedNetwork& loaded, const Tensors& tensors) {
+    cpu::add_kernels(loaded.ops);
+    expect_states(loaded, tensors);
+  });
+}
+
+TEST(Mistral3, KnowsTheVisionTowersWeightsByName) {
+  LoadedNetwork loaded = load_case("mistral3_shared_heads");
+  for (const Param* param : loaded.network->params())
+    EXPECT_EQ(param->name.find("vision"), std::string::npos) << param->name;
+  const nn::WeightMap map = loaded.network->weight_map();
+  auto known = [&](const char* name) {
+    return std::ranges::find(map.ignored, name) != map.ignored.end();
+  };
+  EXPECT_TRUE(known("vision_tower.transformer.layers.1.attention.q_proj.weight"));
+  EXPECT_TRUE(known("model.multi_modal_projector.patch_merger.merging_layer.weight"));
+  EXPECT_FALSE(known("vision_tower.transformer.layers.2.attention.q_proj.weight"));
+}
+
+Json config_with(const Json& text) {
+  Json config = {{"architectures", {"Mistral3ForConditionalGeneration"}},
+                 {"text_config",
+                  {{"model_type", "mistral"},
+                   {"vocab_size", 100},
+                   {"hidden_size", 32},
+                   {"intermediate_size", 48},
+                   {"num_hidden_layers", 2},
+                   {"num_attention_heads", 4},
+                   {"num_key_value_heads", 2},
+                   {"head_dim", 8},
+                   {"sliding_window", nullptr}}}};
+  for (const auto& [key, value] : text.items()) config["text_config"][key] = value;
+  return config;
+}
+
+void expect_refused(const Json& text, const std::string& name, const std::string& value) {
+  EXPECT_THAT([&] { read_mistral3_config(config_with(text), "config.json"); },
+              ThrowsMessage<Unsupported>(::testing::AllOf(HasSubstr(name), HasSubstr(value))));
+}
+
+TEST(Mistral3Config, RefusesByNameWhatWouldChangeTheStates) {
+  expect_refused({{"sliding_window", 1024}}, "sliding_window", "1024");
+  expect_refused({{"layer_types", {"sliding_attention"}}}, "layer_types", "sliding_attention");
+  expect_refused({{"rope_parameters", {{"rope_type", "yarn"}}}}, "rope_type", "yarn");
+  expect_refused({{"num_key_value_heads", 3}}, "num_attention_heads", "4");
+  expect_refused({{"llama_4_scaling_beta", 0.1}}, "llama_4_scaling_beta", "0.1");
+}
+
+TEST(Mistral3Config, RefusesFilesThatAreNone) {
+  EXPECT_THAT(
+      [] {
+        read_mistral3_config({{"hidden_size", 32}}, "config.json");
+      },
+      ThrowsMessage<Unsupported>(HasSubstr("hidden_size")));
+  EXPECT_THAT([] { read_mistral3_config(Json::object(), "config.json"); },
+              ThrowsMessage<Unsupported>(HasSubstr("text_config")));
+  Json many = config_with(Json::object());
+  many["vision_config"] = {{"num_hidden_layers", 1'000'000'000}};
+  EXPECT_THAT([&] { read_mistral3_config(many, "config.json"); },
+              ThrowsMessage<Unsupported>(HasSubstr("num_hidden_layers")));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
