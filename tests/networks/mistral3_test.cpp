@@ -105,8 +105,13 @@ TEST(Mistral3Config, RefusesFilesThatAreNone) {
         read_mistral3_config({{"hidden_size", 32}}, "config.json");
       },
       ThrowsMessage<Unsupported>(HasSubstr("hidden_size")));
-  EXPECT_THAT([] { read_mistral3_config(Json::object(), "config.json"); },
-              ThrowsMessage<Unsupported>(HasSubstr("text_config")));
+  EXPECT_THAT(
+      [] {
+        read_mistral3_config({{"text_config", "x"}}, "config.json");
+      },
+      ThrowsMessage<InvalidFile>(HasSubstr("text_config")));
+  // None at all is the reference's default.
+  EXPECT_EQ(read_mistral3_config(Json::object(), "config.json").text.hidden_size, 5120);
   Json many = config_with(Json::object());
   many["vision_config"] = {{"num_hidden_layers", 1'000'000'000}};
   EXPECT_THAT([&] { read_mistral3_config(many, "config.json"); },

@@ -7,6 +7,16 @@ namespace {
 
 constexpr int64_t longest_prompt = 4096;  // the most that max_sequence_length may be
 
+// A config without a text_config is Mistral Small 3.1's (transformers Mistral3Config).
+const Json& small_3_1() {
+  static const Json config = {
+      {"vocab_size", 131072},     {"hidden_size", 5120},       {"intermediate_size", 32768},
+      {"num_hidden_layers", 40},  {"num_attention_heads", 32}, {"num_key_value_heads", 8},
+      {"head_dim", 128},          {"rms_norm_eps", 1e-5},      {"rope_theta", 1e9},
+      {"sliding_window", nullptr}};
+  return config;
+}
+
 void check_mistral3(nn::ConfigCheck& check, const Mistral3TextConfig& config) {
   check.one_of("hidden_act", config.hidden_act,
                {"silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu"});
@@ -49,12 +59,8 @@ nn::TextDecoderOptions Mistral3TextConfig::options() const {
 
 Mistral3Config read_mistral3_config(const Json& json, const std::string& where) {
   auto config = read_config<Mistral3Config>(json, where);
-  nn::ConfigCheck nested(where);
-  nested.expect(json.contains("text_config") && json["text_config"].is_object(), "text_config", "",
-                "an object is expected: the language model's config",
-                "take config.json from the model's own repository");
-  nested.finish();
-  const Json& text = json["text_config"];
+  const bool given = json.contains("text_config") && !json["text_config"].is_null();
+  const Json& text = given ? json["text_config"] : small_3_1();
   const std::string text_where = where + ".text_config";
   config.text = read_config<Mistral3TextConfig>(text, text_where);
   config.text.rope_theta = nn::read_rope_theta(text, text_where, config.text.rope_theta);
