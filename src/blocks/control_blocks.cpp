@@ -58,6 +58,8 @@ BlockList hires_controls(const Trigger& hires) {
   BlockList list;
   for (size_t i = 0; i < most_controls; ++i)
     list.push_back(std::make_shared<HiresControl>(i, hires));
+  for (size_t i = 0; i < most_controls; ++i)
+    list.push_back(std::make_shared<HiresT2IControl>(i, hires));
   return list;
 }
 

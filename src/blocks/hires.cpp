@@ -49,8 +49,7 @@ struct Refused {
 };
 
 const std::vector<Refused>& refused() {
-  static const std::vector<Refused> all{{has_component("t2i_adapter"), "components.t2i_adapter"},
-                                        {has("ip_adapter_masks"), "inputs.ip_adapter_masks"},
+  static const std::vector<Refused> all{{has("ip_adapter_masks"), "inputs.ip_adapter_masks"},
                                         {has("entity_prompts"), "inputs.entity_prompts"},
                                         {has_config("window_size"), "config.window_size"},
                                         {has_config("denoising_end"), "config.denoising_end"},
@@ -72,10 +71,14 @@ Trigger asks_for_hires() {
          has_config(keys::hires_height.name);
 }
 
+int64_t HiresSize::grid(const Checks& checks) const {
+  return checks[vae].scale_factor();
+}
+
 void HiresSize::settle_side(Checks& checks, const Config<int64_t>& side,
                             const Config<int64_t>& first) const {
-  int64_t grid = checks[vae].scale_factor();
-  if (auto given = checks.maybe(side)) return check_grid(checks, side, *given, grid);
+  const int64_t whole = grid(checks);
+  if (auto given = checks.maybe(side)) return check_grid(checks, side, *given, whole);
   auto times = checks.maybe(scale);
   if (!times) {
     checks.error({"config." + side.name(), "", "the second pass needs both sides",
@@ -83,7 +86,7 @@ void HiresSize::settle_side(Checks& checks, const Config<int64_t>& side,
     return;
   }
   auto pixels = static_cast<int64_t>(static_cast<double>(checks[first]) * *times);
-  pixels = pixels / grid * grid;
+  pixels = pixels / whole * whole;
   if (pixels > static_cast<int64_t>(side.key.max)) {
     checks.error({"config.hires_scale", fmt::format("{}", *times),
                   fmt::format("the second pass would be {} pixels on a side; at most {} are made",

@@ -77,7 +77,7 @@ namespace omnirt::blocks {
 Trigger asks_for_hires();
 
 // Settles the second pass's size, and refuses what has no second pass.
-class HiresSize final : public Block {
+class HiresSize : public Block {
  public:
   Config<double> scale{this, keys::hires_scale};
   Config<int64_t> hires_width{this, keys::hires_width};
@@ -92,6 +92,10 @@ class HiresSize final : public Block {
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
+
+ protected:
+  // The pixels that sides are multiples of: a latent's.
+  virtual int64_t grid(const Checks& checks) const;
 
  private:
   void settle_side(Checks& checks, const Config<int64_t>& side, const Config<int64_t>& first) const;

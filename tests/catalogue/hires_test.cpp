@@ -139,16 +139,11 @@ TEST(Hires, IsRefusedBesideWhatHasNoSecondPass) {
     request.config[each.key] = each.value;
     EXPECT_THAT(refused_fields(request), ::testing::Contains(std::string("config.") + each.key));
   }
-  GenerateRequest control = folder_request(goldens() / "sd15_latent");
-  control.components["t2i_adapter"] = source_path("tests/goldens/control/parts/t2i_full").string();
-  control.inputs["adapter_image"] =
-      source_path("tests/goldens/pipelines/inputs/image.png").string();
-  EXPECT_EQ(refused_fields(control), std::vector<std::string>{"components.t2i_adapter"});
 }
 
 TEST(Hires, IsRefusedWhereThereIsOnePass) {
   GenerateRequest request;
-  request.model = source_path("tests/goldens/pipelines/pixart_sigma/model");
+  request.model = source_path("tests/goldens/pipelines/z_image/model");
   request.inputs["prompt"] = "a red apple";
   request.config["hires_scale"] = 2;
   EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"});
@@ -172,6 +167,23 @@ TEST(Hires, IsRefusedSidesAndStrengthsThatCannotBe) {
   request.config["hires_strength"] = 0.7;
   request.config["hires_upscaler"] = "latnt";
   EXPECT_EQ(refused_fields(request), std::vector<std::string>{"components.hires_upscaler"});
+}
+
+// Of sizes that PixArt's bins change, the second pass could not begin.
+TEST(Hires, OfPixArtIsCountedInPatchesFromTheSizeThatTheFirstPassHas) {
+  GenerateRequest request = folder_request(goldens() / "pixart_latent");
+  request.config["hires_scale"] = 1.3;  // 83 pixels, of which 80 are whole patches
+  EXPECT_EQ(run(request).report.artifacts.front().width, 80);
+  request.config.erase("hires_scale");
+  request.config["hires_width"] = request.config["hires_height"] = 72;
+  EXPECT_EQ(refused_fields(request),
+            (std::vector<std::string>{"config.hires_width", "config.hires_height"}));
+  GenerateRequest binned;
+  binned.model = source_path("tests/goldens/pipelines/pixart_alpha/model");
+  binned.inputs["prompt"] = "a red apple";
+  binned.config = {{"hires_scale", 1.5}, {"width", 64}, {"height", 64}};
+  EXPECT_THAT(refused_fields(binned),
+              ::testing::Contains(std::string("config.use_resolution_binning")));
 }
 
 }  // namespace

@@ -56,15 +56,21 @@ Trigger takes_size() {
           {}};
 }
 
+SizeNumbers size_numbers(Size size) {
+  auto high = static_cast<double>(size.height), wide = static_cast<double>(size.width);
+  return {at::tensor({high, wide}, at::kFloat).unsqueeze(0),
+          at::tensor({high / wide}, at::kFloat).unsqueeze(0)};
+}
+
 SizeConditions::SizeConditions()
     : Block("size_conditions", Stage::prepare_conditions, Guidance::shared, takes_size()),
       binning(this, use_resolution_binning) {}
 
 void SizeConditions::run(Frame& frame) const {
-  Size size = made_at({frame[height], frame[width]}, frame[binning], frame[transformer]);
-  auto high = static_cast<double>(size.height), wide = static_cast<double>(size.width);
-  frame[resolution] = at::tensor({high, wide}, at::kFloat).unsqueeze(0);
-  frame[aspect_ratio] = at::tensor({high / wide}, at::kFloat).unsqueeze(0);
+  const SizeNumbers numbers =
+      size_numbers(made_at({frame[height], frame[width]}, frame[binning], frame[transformer]));
+  frame[resolution] = numbers.resolution;
+  frame[aspect_ratio] = numbers.aspect_ratio;
 }
 
 TakeNoise::TakeNoise(Trigger trigger)
@@ -92,6 +98,9 @@ void PrepareLatents::run(Frame& frame) const {
                             {count, network.in_channels(), size.height / grid, size.width / grid});
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
+
+FitImages::FitImages(Trigger trigger)
+    : Block("fit_images", Stage::decode, Guidance::shared, std::move(trigger)) {}
 
 void FitImages::run(Frame& frame) const {
   Tensor& made = frame[decoded_images];

@@ -4,6 +4,7 @@
 #include "blocks/given_latents.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
+#include "families/pixart/sizes.hpp"
 #include "io/image.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
@@ -27,6 +28,12 @@ class CheckParts final : public Block {
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
 };
+
+// A size as the network takes it: height and width {1, 2}, and height / width {1, 1}.
+struct SizeNumbers {
+  Tensor resolution, aspect_ratio;
+};
+SizeNumbers size_numbers(Size size);
 
 // The size that the image is made at as conditions of the network (Chen et al. 2023, arXiv
 // 2310.00426, appendix): only PixArt-Alpha at 1024 pixels has them.
@@ -83,7 +90,7 @@ class FitImages final : public Block {
   InOut<Tensor> decoded_images{this, slots::decoded_images};
   InOut<std::vector<io::Image>> images{this, slots::images};
 
-  FitImages() : Block("fit_images", Stage::decode) {}
+  explicit FitImages(Trigger trigger);
   void run(Frame& frame) const override;
 };
 

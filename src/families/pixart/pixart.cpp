@@ -12,6 +12,7 @@
 #include "blocks/upscale_images.hpp"
 #include "families/pixart/blocks.hpp"
 #include "families/pixart/captions.hpp"
+#include "families/pixart/hires.hpp"
 #include "families/pixart/sizes.hpp"
 
 namespace omnirt::families {
@@ -21,28 +22,38 @@ constexpr const char* task = "text2image";
 constexpr const char* sigma = "pixart-sigma";
 constexpr const char* alpha = "pixart-alpha";
 
+// `pass`: before the names of what belongs to a pass, "" or "hires_".
+blocks::DenoiseOptions denoise_options(const std::string& pass) {
+  return {.network = "transformer",
+          .constants = {{"prompt_attention_mask", "encoder_attention_mask",
+                         "1 where the prompt has a token, 0 behind it"},
+                        {pass + "resolution", "resolution", "height and width in pixels"},
+                        {pass + "aspect_ratio", "aspect_ratio", "height / width"}}};
+}
+
 BlockList pixart_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<pixart::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
   const Trigger given_noise = has("latents");
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<pixart::ImageSize>());
+  const Trigger hires = blocks::asks_for_hires();
+  add(std::make_shared<pixart::HiresSize>(hires));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<pixart::EncodeCaption>());
   add(std::make_shared<pixart::SizeConditions>());
+  add(std::make_shared<pixart::HiresSizeConditions>(hires));
   add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
   add(std::make_shared<pixart::TakeNoise>(given_noise));
   add(std::make_shared<pixart::PrepareLatents>());
-  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
-      .network = "transformer",
-      .constants = {{"prompt_attention_mask", "encoder_attention_mask",
-                     "1 where the prompt has a token, 0 behind it"},
-                    {"resolution", "resolution", "height and width in pixels"},
-                    {"aspect_ratio", "aspect_ratio", "height / width"}}}));
-  add(std::make_shared<blocks::DecodeLatents>());
-  add(std::make_shared<pixart::FitImages>());
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options("")));
+  blocks::add_hires(list,
+                    std::make_shared<blocks::DenoiseHires>(
+                        blocks::hires_options(denoise_options("hires_"), hires)),
+                    hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
+  add(std::make_shared<pixart::FitImages>(!hires));
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;
