@@ -147,11 +147,12 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     return "QwenImage" + kind + "Pipeline";
   }
   if (id == "flux1.fill-dev") return "FluxFillPipeline";
-  if (id == "flux1.kontext-dev") return "FluxKontextPipeline";
-  if (id == "flux1.depth-dev" || id == "flux1.canny-dev") return "FluxControlPipeline";
+  if (id == "flux1.kontext-dev")
+    return task == "inpaint" ? "FluxKontextInpaintPipeline" : "FluxKontextPipeline";
   if (id.starts_with("flux1")) {
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
-    return "Flux" + kind + "Pipeline";
+    bool control = id == "flux1.depth-dev" || id == "flux1.canny-dev";
+    return (control ? "FluxControl" : "Flux") + kind + "Pipeline";
   }
   if (id.starts_with("z-image")) {
     return task == "inpaint"       ? "ZImageInpaintPipeline"
@@ -250,7 +251,9 @@ TEST_P(Defaults, AreTheReferences) {
       // What nothing takes must be what it would be without it.
       bool idle = reference.is_null() || reference == 0.0 || key == "aesthetic_score" ||
                   key == "negative_aesthetic_score" || key == "crops_coords_top_left" ||
-                  key == "negative_crops_coords_top_left";
+                  key == "negative_crops_coords_top_left" ||
+                  // The image's size takes its place.
+                  (key == "max_area" && each.pipeline == "FluxKontextInpaintPipeline");
       EXPECT_TRUE(idle) << key << " = " << reference << " is no key here";
       continue;
     }

@@ -136,6 +136,13 @@ TEST(Flux, FillAndControlAreToldByTheirChannelsAndDoWhatTheyWereTrainedFor) {
   GenerateRequest control = flux_request("flux_control");
   control.inputs["control_image"] = flux_input("image.png");
   EXPECT_THAT(engine().check(control, {}).errors, IsEmpty());
+  control.inputs["image"] = flux_input("image.png");
+  Proposal begun = engine().check(control, {});
+  EXPECT_THAT(begun.errors, IsEmpty());
+  EXPECT_EQ(begun.task, "image2image");
+  EXPECT_EQ(begun.config.find("guidance_scale")->value, 7.0);
+  EXPECT_EQ(begun.config.find("strength")->value, 0.6);
+  control.inputs.erase("image");
   control.model = flux_request("flux_dev").model;
   EXPECT_FALSE(engine().check(control, {}).errors.empty());
 }
@@ -152,6 +159,19 @@ TEST(FluxKontext, MakesImagesOfItsAreaInTheShapeThatIsAskedFor) {
   EXPECT_THAT(proposal.warnings, about("config.width", "880x1176"));
   edit.config = {{"width", 8}, {"height", 8192}};
   EXPECT_THAT(engine().check(edit, {}).errors, about("config.max_area"));
+}
+
+TEST(FluxKontext, RepaintsAnImageAtTheSizeAtWhichItIsLookedAt) {
+  GenerateRequest inpaint = flux_request("flux_kontext");
+  inpaint.inputs["image"] = flux_input("image.png");
+  inpaint.inputs["mask"] = flux_input("mask.png");
+  Proposal proposal = engine().check(inpaint, {});
+  EXPECT_THAT(proposal.errors, IsEmpty());
+  EXPECT_EQ(proposal.task, "inpaint");
+  EXPECT_EQ(proposal.config.find("width")->value, 1024);
+  EXPECT_EQ(proposal.config.find("strength")->value, 1.0);
+  inpaint.config = {{"auto_resize", false}, {"width", 64}, {"height", 48}};
+  EXPECT_THAT(engine().check(inpaint, {}).errors, about("config.height", "here 64"));
 }
 
 // Values of the reference's PREFERRED_KONTEXT_RESOLUTIONS.

@@ -256,12 +256,23 @@ def runs(model):
             **small,
         )
         yield "text2image", run(PROMPT, 66, max_area=40 * 40)
+        masked = {**PROMPT, **IMAGE, **MASK}
+        whole = {"auto_resize": False}
+        yield "inpaint", run(masked, 67, "inpaint", strength=0.7, guidance_scale=2.5, **whole)
+        two = {**masked, **TWO, "negative_prompt": ["people", "time"]}
+        yield "inpaint_two", run(two, 68, "inpaint", true_cfg_scale=1.5, num_images_per_prompt=2, **whole)
         return
     if model == "flux_control":
         control = {"control_image": "../../inputs/image_88x72.png"}
         yield "text2image", run({**PROMPT, **control}, 62, guidance_scale=10.0, **size)
         yield "prompts", run(
             {**TWO, **control}, 63, num_images_per_prompt=2, width=24, height=40
+        )
+        yield "image2image", run(
+            {**TWO, **control, **IMAGE}, 69, "image2image", strength=0.55, guidance_scale=7.0, num_inference_steps=6, **size
+        )
+        yield "inpaint", run(
+            {**PROMPT, **control, **IMAGE, **MASK}, 70, "inpaint", strength=0.7, num_images_per_prompt=2, width=64, height=64
         )
         return
     yield "text2image", run(PROMPT, 50, num_inference_steps=8, guidance_scale=2.5, **size)
@@ -281,10 +292,13 @@ def runs(model):
     )
 
 
+# By the folder's class and the task, what runs other tasks than the folder's own.
 TASKS = {
-    "text2image": "FluxPipeline",
-    "image2image": "FluxImg2ImgPipeline",
-    "inpaint": "FluxInpaintPipeline",
+    ("FluxPipeline", "image2image"): "FluxImg2ImgPipeline",
+    ("FluxPipeline", "inpaint"): "FluxInpaintPipeline",
+    ("FluxControlPipeline", "image2image"): "FluxControlImg2ImgPipeline",
+    ("FluxControlPipeline", "inpaint"): "FluxControlInpaintPipeline",
+    ("FluxKontextPipeline", "inpaint"): "FluxKontextInpaintPipeline",
 }
 
 
@@ -310,8 +324,9 @@ def generate(pipe, request, folder):
     import diffusers
 
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
-    if type(pipe).__name__ == "FluxPipeline":
-        pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
+    other = TASKS.get((type(pipe).__name__, request["task"]))
+    if other:
+        pipe = getattr(diffusers, other)(**pipe.components)
     pipe.set_progress_bar_config(disable=True)
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)

@@ -32,28 +32,20 @@ const std::vector<FluxModel>& flux_models() {
        {"inpaint"},
        30,
        384},
-      {depth,
-       "FLUX.1 Depth, which follows a depth map",
-       "black-forest-labs/FLUX.1-Depth-dev",
-       {"text2image"},
-       3.5,
-       128},
-      {canny,
-       "FLUX.1 Canny, which follows edges",
-       "black-forest-labs/FLUX.1-Canny-dev",
-       {"text2image"},
-       3.5,
+      {depth, "FLUX.1 Depth, which follows a depth map", "black-forest-labs/FLUX.1-Depth-dev", all,
+       3.5, 128},
+      {canny, "FLUX.1 Canny, which follows edges", "black-forest-labs/FLUX.1-Canny-dev", all, 3.5,
        128}};
   return models;
 }
 
 std::string flux_example(const FluxModel& model, const std::string& task) {
-  std::string inputs = model.in_channels == 128 ? " --input control_image=edges.png"
-                       : task == "text2image"   ? ""
-                       : task == "image2image"  ? " --image in.png"
-                                                : " --image in.png --mask mask.png";
-  return fmt::format("omnirt generate --model {}{} --prompt \"a red cup on a table\" -o made.png",
-                     model.id, inputs);
+  const std::string inputs = task == "text2image"    ? ""
+                             : task == "image2image" ? " --image in.png"
+                                                     : " --image in.png --mask mask.png";
+  const char* control = model.in_channels == 128 ? " --input control_image=edges.png" : "";
+  return fmt::format("omnirt generate --model {}{}{} --prompt \"a red cup on a table\" -o made.png",
+                     model.id, inputs, control);
 }
 
 Json fast_preset(int64_t steps) {
@@ -86,16 +78,17 @@ ModelSpec flux_entry(const FluxModel& model, const std::string& task) {
   made.id = model.id;
   made.task = task;
   made.resource_hint = {34, 25};
-  const bool distilled = made.id == schnell, joins = model.in_channels != 64;
-  const int64_t steps = distilled ? 4 : made.id == fill ? 50 : 28;
+  const bool distilled = made.id == schnell, joins = model.in_channels != 64,
+             fills = made.id == fill;
+  const int64_t steps = distilled ? 4 : fills ? 50 : 28;
   made.default_config = {{"num_inference_steps", steps}, {"true_cfg_scale", 1.0}};
   // schnell takes no scale; its model card has the length.
   if (distilled)
     made.default_config["max_sequence_length"] = 256;
   else
     made.default_config["guidance_scale"] =
-        task == "text2image" || joins ? model.guidance_scale : 7.0;
-  if (task != "text2image") made.default_config["strength"] = joins ? 1.0 : 0.6;
+        task == "text2image" || fills ? model.guidance_scale : 7.0;
+  if (task != "text2image") made.default_config["strength"] = fills ? 1.0 : 0.6;
   made.presets = {{Preset::fast, fast_preset(distilled ? 4 : 20)},
                   {Preset::quality, {{"num_inference_steps", distilled ? 8 : 50}}}};
   made.trained_for_its_tasks_only = joins;
@@ -153,7 +146,7 @@ std::vector<ModelSpec> entries() {
 
 std::string variant_of(const PipelineFolder& folder) {
   if (folder.class_name == "FluxFillPipeline") return fill;
-  if (folder.class_name == "FluxControlPipeline") return depth;
+  if (folder.class_name.starts_with("FluxControl")) return depth;
   const ComponentFolder* transformer = folder.find("transformer");
   bool guided =
       transformer && transformer->config.value("guidance_embeds", Json(false)) == Json(true);

@@ -37,6 +37,7 @@ BlockList flux_blocks() {
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
   // The order of these is the order of draws from the noise source.
+  add(std::make_shared<flux::SkipMaskedImage>(inpaint && flux::follows_control()));
   add(std::make_shared<flux::EncodeControl>(flux::follows_control()));
   add(std::make_shared<blocks::PrepareLatents>(!image));
   add(std::make_shared<blocks::EncodeImage>(image));
@@ -64,7 +65,8 @@ Family flux() {
           .blocks = flux_blocks(),
           .entries = flux::entries(),
           .pipeline_classes = {"FluxPipeline", "FluxImg2ImgPipeline", "FluxInpaintPipeline",
-                               "FluxFillPipeline", "FluxControlPipeline"},
+                               "FluxFillPipeline", "FluxControlPipeline",
+                               "FluxControlImg2ImgPipeline", "FluxControlInpaintPipeline"},
           .variant_of = flux::variant_of,
           .adopt_scheduler = {},
           .shifts_by_size = true,

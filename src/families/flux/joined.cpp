@@ -47,6 +47,11 @@ void EncodeMasked::run(Frame& frame) const {
   frame[extra_channels] = at::cat({encoded, of_each}, 1);
 }
 
+void SkipMaskedImage::run(Frame& frame) const {
+  frame[noise_source]->randn(
+      blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]));
+}
+
 void EncodeControl::run(Frame& frame) const {
   Tensor pixels = blocks::image_tensor(frame[control_image], frame[width], frame[height]);
   frame[extra_channels] = blocks::sampled_latents(

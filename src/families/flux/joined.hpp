@@ -41,7 +41,22 @@ class EncodeMasked final : public Block {
   void check(Checks& checks) const override { tiling.check(checks, vae); }
 };
 
-// Reference: FluxControlPipeline.
+// What the reference draws for a masked image that it then has no use for: the draws after it are
+// thus the same (reference: FluxControlInpaintPipeline.prepare_mask_latents).
+class SkipMaskedImage final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
+
+  explicit SkipMaskedImage(Trigger trigger)
+      : Block("skip_masked_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+};
+
+// Reference: FluxControlPipeline and its forms for image2image and inpainting.
 class EncodeControl final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};

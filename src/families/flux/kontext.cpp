@@ -5,6 +5,7 @@
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/hires.hpp"
+#include "blocks/inpaint.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/shifted_timesteps.hpp"
@@ -30,14 +31,22 @@ BlockList kontext_blocks() {
   };
   add(std::make_shared<flux::CheckParts>());
   add(std::make_shared<blocks::RefuseHires>());
-  add(std::make_shared<flux::SizeOfArea>());
+  const Trigger image = has("image"), inpaint = image && has("mask");
+  const blocks::LevelShift shift{blocks::linear_mu, nn::patch_side};
+  add(std::make_shared<flux::SizeOfArea>(!inpaint));
+  add(std::make_shared<flux::SizeOfRepainted>(inpaint));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux::EncodePooled>());
   add(std::make_shared<flux::EncodePrompt>());
-  add(std::make_shared<blocks::SetShiftedTimesteps>(
-      blocks::LevelShift{blocks::linear_mu, nn::patch_side}, Trigger{}));
-  add(std::make_shared<flux::EncodeReference>(has("image")));
-  add(std::make_shared<blocks::PrepareLatents>(Trigger{}));
+  add(std::make_shared<blocks::SetShiftedTimesteps>(shift, !inpaint));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, inpaint));
+  add(std::make_shared<flux::EncodeReference>(image));
+  add(std::make_shared<blocks::PrepareLatents>(!inpaint));
+  add(std::make_shared<flux::EncodeRepainted>(inpaint));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, inpaint));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
+  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
   add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
       .network = "transformer",
       .constants = {constant(flux::pooled_prompt_embeds, "pooled_projections"),
@@ -51,13 +60,14 @@ BlockList kontext_blocks() {
 
 std::vector<ModelSpec> kontext_entries() {
   std::vector<ModelSpec> all;
-  for (const char* task : {"edit", "text2image"}) {
+  for (const std::string task : {"edit", "text2image", "inpaint"}) {
     ModelSpec made;
     made.id = kontext_dev;
     made.task = task;
     made.resource_hint = {34, 25};
     made.default_config = {
         {"num_inference_steps", 28}, {"guidance_scale", 3.5}, {"true_cfg_scale", 1.0}};
+    if (task == "inpaint") made.default_config["strength"] = 1.0;
     made.presets = {{Preset::fast, {{"num_inference_steps", 20}}},
                     {Preset::quality, {{"num_inference_steps", 50}}}};
     made.supported_schedulers = flux::schedulers_that_take_even_levels();
@@ -65,7 +75,10 @@ std::vector<ModelSpec> kontext_entries() {
     made.example = fmt::format(
         "omnirt generate --model {} --task {}{} --prompt \"make it night\" "
         "-o made.png",
-        kontext_dev, task, task == std::string("edit") ? " --image in.png" : "");
+        kontext_dev, task,
+        task == "edit"      ? " --image in.png"
+        : task == "inpaint" ? " --image in.png --mask mask.png"
+                            : "");
     made.hub_ids = {"black-forest-labs/FLUX.1-Kontext-dev"};
     all.push_back(made);
     for (const char* name : {"flux1-kontext-dev", "flux.1-kontext-dev", "flux-kontext"}) {
@@ -83,10 +96,10 @@ std::vector<ModelSpec> kontext_entries() {
 
 Family flux_kontext() {
   return {.name = "flux_kontext",
-          .tasks = {{"text2image", {}}, {"edit", {"image"}}},
+          .tasks = {{"text2image", {}}, {"edit", {"image"}}, {"inpaint", {"image", "mask"}}},
           .blocks = kontext_blocks(),
           .entries = kontext_entries(),
-          .pipeline_classes = {"FluxKontextPipeline"},
+          .pipeline_classes = {"FluxKontextPipeline", "FluxKontextInpaintPipeline"},
           .variant_of = [](const PipelineFolder&) { return std::string(kontext_dev); },
           .adopt_scheduler = {},
           .shifts_by_size = true,

@@ -47,6 +47,17 @@ int64_t token_of(const nn::Autoencoder& vae) {
   return vae.scale_factor() * nn::patch_side;
 }
 
+// The mode of what the encoder makes of an image at this size, {1, C, h, w}.
+Tensor mode_latents(Frame& frame, const Component<nn::Autoencoder>& vae,
+                    const blocks::TilingPorts& tiling, const io::Image& image, KontextSize size) {
+  const nn::Autoencoder& autoencoder = frame[vae];
+  const int64_t grid = autoencoder.scale_factor();
+  Tensor pixels = blocks::image_tensor(image, size.width, size.height);
+  Tensor no_noise = at::zeros(
+      {1, autoencoder.latent_channels(), size.height / grid, size.width / grid}, at::kFloat);
+  return blocks::encoded_image(frame, vae, tiling, pixels, no_noise);
+}
+
 }  // namespace
 
 KontextSize of_area(KontextSize wanted, int64_t area, int64_t token) {
@@ -94,6 +105,37 @@ void SizeOfArea::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   blocks::tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
 }
 
+void SizeOfRepainted::settle_side(Checks& checks, const Config<int64_t>& side,
+                                  int64_t pixels) const {
+  auto given = checks.maybe(side);
+  if (!given) return checks.settle(side, pixels, Origin::derived);
+  if (*given == pixels) return;
+  checks.error({"config." + side.name(), std::to_string(*given),
+                fmt::format("an image that is repainted has the size at which it is looked at, "
+                            "here {}",
+                            pixels),
+                "remove it, or give an image of another size"});
+}
+
+void SizeOfRepainted::check(Checks& checks) const {
+  const ImageInput* given = checks.image(image);
+  if (!given) return;
+  const KontextSize made =
+      looked_at({given->info.width, given->info.height}, checks[resizes], token_of(checks[vae]));
+  if (std::min(made.width, made.height) == 0) return;  // EncodeReference refuses it
+  settle_side(checks, width, made.width);
+  settle_side(checks, height, made.height);
+}
+
+void SizeOfRepainted::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
+  blocks::tell_image_sizes(checks[width], checks[height], checks[vae], sizes);
+}
+
+void EncodeRepainted::run(Frame& frame) const {
+  Tensor one = mode_latents(frame, vae, tiling, frame[image], {frame[width], frame[height]});
+  frame[image_latents] = one.repeat({static_cast<int64_t>(frame[seeds].size()), 1, 1, 1});
+}
+
 void EncodeReference::check(Checks& checks) const {
   tiling.check(checks, vae);
   const ImageInput* given = checks.image(image);
@@ -104,15 +146,10 @@ void EncodeReference::check(Checks& checks) const {
 }
 
 void EncodeReference::run(Frame& frame) const {
-  const nn::Autoencoder& autoencoder = frame[vae];
   const io::Image& given = frame[image];
   const KontextSize size =
-      looked_at({given.width, given.height}, frame[resizes], token_of(autoencoder));
-  Tensor pixels = blocks::image_tensor(given, size.width, size.height);
-  const int64_t grid = autoencoder.scale_factor();
-  Tensor no_noise = at::zeros(
-      {1, autoencoder.latent_channels(), size.height / grid, size.width / grid}, at::kFloat);
-  Tensor packed = nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, no_noise));
+      looked_at({given.width, given.height}, frame[resizes], token_of(frame[vae]));
+  Tensor packed = nn::packed_patches(mode_latents(frame, vae, tiling, given, size));
   frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
   const int64_t rows = packed.size(2), columns = packed.size(3);
   Tensor places = at::zeros({rows, columns, 4}, at::kFloat);

@@ -49,10 +49,50 @@ class SizeOfArea final : public Block {
   Config<int64_t> area{this, max_area};
   Described<nn::Autoencoder> vae{this, "vae"};
 
-  SizeOfArea() : Block("image_size", Stage::prepare_conditions) {}
+  explicit SizeOfArea(Trigger trigger)
+      : Block("image_size", Stage::prepare_conditions, Guidance::shared, std::move(trigger)) {}
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
+};
+
+// Settles the size of an image that is repainted: the one at which the given image is looked at
+// (reference: FluxKontextInpaintPipeline.__call__). Refuses others.
+class SizeOfRepainted final : public Block {
+ public:
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Config<bool> resizes{this, auto_resize};
+  Described<nn::Autoencoder> vae{this, "vae"};
+  Described<io::Image> image{this, "image"};
+
+  explicit SizeOfRepainted(Trigger trigger)
+      : Block("size_of_repainted", Stage::prepare_conditions, Guidance::shared,
+              std::move(trigger)) {}
+  void run(Frame&) const override {}
+  void check(Checks& checks) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
+
+ private:
+  void settle_side(Checks& checks, const Config<int64_t>& side, int64_t pixels) const;
+};
+
+// The image that is repainted: the mode of the encoder's distribution, one for each image of the
+// run.
+class EncodeRepainted final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  blocks::TilingPorts tiling{this};
+  Input<io::Image> image{this, slots::image};
+  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
+  Output<Tensor> image_latents{this, slots::image_latents};
+
+  explicit EncodeRepainted(Trigger trigger)
+      : Block("encode_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  void run(Frame& frame) const override;
+  void check(Checks& checks) const override { tiling.check(checks, vae); }
 };
 
 // The reference image as tokens: the mode of the encoder's distribution, so that nothing is drawn.
