@@ -86,6 +86,7 @@ std::string architecture_of(std::span<const io::TensorSource> tensors) {
   if (any("input_blocks.0.0.")) return "sd1";
   if (any("blk.0.attn_q_norm.")) return "qwen3";
   if (any("blk.0.attn_q.bias")) return "qwen2vl";
+  if (any("blk.0.attn_q.")) return "llama";  // Mistral's
   return any("enc.blk.0.") ? "t5encoder" : "none";
 }
 

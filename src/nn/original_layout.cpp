@@ -47,6 +47,11 @@ std::vector<int64_t> original_shape(const Param& param, const LayoutRule& rule) 
     case Form::swapped:
       ensure(!shape.empty() && shape[0] % 2 == 0, "'{}' has no halves to swap", param.name);
       break;
+    case Form::head_pairs:
+      ensure(
+          !shape.empty() && rule.parts > 0 && shape[0] % static_cast<int64_t>(2 * rule.parts) == 0,
+          "'{}' has no {} heads of pairs", param.name, rule.parts);
+      break;
     case Form::transposed:
       ensure(shape.size() == 2, "'{}' is transposed, but no matrix", param.name);
       std::swap(shape[0], shape[1]);

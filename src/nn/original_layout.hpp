@@ -15,6 +15,8 @@ enum class Form {
   conv1x1,     // {out, in, 1, 1} for a matrix {out, in}
   rows,        // one or more of equal parts that are stacked along the first dimension
   swapped,     // the halves along the first dimension the other way round
+  head_pairs,  // the rows of each of `parts` heads: i and i + d / 2, which turn together, side by
+               // side
 };
 
 // One rule of a layout: where a parameter's name begins with `network` (whole parts of the name; ""
@@ -24,7 +26,7 @@ struct LayoutRule {
   std::string network;
   std::string original;
   Form form = Form::same;
-  size_t part = 0, parts = 1;  // of Form::rows
+  size_t part = 0, parts = 1;  // of Form::rows; of Form::head_pairs, `parts` heads
   std::vector<LayoutRule> within{};
   size_t span = 1;  // of Form::rows: from `part` on, how many of the `parts` the parameter is
 };

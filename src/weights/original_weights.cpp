@@ -39,8 +39,28 @@ std::vector<std::byte> swapped(const std::byte* data, size_t bytes) {
   return to;
 }
 
-// A weight's numbers in the other order, whichever way it is turned.
-std::vector<std::byte> turned(const Weight& weight, Form form, const std::vector<int64_t>& shape) {
+// The rows of each of `heads` with i and i + d / 2 side by side; `back`: in halves again.
+std::vector<std::byte> paired(std::span<const std::byte> from, size_t rows, size_t heads,
+                              bool back) {
+  const size_t width = from.size() / rows, half = rows / heads / 2;
+  std::vector<std::byte> to(from.size());
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t head = row / (2 * half), part = row / half % 2, i = row % half;
+    const size_t pair = 2 * (head * half + i) + part;
+    std::memcpy(&to[(back ? row : pair) * width], &from[(back ? pair : row) * width], width);
+  }
+  return to;
+}
+
+// Whether the form has a tensor's numbers in another order than the network.
+bool is_turned(Form form) {
+  return form == Form::transposed || form == Form::swapped || form == Form::head_pairs;
+}
+
+// A weight's numbers in the order of the original's file, or, `back`, in that of the network.
+// `shape`: the tensor's as it is.
+std::vector<std::byte> turned(const Weight& weight, const OriginalPlace& place,
+                              const std::vector<int64_t>& shape, bool back) {
   std::vector<std::byte> numbers;
   std::span<const std::byte> from(weight.data, weight.bytes);
   if (weight.encoding) {
@@ -49,8 +69,19 @@ std::vector<std::byte> turned(const Weight& weight, Form form, const std::vector
     });
     from = numbers;
   }
-  return form == Form::swapped ? swapped(from.data(), from.size())
-                               : transposed(from.data(), from.size(), weight.dtype, shape);
+  if (place.form == Form::head_pairs)
+    return paired(from, static_cast<size_t>(shape[0]), place.parts, back);
+  return place.form == Form::swapped ? swapped(from.data(), from.size())
+                                     : transposed(from.data(), from.size(), weight.dtype, shape);
+}
+
+// Whether rows can be moved as they are stored: blocks that say all of their numbers, and end with
+// the rows.
+bool moves_encoded_rows(const Weight& weight) {
+  if (!weight.encoding || !weight.encoding->ggml_type() || weight.first != 0) return false;
+  size_t columns = 1;
+  for (size_t i = 1; i < weight.shape.size(); ++i) columns *= static_cast<size_t>(weight.shape[i]);
+  return columns % weight.encoding->unit() == 0;
 }
 
 // Collects what does not fit between a file and a network, so that all of it is reported at once.
@@ -110,9 +141,16 @@ class Reader {
     bool rows = place.form == Form::rows;
     Weight weight = rows ? weight_of(tensor, param.shape, place.part, place.parts, place.span)
                          : weight_of(tensor, param.shape, 0, 1);
-    if (place.form != Form::transposed && place.form != Form::swapped) return weight;
+    if (!is_turned(place.form)) return weight;
+    if (place.form == Form::head_pairs && moves_encoded_rows(weight)) {
+      auto rows = std::make_shared<const std::vector<std::byte>>(
+          paired({weight.data, weight.bytes}, static_cast<size_t>(param.shape[0]), place.parts,
+                 /*back=*/true));
+      return {weight.name,  weight.dtype, param.shape, rows->data(),
+              rows->size(), rows,         nullptr,     weight.encoding};
+    }
     auto copy = std::make_shared<const std::vector<std::byte>>(
-        turned(weight, place.form, tensor.entry->shape));
+        turned(weight, place, tensor.entry->shape, /*back=*/true));
     return {weight.name, weight.dtype, param.shape, copy->data(), copy->size(), copy, nullptr};
   }
 
@@ -129,8 +167,8 @@ using Part = std::pair<OriginalPlace, std::shared_ptr<const Weight>>;
 io::TensorSource source_of(const std::string& name, const std::vector<Part>& parts) {
   auto produce = [parts](const io::TensorSource::Emit& emit) {
     for (const auto& [place, weight] : parts) {
-      if (place.form == Form::transposed || place.form == Form::swapped)
-        emit(turned(*weight, place.form, weight->shape));
+      if (is_turned(place.form))
+        emit(turned(*weight, place, weight->shape, /*back=*/false));
       else
         emit_numbers(*weight, emit);
       if (weight->release) weight->release();
@@ -145,7 +183,9 @@ void check_parts(const std::string& name, const std::vector<Part>& parts) {
       parts, [&](const Part& part) { return part.second->dtype == parts[0].second->dtype; });
   size_t there = 0;
   for (const Part& part : parts) there += part.first.span;
-  ensure(there == parts[0].first.parts, "{}: {} of {} parts", name, there, parts[0].first.parts);
+  const OriginalPlace& first = parts[0].first;
+  const size_t wanted = first.form == Form::rows ? first.parts : 1;
+  ensure(there == wanted, "{}: {} of {} parts", name, there, wanted);
   if (!one_type) {
     throw Unsupported({name, "",
                        "its parts are stored in different types, and the original has "

@@ -16,6 +16,7 @@
 #include "request/component_files.hpp"
 #include "request/single_file.hpp"
 #include "tensor/weight.hpp"
+#include "weights/original_weights.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -238,6 +239,43 @@ TEST(Gguf, ATextEncoderInLlamaNamesIsAComponent) {
   config["intermediate_size"] = 256;
   write_component(temp / "text_encoder", config, "Qwen3ForCausalLM");
   expect_same_with("text_encoder", temp / "text_encoder", "fp32");
+}
+
+// What a component's file in the original's names holds, by the network's names.
+std::shared_ptr<const WeightStore> weights_in(const fs::path& file) {
+  auto found = read_component_file(gguf_catalogue(), "text_encoder", file);
+  auto network = gguf_catalogue().find_network(found->class_name)->make(found->config, "test");
+  return open_original_weights(io::TensorFiles::open_file(file), *network,
+                               original_layout(*network, found->original->layout), "", "test");
+}
+
+// Rows of queries and keys are in another order in llama.cpp's files.
+TEST(Gguf, RowsOfEncodedWeightsAreMovedAsTheyAreStored) {
+  TempFolder temp;
+  Json text = {{"model_type", "mistral"},   {"vocab_size", 40},       {"hidden_size", 64},
+               {"intermediate_size", 96},   {"num_hidden_layers", 2}, {"num_attention_heads", 2},
+               {"num_key_value_heads", 1},  {"head_dim", 128},        {"rope_theta", 1e9},
+               {"sliding_window", nullptr}, {"rms_norm_eps", 1e-5}};
+  write_component(temp / "text_encoder", {{"text_config", text}},
+                  "Mistral3ForConditionalGeneration");
+  convert(gguf_catalogue(), {temp / "text_encoder", temp / "part.gguf", "", "", {}, "q8_0"});
+  write_numbers(temp / "part.gguf", temp / "part.safetensors");
+  auto encoded = weights_in(temp / "part.gguf"), numbers = weights_in(temp / "part.safetensors");
+  for (const auto& [name, weight] : encoded->all())
+    EXPECT_TRUE(weight->view().equal(numbers->all().at(name)->view())) << name;
+  const std::string query = "model.language_model.layers.1.self_attn.q_proj.weight";
+  EXPECT_EQ(encoded->all().at(query)->stored_as(), "q8_0");
+  EXPECT_EQ(numbers->all().at(query)->stored_as(), "fp32");
+}
+
+TEST(Gguf, TheTextEncoderOfFlux2DevIsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/flux2_dev/model");
+  Json config = read_json_file(model / "text_encoder/config.json");
+  config["text_config"]["head_dim"] = 128;
+  config["text_config"]["intermediate_size"] = 256;
+  write_component(temp / "text_encoder", config, "Mistral3ForConditionalGeneration");
+  expect_same_with("text_encoder", temp / "text_encoder", "fp32", model);
 }
 
 TEST(Gguf, PartsOfQwenImageAreComponents) {

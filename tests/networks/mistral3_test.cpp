@@ -7,7 +7,9 @@
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
+#include "networks/originals.hpp"
 #include "networks/support.hpp"
+#include "weights/loader.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -55,6 +57,64 @@ TEST(Mistral3, GivesThemByTheProcessorsKernels) {
     cpu::add_kernels(loaded.ops);
     expect_states(loaded, tensors);
   });
+}
+
+constexpr const char* llama_case = "tests/goldens/networks/mistral3_shared_heads";
+
+// In llama.cpp's files the values of a head that turn together are side by side.
+TEST(Mistral3, GivesThemByWeightsInLlamaNames) {
+  OriginalFile original(llama_case);
+  LoadedNetwork loaded = load_case("mistral3_shared_heads");
+  const std::string query = "model.language_model.layers.1.self_attn.q_proj.weight";
+  auto in_file = original.file.find("blk.1.attn_q.weight");
+  ASSERT_TRUE(in_file);
+  EXPECT_FALSE(original.store->all().at(query)->view().equal(weight_of(*in_file).view()));
+  loaded.binding = bind_weights(*original.store, *loaded.network, {});
+  expect_states(loaded, golden("mistral3_shared_heads", "golden"));
+  expect_written_as_read(original);
+}
+
+// The first layers of a model, as files for FLUX.2 have them: the last state is not normalised.
+TEST(Mistral3, OfItsFirstLayersAloneGivesTheirStates) {
+  OriginalFile original(llama_case);
+  Json config = read_json(original.folder / "config.json");
+  config["text_config"]["num_hidden_layers"] = 3;
+  config["text_config"]["_final_norm"] = false;
+  LoadedNetwork loaded = load_case("mistral3_shared_heads");
+  loaded.network = make_network(config);
+  loaded.binding = bind_weights(*original.store, *loaded.network, {});
+  expect_states(loaded, golden("mistral3_shared_heads", "golden"));
+}
+
+TEST(Mistral3, IsInferredFromNamesAndShapes) {
+  Json config = read_json(source_path("tests/data/configs/flux2-dev/text_encoder/config.json"));
+  auto network = make_network(config);
+  const nn::FromTensors& found = mistral3_for_conditional_generation_info().from_tensors;
+  Shapes shapes = original_shapes(*network), own;
+  EXPECT_EQ(found.layout(shapes), "llama.cpp");
+  for (const Param* param : network->params()) {
+    std::string name = param->name;  // of a file of the language model alone
+    own[name.replace(0, std::string("model.language_model.").size(), "model.")] = param->shape;
+  }
+  EXPECT_EQ(found.layout(own), "");
+  for (const Shapes& each : {shapes, own}) {
+    Json made = found.config(each, "components.text_encoder");
+    ASSERT_FALSE(made.is_null());
+    expect_same_parameters(*make_network(made), *network);
+    for (const char* key : {"rope_theta", "rms_norm_eps", "head_dim"})
+      EXPECT_EQ(made["text_config"][key], config["text_config"][key]) << key;
+  }
+  std::erase_if(own, [](const auto& each) {
+    return each.first == "model.norm.weight" || each.first.starts_with("model.layers.3");
+  });  // layers 3 and 30 to 39
+  own["model.layers.3.input_layernorm.weight"] = {5120};
+  EXPECT_EQ(found.config(own, "")["text_config"]["_final_norm"], false);
+  EXPECT_EQ(found.config(own, "")["text_config"]["num_hidden_layers"], 30);
+  // Qwen's are others.
+  shapes["blk.0.attn_q_norm.weight"] = {128};
+  EXPECT_TRUE(found.config(shapes, "").is_null());
+  own["model.layers.0.self_attn.q_proj.bias"] = {4096};
+  EXPECT_TRUE(found.config(own, "").is_null());
 }
 
 TEST(Mistral3, KnowsTheVisionTowersWeightsByName) {

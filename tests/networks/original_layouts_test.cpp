@@ -25,8 +25,8 @@ TEST(OriginalLayouts, HoldEveryParameterOfEveryStockNetwork) {
   for (const auto& [component, list] : index.items()) {
     SCOPED_TRACE(component);
     // The reference has no original names for an embedded guidance scale, tiny autoencoders and
-    // FLUX.2's; videos, PixArt's transformers and Qwen3 are published as folders. The vision tower
-    // of Qwen-Image's text encoder has no names in the language model's files.
+    // FLUX.2's; videos, PixArt's transformers and language models are published as folders. The
+    // vision tower of Qwen-Image's text encoder has no names in the language model's files.
     if (component == "lcm-dreamshaper-v7/unet" || component == "taesd/vae") continue;
     if (component.starts_with("svd") || component.starts_with("pixart")) continue;
     if (component.starts_with("flux2") && !component.ends_with("/transformer")) continue;

@@ -83,6 +83,43 @@ def written_by_version_4(folder):
     in_parts(folder, 3)
 
 
+# llama.cpp's names, and the number of heads whose rows it has in pairs.
+LLAMA = {
+    "self_attn.q_proj": ("attn_q", "num_attention_heads"),
+    "self_attn.k_proj": ("attn_k", "num_key_value_heads"),
+    "self_attn.v_proj": ("attn_v", None),
+    "self_attn.o_proj": ("attn_output", None),
+    "mlp.gate_proj": ("ffn_gate", None),
+    "mlp.up_proj": ("ffn_up", None),
+    "mlp.down_proj": ("ffn_down", None),
+    "input_layernorm": ("attn_norm", None),
+    "post_attention_layernorm": ("ffn_norm", None),
+}
+
+
+def paired(weight, heads):
+    """As llama.cpp's convert_hf_to_gguf.py does it (LlamaModel.permute)."""
+    rows = weight.shape[0]
+    return weight.reshape(heads, 2, rows // heads // 2, -1).swapaxes(1, 2).reshape(weight.shape)
+
+
+def in_llama_names(folder):
+    """original.safetensors: the language model in the names and order of llama.cpp's GGUF files."""
+    config = json.loads((folder / "config.json").read_text())["text_config"]
+    start, made = "language_model.model.", {}
+    for name, weight in load_file(folder / "model.safetensors").items():
+        if not name.startswith(start):
+            continue
+        name = name.removeprefix(start)
+        if name.startswith("layers."):
+            _, layer, rest = name.split(".", 2)
+            theirs, heads = LLAMA[rest.removesuffix(".weight")]
+            made[f"blk.{layer}.{theirs}.weight"] = paired(weight, config[heads]) if heads else weight
+        else:
+            made[{"embed_tokens.weight": "token_embd.weight", "norm.weight": "output_norm.weight"}[name]] = weight
+    common.write_tensors(folder / "original.safetensors", made)
+
+
 def case(seed, dtype=torch.float32, finish=lambda folder: None, text=(), **config):
     def make(folder):
         networks.save_checkpoint(mistral3(dict(text), **config), folder, seed, 1.0, dtype)
@@ -99,7 +136,7 @@ def case(seed, dtype=torch.float32, finish=lambda folder: None, text=(), **confi
 
 
 def network_cases():
-    yield "mistral3_shared_heads", case(94)
+    yield "mistral3_shared_heads", case(94, finish=in_llama_names)
     odd = dict(
         num_hidden_layers=2,
         hidden_size=36,

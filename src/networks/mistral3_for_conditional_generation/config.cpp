@@ -54,6 +54,7 @@ nn::TextDecoderOptions Mistral3TextConfig::options() const {
           .norm_eps = rms_norm_eps,
           .rope_theta = rope_theta,
           .head_norms = false,
+          .final_norm = final_norm,
           .activation = ops::activation_from_name(hidden_act, "hidden_act")};
 }
 

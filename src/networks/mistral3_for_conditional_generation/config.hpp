@@ -25,6 +25,7 @@ struct Mistral3TextConfig {
   double rope_theta = 10000;  // also in rope_parameters, which transformers 5 writes
   std::optional<int64_t> sliding_window = 4096;  // null: each token sees all those before it
   std::vector<std::string> layer_types;
+  bool final_norm = true;  // a note of this program's own: files of the first layers have no norm
 
   static void visit(auto& self, auto& v) {
     v("vocab_size", self.vocab_size);
@@ -39,6 +40,7 @@ struct Mistral3TextConfig {
     v("rope_theta", self.rope_theta);
     v("sliding_window", self.sliding_window);
     v("layer_types", self.layer_types);
+    v("_final_norm", self.final_norm);
     nn::ignore_transformers_notes(v);
     v.ignore({"rope_parameters", "rope_scaling", "max_position_embeddings", "eos_token_id"});
   }

@@ -1,5 +1,6 @@
 #include "networks/mistral3_for_conditional_generation/model.hpp"
 
+#include "networks/mistral3_for_conditional_generation/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/token_ids.hpp"
 
@@ -25,7 +26,8 @@ std::vector<std::string> mistral3_names_left_out(int64_t vision_layers) {
                              "feed_forward.up_proj", "feed_forward.down_proj", "ffn_norm"})
       names.push_back(layer + part + ".weight");
   }
-  std::vector<std::string> all{"lm_head.weight", "language_model.lm_head.weight"};
+  // ComfyUI's files hold the tokenizer, too.
+  std::vector<std::string> all{"lm_head.weight", "language_model.lm_head.weight", "tekken_model"};
   for (const std::string& name : names) {
     all.push_back(name);
     all.push_back("model." + name);
@@ -60,6 +62,10 @@ nn::WeightMap Mistral3ForConditionalGeneration::weight_map() const {
           .ignored = mistral3_names_left_out(config_.vision_layers)};
 }
 
+std::vector<nn::OriginalLayout> Mistral3ForConditionalGeneration::original_layouts() const {
+  return {mistral3_llama_layout(config_.text.options())};
+}
+
 std::vector<Tensor> Mistral3ForConditionalGeneration::hidden_states(
     Context& cx, const Tensor& input_ids, const Tensor* mask,
     const std::vector<int64_t>& chosen) const {
@@ -77,6 +83,10 @@ const nn::NetworkInfo& mistral3_for_conditional_generation_info() {
       .summary = "Mistral Small 3 as a text encoder",
       .weights_base = "model",
       .role = "text_encoder",
+      .from_tensors = {.signs = "a Mistral 3 (model.layers.* or, as llama.cpp names it, blk.*, "
+                                "without biases and norms of heads)",
+                       .config = mistral3_config_from_tensors,
+                       .layout = mistral3_layout_of},
   };
   return info;
 }

@@ -22,6 +22,7 @@ class Mistral3ForConditionalGeneration final : public nn::Network {
   const char* class_name() const override { return "Mistral3ForConditionalGeneration"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   // As nn::TextDecoder::hidden_states. Throws InvalidRequest for an id outside the vocabulary.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,

@@ -88,10 +88,10 @@ TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_
     : Module(parent, name),
       embed_tokens(this, "embed_tokens", vocab_size, options.hidden_size),
       layers(this, "layers"),
-      norm(this, "norm", options.hidden_size, options.norm_eps),
       head_dim_(options.head_dim),
       rope_theta_(options.rope_theta) {
   for (int64_t i = 0; i < options.layers; ++i) layers.add(options, layer_class);
+  if (options.final_norm) norm.emplace(this, "norm", options.hidden_size, options.norm_eps);
 }
 
 std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_ids,
@@ -117,7 +117,7 @@ std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded, 
   Tensor h = embedded;
   for (int64_t state = 0, last = std::ranges::max(chosen); state <= last; ++state) {
     if (state > 0) h = layers[static_cast<size_t>(state - 1)].forward(cx, h, places);
-    Tensor given = state == count ? norm.forward(cx, h) : h;
+    Tensor given = state == count && norm ? norm->forward(cx, h) : h;
     for (size_t i = 0; i < chosen.size(); ++i)
       if (chosen[i] == state) states[i] = given;
   }

@@ -21,6 +21,7 @@ struct TextDecoderOptions {
   bool attention_bias = false;  // of queries, keys and values
   bool output_bias = false;     // of the attention's last product
   bool head_norms = true;       // of queries and keys, as in Qwen3
+  bool final_norm = true;       // of the last layer's state; files of the first layers have none
   ops::Activation activation = ops::Activation::silu;
 };
 
@@ -85,8 +86,8 @@ class TextDecoder final : public Module {
 
   // input_ids {B, T} int64; mask {B, T}, 0 where a token is padding, or null. The states {B, T, D}
   // that `chosen` names, in its order, counted as transformers does: 0 the embedded tokens, i what
-  // layer i - 1 returns, and the last layer's normalised. Layers after the last one that is chosen
-  // are not computed.
+  // layer i - 1 returns, and the last layer's normalised, where there is a norm. Layers after the
+  // last one that is chosen are not computed.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
                                     const std::vector<int64_t>& chosen) const;
   // The same of tokens that are embedded already, {B, T, D}.
@@ -95,7 +96,7 @@ class TextDecoder final : public Module {
 
   Embedding embed_tokens;
   ModuleList<TextDecoderLayer> layers;
-  RmsNorm norm;
+  std::optional<RmsNorm> norm;
 
  private:
   int64_t head_dim_;

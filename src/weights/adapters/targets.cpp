@@ -80,8 +80,11 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
   for (const nn::OriginalLayout& layout : layouts) {
     auto place = nn::original_place(layout, *layer.weight);
     auto name = nn::original_name(layout, layer.path);
-    // A transposed matrix has transposed factors, too: none of their names says so.
-    if (!place || !name || place->form == nn::Form::transposed) continue;
+    // A transposed matrix has transposed factors, too, and one of pairs has its rows in pairs: none
+    // of their names says so.
+    if (!place || !name || place->form == nn::Form::transposed ||
+        place->form == nn::Form::head_pairs)
+      continue;
     nn::Form form = place->form == nn::Form::conv1x1 ? nn::Form::same : place->form;
     add(*name, {&layer, form, place->part, place->parts, place->span});
   }
