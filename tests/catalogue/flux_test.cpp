@@ -172,6 +172,12 @@ TEST(FluxKontext, RepaintsAnImageAtTheSizeAtWhichItIsLookedAt) {
   EXPECT_EQ(proposal.config.find("strength")->value, 1.0);
   inpaint.config = {{"auto_resize", false}, {"width", 64}, {"height", 48}};
   EXPECT_THAT(engine().check(inpaint, {}).errors, about("config.height", "here 64"));
+  inpaint.config = {{"auto_resize", false}};
+  const std::string one = flux_input("image_88x72.png");
+  inpaint.inputs["image_reference"] = {one};
+  EXPECT_THAT(engine().check(inpaint, {}).errors, IsEmpty());
+  inpaint.inputs["image_reference"] = {one, one};
+  EXPECT_THAT(engine().check(inpaint, {}).errors, about("inputs.image_reference", "by one"));
 }
 
 // Values of the reference's PREFERRED_KONTEXT_RESOLUTIONS.

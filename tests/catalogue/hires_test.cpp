@@ -1,5 +1,5 @@
-// Text to image in two passes: files against diffusers' (tools/goldens/hires.py), split runs, and
-// what is refused.
+// Text to image in two passes: files against diffusers' (tools/goldens/hires.py, hires_built.py),
+// split runs, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

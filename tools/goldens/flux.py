@@ -260,6 +260,8 @@ def runs(model):
         whole = {"auto_resize": False}
         yield "inpaint", run(masked, 67, "inpaint", strength=0.7, guidance_scale=2.5, **whole)
         two = {**masked, **TWO, "negative_prompt": ["people", "time"]}
+        other = {**masked, "image_reference": ["../../inputs/image_88x72.png"]}
+        yield "inpaint_reference", run(other, 71, "inpaint", strength=0.8, **whole)
         yield "inpaint_two", run(two, 68, "inpaint", true_cfg_scale=1.5, num_images_per_prompt=2, **whole)
         return
     if model == "flux_control":
@@ -312,6 +314,8 @@ def given_images(request, folder, count):
             taken[argument] = [Image.open(folder / inputs[name]).convert(mode)] * count
     if request["task"] == "edit":  # which draws nothing for its image
         taken["image"] = taken["image"][0]
+    if "image_reference" in inputs:
+        taken["image_reference"] = Image.open(folder / inputs["image_reference"][0]).convert("RGB")
     if "control_image" in inputs:
         taken["control_image"] = Image.open(folder / inputs["control_image"]).convert("RGB")
     return taken

@@ -40,7 +40,9 @@ BlockList kontext_blocks() {
   add(std::make_shared<flux::EncodePrompt>());
   add(std::make_shared<blocks::SetShiftedTimesteps>(shift, !inpaint));
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, inpaint));
-  add(std::make_shared<flux::EncodeReference>(image));
+  const Trigger other = inpaint && has(flux::image_reference.name);
+  add(std::make_shared<flux::EncodeReference>(image && !other));
+  add(std::make_shared<flux::EncodeOtherReference>(other));
   add(std::make_shared<blocks::PrepareLatents>(!inpaint));
   add(std::make_shared<flux::EncodeRepainted>(inpaint));
   add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, inpaint));

@@ -58,6 +58,32 @@ Tensor mode_latents(Frame& frame, const Component<nn::Autoencoder>& vae,
   return blocks::encoded_image(frame, vae, tiling, pixels, no_noise);
 }
 
+struct ReferenceTokens {
+  Tensor tokens, places;
+};
+
+// An image to go by as tokens {1, N, C'}, and their positions {1, N, 4}.
+ReferenceTokens reference_of(Frame& frame, const Component<nn::Autoencoder>& vae,
+                             const blocks::TilingPorts& tiling, const io::Image& image,
+                             bool resized) {
+  const KontextSize size = looked_at({image.width, image.height}, resized, token_of(frame[vae]));
+  Tensor packed = nn::packed_patches(mode_latents(frame, vae, tiling, image, size));
+  const int64_t rows = packed.size(2), columns = packed.size(3);
+  Tensor places = at::zeros({rows, columns, 4}, at::kFloat);
+  places.select(2, 0).fill_(1);
+  places.select(2, 1).copy_(at::arange(rows, at::kFloat).unsqueeze(1));
+  places.select(2, 2).copy_(at::arange(columns, at::kFloat).unsqueeze(0));
+  return {packed.flatten(2).transpose(1, 2).contiguous(), places.view({1, rows * columns, 4})};
+}
+
+// An image of less than a token per side cannot be encoded. `given` may be null.
+void check_has_tokens(Checks& checks, const std::string& field, const ImageInput* given,
+                      int64_t token) {
+  if (!given || std::min(given->info.width, given->info.height) >= token) return;
+  checks.error({field, fmt::format("{}x{}", given->info.width, given->info.height),
+                fmt::format("a token takes {} pixels a side", token), "give a larger image"});
+}
+
 }  // namespace
 
 KontextSize of_area(KontextSize wanted, int64_t area, int64_t token) {
@@ -122,7 +148,7 @@ void SizeOfRepainted::check(Checks& checks) const {
   if (!given) return;
   const KontextSize made =
       looked_at({given->info.width, given->info.height}, checks[resizes], token_of(checks[vae]));
-  if (std::min(made.width, made.height) == 0) return;  // EncodeReference refuses it
+  if (std::min(made.width, made.height) == 0) return;  // the blocks that encode it say so
   settle_side(checks, width, made.width);
   settle_side(checks, height, made.height);
 }
@@ -136,27 +162,39 @@ void EncodeRepainted::run(Frame& frame) const {
   frame[image_latents] = one.repeat({static_cast<int64_t>(frame[seeds].size()), 1, 1, 1});
 }
 
+void EncodeRepainted::check(Checks& checks) const {
+  tiling.check(checks, vae);
+  // EncodeReference looks at the same image.
+  if (checks.holds(has("image_reference")))
+    check_has_tokens(checks, "inputs.image", checks.image(image), token_of(checks[vae]));
+}
+
 void EncodeReference::check(Checks& checks) const {
   tiling.check(checks, vae);
-  const ImageInput* given = checks.image(image);
-  const int64_t token = token_of(checks[vae]);
-  if (!given || std::min(given->info.width, given->info.height) >= token) return;
-  checks.error({"inputs.image", fmt::format("{}x{}", given->info.width, given->info.height),
-                fmt::format("a token takes {} pixels a side", token), "give a larger image"});
+  check_has_tokens(checks, "inputs.image", checks.image(image), token_of(checks[vae]));
 }
 
 void EncodeReference::run(Frame& frame) const {
-  const io::Image& given = frame[image];
-  const KontextSize size =
-      looked_at({given.width, given.height}, frame[resizes], token_of(frame[vae]));
-  Tensor packed = nn::packed_patches(mode_latents(frame, vae, tiling, given, size));
-  frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
-  const int64_t rows = packed.size(2), columns = packed.size(3);
-  Tensor places = at::zeros({rows, columns, 4}, at::kFloat);
-  places.select(2, 0).fill_(1);
-  places.select(2, 1).copy_(at::arange(rows, at::kFloat).unsqueeze(1));
-  places.select(2, 2).copy_(at::arange(columns, at::kFloat).unsqueeze(0));
-  frame[ids] = places.view({1, rows * columns, 4});
+  auto [tokens, places] = reference_of(frame, vae, tiling, frame[image], frame[resizes]);
+  frame[latents] = tokens;
+  frame[ids] = places;
+}
+
+void EncodeOtherReference::check(Checks& checks) const {
+  tiling.check(checks, vae);
+  const std::vector<ImageInput>& given = checks.images(images);
+  if (given.size() != 1) {
+    checks.error({"inputs.image_reference", fmt::format("{} images", given.size()),
+                  "this model goes by one", "give one"});
+    return;
+  }
+  check_has_tokens(checks, "inputs.image_reference[0]", &given[0], token_of(checks[vae]));
+}
+
+void EncodeOtherReference::run(Frame& frame) const {
+  auto [tokens, places] = reference_of(frame, vae, tiling, frame[images].at(0), frame[resizes]);
+  frame[latents] = tokens;
+  frame[ids] = places;
 }
 
 }  // namespace omnirt::flux

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "base/keys.hpp"
 #include "blocks/autoencoder_tiles.hpp"
@@ -25,6 +26,8 @@ inline constexpr Key<bool> auto_resize{
     "auto-resize",
     "give the image to go by the nearest of the sizes that the model was trained on"};
 
+inline constexpr Slot<std::vector<io::Image>> image_reference{
+    "image_reference", "the image to go by in place of the one that is repainted", {}};
 inline constexpr Slot<Tensor> reference_latents{
     "reference_latents", "tokens of the image to go by", {"1", "N", "C'"}};
 inline constexpr Slot<Tensor> reference_ids{
@@ -92,7 +95,7 @@ class EncodeRepainted final : public Block {
   explicit EncodeRepainted(Trigger trigger)
       : Block("encode_image", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
-  void check(Checks& checks) const override { tiling.check(checks, vae); }
+  void check(Checks& checks) const override;
 };
 
 // The reference image as tokens: the mode of the encoder's distribution, so that nothing is drawn.
@@ -109,6 +112,24 @@ class EncodeReference final : public Block {
       : Block("encode_reference", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override;
   // An image of less than a token per side cannot be encoded.
+  void check(Checks& checks) const override;
+};
+
+// An image of its own to go by, where one is repainted (reference: FluxKontextInpaintPipeline's
+// image_reference, which takes one).
+class EncodeOtherReference final : public Block {
+ public:
+  Component<nn::Autoencoder> vae{this, "vae"};
+  Config<bool> resizes{this, auto_resize};
+  blocks::TilingPorts tiling{this};
+  Input<std::vector<io::Image>> images{this, image_reference};
+  Output<Tensor> latents{this, reference_latents};
+  Output<Tensor> ids{this, reference_ids};
+
+  explicit EncodeOtherReference(Trigger trigger)
+      : Block("encode_other_reference", Stage::prepare_latents, Guidance::shared,
+              std::move(trigger)) {}
+  void run(Frame& frame) const override;
   void check(Checks& checks) const override;
 };
 
