@@ -127,8 +127,8 @@ TEST_F(ClipFolder, IsRefusedForMergesThatAreNone) {
   expect_invalid("merges.txt", "a b\nx y\n", "merge 2 of 2: \"xy\" is not in the vocabulary");
   expect_invalid("merges.txt", "a \n", "is not in the vocabulary");
   std::string many;
-  for (int i = 0; i <= 1 << 18; ++i) many += "a b\n";
-  expect_invalid("merges.txt", many, "more than 262144 merges");
+  for (int i = 0; i <= 1 << 19; ++i) many += "a b\n";
+  expect_invalid("merges.txt", many, "more than 524288 merges");
 }
 
 TEST_F(ClipFolder, IsRefusedForATokenizerJsonThatIsNone) {
