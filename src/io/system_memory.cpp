@@ -9,15 +9,63 @@
 
 namespace omnirt::io {
 
-double available_memory_gb() {
-  std::ifstream file("/proc/meminfo");
+namespace {
+
+constexpr double no_limit = 1e9;  // GiB
+
+double machine_gb(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/meminfo");
   std::string name, unit;
   double kibibytes = 0;
   while (file >> name >> kibibytes) {
     if (name == "MemAvailable:") return kibibytes / (1 << 20);
     std::getline(file, unit);
   }
-  return 1e9;
+  return no_limit;
+}
+
+// "/a/b" of the line "0::/a/b"; "" where there is none.
+std::string own_group(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/self/cgroup");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with("0::/")) return line.substr(3);
+  }
+  return "";
+}
+
+double file_pages(const std::filesystem::path& group) {
+  std::ifstream file(group / "memory.stat");
+  std::string name;
+  double bytes = 0, sum = 0;
+  while (file >> name >> bytes) {
+    if (name == "inactive_file" || name == "active_file") sum += bytes;
+  }
+  return sum;
+}
+
+// What one group may still take; without limit where it has none, or its files are not there.
+double group_gb(const std::filesystem::path& group) {
+  double limit = 0, holds = 0;
+  std::ifstream max(group / "memory.max"), current(group / "memory.current");
+  // A group without a limit says "max", which is no number.
+  if (!(max >> limit) || !(current >> holds)) return no_limit;
+  return std::max(0.0, limit - std::max(0.0, holds - file_pages(group))) / 0x1p30;
+}
+
+}  // namespace
+
+double available_memory_gb(const std::filesystem::path& root) {
+  double gb = machine_gb(root);
+  const std::filesystem::path mounted = root / "sys/fs/cgroup";
+  const std::string own = own_group(root);
+  if (own.empty()) return gb;
+  // Each group of the path limits those below it.
+  for (std::filesystem::path group = std::filesystem::path(own).relative_path(); !group.empty();
+       group = group.parent_path())
+    gb = std::min(gb, group_gb(mounted / group));
+  // In a container the own group is mounted there.
+  return std::min(gb, group_gb(mounted));
 }
 
 uint64_t resident_bytes(std::span<const std::byte* const> except) {

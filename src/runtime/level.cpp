@@ -16,9 +16,11 @@ bool is_out_of_memory(const std::exception& error) {
       dynamic_cast<const c10::OutOfMemoryError*>(&error)) {
     return true;
   }
-  // c10's CPU allocator reports memory that it cannot have by this text alone.
-  return dynamic_cast<const c10::Error*>(&error) &&
-         reason_of(error).find("not enough memory") != std::string::npos;
+  // c10's CPU allocator reports memory that it cannot have by one of these texts alone.
+  if (!dynamic_cast<const c10::Error*>(&error)) return false;
+  const std::string reason = reason_of(error);
+  return reason.find("not enough memory") != std::string::npos ||
+         reason.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos;
 }
 
 bool is_level_failure(const std::exception& error) {
