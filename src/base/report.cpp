@@ -59,6 +59,12 @@ Json render(const ProfileRow& row) {
           {"shape", row.shape},         {"calls", row.calls}, {"ms", row.ms}};
 }
 
+Json render(const BlockProfileRow& row) {
+  return {{"component", row.component}, {"block", row.block},
+          {"calls", row.calls},         {"ms", row.ms},
+          {"waited_ms", row.waited_ms}, {"moved_bytes", row.moved_bytes}};
+}
+
 Json render(const FallbackReport& f) {
   return {{"component", f.component},
           {"level", f.level},
@@ -75,7 +81,8 @@ Json render(const PlacementReport& p) {
   return {{"component", p.component},
           {"device", p.device},
           {"dtype", p.dtype},
-          {"stored_dtype", p.stored_dtype}};
+          {"stored_dtype", p.stored_dtype},
+          {"storage_dtype", p.kept_dtype.empty() ? Json() : Json(p.kept_dtype)}};
 }
 
 Json render(const AdapterReport& a) {
@@ -146,6 +153,7 @@ Json RunReport::to_json() const {
                {"warnings", list(warnings)},
                {"error", nullptr}};
   if (!profile.empty()) json["profile"] = list(profile);
+  if (!block_profile.empty()) json["block_profile"] = list(block_profile);
   if (latent_stats) {
     const LatentStats& s = *latent_stats;
     json["latent_stats"] = {{"mean", s.mean}, {"std", s.std}, {"p50", s.p50}, {"p95", s.p95}};
@@ -156,6 +164,7 @@ Json RunReport::to_json() const {
                           {"interval", step_cache->interval},
                           {"branch", step_cache->branch},
                           {"order", step_cache->order},
+                          {"threshold", step_cache->threshold},
                           {"full_steps", step_cache->full_steps},
                           {"cached_steps", step_cache->cached_steps}};
   }

@@ -47,6 +47,7 @@ struct StepCacheReport {
   int64_t interval = 0;
   int64_t branch = 0;
   int64_t order = 0;
+  double threshold = 0;  // of caches of blocks
   uint64_t full_steps = 0;
   uint64_t cached_steps = 0;
 };
@@ -100,11 +101,22 @@ struct ProfileRow {
   double ms = 0;
 };
 
+// What all entries into one block of a network took.
+struct BlockProfileRow {
+  std::string component;
+  std::string block;  // its path; "": what is outside of blocks
+  uint64_t calls = 0;
+  double ms = 0;             // without blocks inside it
+  double waited_ms = 0;      // of that: for weights that come and go
+  uint64_t moved_bytes = 0;  // of weights, that were brought in for it
+};
+
 struct PlacementReport {
   std::string component;
   std::string device;
   std::string dtype;         // computed in
   std::string stored_dtype;  // as in the file
+  std::string kept_dtype;    // in memory, where storage_dtype makes it narrower; else ""
 };
 
 // What one adapter of a run did.
@@ -156,6 +168,7 @@ struct RunReport {
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;
   std::vector<ProfileRow> profile;  // where the config's `profile` has it, the most expensive first
+  std::vector<BlockProfileRow> block_profile;  // likewise, in the order of the network
   std::vector<FallbackReport> fallbacks;
   uint64_t remembered_calls = 0;  // whose results an earlier run of the engine had made: of prompts
   ConfigValues config_resolved;

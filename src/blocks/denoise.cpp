@@ -82,22 +82,6 @@ void DenoiseLoop::make_constants(Frame& frame, Walk& walk) const {
   }
 }
 
-// What the current step shares with those before it.
-SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
-  SharedStep plan{.index = walk.index - walk.schedule.begin};
-  if (frame[cache] == CacheKind::none) return plan;
-  plan.interval = static_cast<size_t>(frame[cache_interval]);
-  plan.branch = static_cast<size_t>(frame[cache_branch]);
-  plan.order = static_cast<size_t>(frame[cache_order]);
-  return plan;
-}
-
-void DenoiseLoop::check(Checks& checks) const {
-  if (checks[cache] != CacheKind::none) return;
-  for (const auto* port : {&cache_interval, &cache_branch, &cache_order})
-    checks.unused(*port, "has no effect without a cache", "set cache to deep, or remove it");
-}
-
 // What a saved run brings must be as wide as the network takes it: the encoder that made it is not
 // here to be asked.
 void DenoiseLoop::check_restored(Checks& checks) const {
@@ -112,18 +96,7 @@ void DenoiseLoop::check_restored(Checks& checks) const {
 void DenoiseLoop::check_loaded(Checks& checks) const {
   check_guidance(checks, unet);
   check_restored(checks);
-  if (checks[cache] == CacheKind::none) return;
-  auto branches = static_cast<int64_t>(checks[unet].cache_branches());
-  if (branches == 0) {
-    checks.error(
-        {"config.cache", name_of(checks[cache]),
-         fmt::format("{} has no place where steps could share features", checks[unet].class_name()),
-         "remove it"});
-  } else if (checks[cache_branch] >= branches) {
-    checks.error({"config.cache_branch", std::to_string(checks[cache_branch]),
-                  fmt::format("this model's UNet has {} skip connections", branches),
-                  fmt::format("give 0 to {}", branches - 1)});
-  }
+  check_cache(checks);
 }
 
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {

@@ -45,6 +45,10 @@ class DenoiseLoop : public WalkLoop {
   Config<int64_t> cache_interval{this, keys::cache_interval};
   Config<int64_t> cache_branch{this, keys::cache_branch};
   Config<int64_t> cache_order{this, keys::cache_order};
+  Config<double> cache_threshold{this, keys::cache_threshold};
+  Config<Json> cache_ratios{this, keys::cache_ratios};
+  Config<int64_t> cache_max_skips{this, keys::cache_max_skips};
+  Config<double> cache_retention{this, keys::cache_retention};
   Input<Schedule> schedule{this, slots::schedule};
   Input<Tensor> prompt_embeds{this, slots::prompt_embeds};
   OptionalInput<Tensor> extra_channels{this, slots::extra_channels};
@@ -66,6 +70,7 @@ class DenoiseLoop : public WalkLoop {
 
  private:
   void check_restored(Checks& checks) const;
+  void check_cache(Checks& checks) const;
   Tensor text_of(Frame& frame, const Condition& condition, int64_t image) const;
   SharedStep step(Frame& frame, const Walk& walk) const;
   void make_constants(Frame& frame, Walk& walk) const;

@@ -7,6 +7,7 @@
 #include "cli/findings.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/profile_table.hpp"
 #include "cli/progress.hpp"
 #include "cli/say.hpp"
 #include "io/file.hpp"
@@ -61,8 +62,10 @@ void print_memory_plan(const Json& plan) {
       plan["budget_bytes"].is_null() ? "no" : size_of(plan["budget_bytes"]),
       plan["at"]["block"].get<std::string>());
   for (const Json& each : plan["components"]) {
-    say("  {:<22} {} of weights, offload {}", each["name"].get<std::string>(),
-        size_of(each["bytes"]), each["offload"].get<std::string>());
+    const Json& kept = each["storage_dtype"];
+    say("  {:<22} {} of weights{}, offload {}", each["name"].get<std::string>(),
+        size_of(each["bytes"]), kept.is_null() ? "" : " kept as " + kept.get<std::string>(),
+        each["offload"].get<std::string>());
     if (each["groups"].get<size_t>() > 0)
       say(" ({} groups), {} at a time, {} read per call", each["groups"].get<size_t>(),
           size_of(each["resident_bytes"]), size_of(each["moved_bytes_per_call"]));
@@ -74,6 +77,25 @@ void print_memory_plan(const Json& plan) {
         size_of(each["weight_bytes"]), size_of(each["tensor_bytes"]),
         component.empty() ? "" : " (" + component + ")");
   }
+}
+
+std::string cost_of(const Json& reading) {
+  const double cost = reading["cost_s_per_step"].get<double>();
+  return fmt::format("{}/s, {}", shown_byte_size(static_cast<uint64_t>(reading["bytes_per_s"])),
+                     cost > 0 ? fmt::format("costs about {:.2g} s per step", cost)
+                              : "expected to be hidden behind the computation");
+}
+
+// What reading weights at each step costs; nothing where none are read.
+void print_reading(const Json& plan) {
+  if (!plan.is_object() || !plan["reading"].is_object()) return;
+  const Json& reading = plan["reading"];
+  say("  {:<22} {} of weights per step, {:.2g} s of computation (estimated)\n", "reading",
+      size_of(reading["bytes_per_step"]), reading["compute_s_per_step"].get<double>());
+  const Json &disk = reading["from_disk"], &cached = reading["from_page_cache"];
+  say("  {:<22} {}\n", "  from the disk",
+      disk.is_null() ? reading["note"].get<std::string>() : cost_of(disk));
+  if (!cached.is_null()) say("  {:<22} {}\n", "  from the page cache", cost_of(cached));
 }
 
 void print_settled(const Json& settled) {
@@ -91,6 +113,7 @@ void print_settled(const Json& settled) {
   print_values(settled["inputs"]);
   print_values(settled["config"]);
   print_memory_plan(settled["memory_plan"]);
+  print_reading(settled["memory_plan"]);
 }
 
 // What would run, and everything that is wrong with it; `generate --dry-run` and `validate` are the
@@ -142,6 +165,7 @@ int run(const GenerateFlags& flags, const GenerateRequest& request) {
   progress.finish();
   print_warnings(fields.in_flags(report.warnings));
   print_seed(flags, report);
+  if (!flags.quiet && !flags.json) fmt::print(stderr, "{}", profile_tables(report));
   write_report(flags, report);
   if (!flags.json) print_artifacts(report);
   return 0;

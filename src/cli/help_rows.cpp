@@ -95,6 +95,7 @@ constexpr HelpRow rows[] = {
     {"memory-budget", "Speed and memory", always},
     {"offload", "Speed and memory"},
     {"blocks-per-group", "Speed and memory"},
+    {"storage-dtype", "Speed and memory"},
     {"release-components", "Speed and memory"},
     {"profile", "Speed and memory"},
     {"output", "Output", always},

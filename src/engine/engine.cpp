@@ -92,7 +92,7 @@ Backend& Engine::backend(const std::string& name) {
 std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
                                                         const ComponentFolder& folder) {
   ComponentKey key{folder, proposal.backend, plan_facts(proposal),
-                   proposal.family->upcasts_autoencoder};
+                   proposal.family->upcasts_autoencoder, proposal.storage_of(folder.name)};
   if (auto known = components_.find(key)) return known;
   Backend& device = backend(proposal.backend);
   auto made = omnirt::load_component(catalogue_, device, key);

@@ -6,6 +6,7 @@
 #include "nn/autoencoder.hpp"
 #include "weights/loader.hpp"
 #include "weights/original_weights.hpp"
+#include "weights/storage_casting.hpp"
 
 namespace omnirt {
 namespace {
@@ -41,6 +42,29 @@ bool wants_fp32(const nn::Network& network) {
   return autoencoder && autoencoder->force_upcast();
 }
 
+io::Dtype dtype_of(StorageType type) {
+  switch (type) {
+    case StorageType::float8_e4m3fn:
+      return io::Dtype::f8_e4m3;
+    case StorageType::float8_e5m2:
+      return io::Dtype::f8_e5m2;
+    case StorageType::bf16:
+      return io::Dtype::bf16;
+    case StorageType::fp16:
+      return io::Dtype::f16;
+  }
+  throw InternalError("a storage type without a type of weights");
+}
+
+void keep_narrow(const ComponentKey& key, LoadedComponent& component, PlanFacts& facts) {
+  if (!key.storage) return;
+  component.store = cast_for_storage(*component.store, *component.network, dtype_of(*key.storage),
+                                     key.folder.name);
+  component.kept_dtype = name_of(*key.storage);
+  // Packed forms are copies in wider types.
+  facts.pack = PackPolicy::never;
+}
+
 void load_network(const Catalogue& catalogue, Backend& backend, const ComponentKey& key,
                   LoadedComponent& component) {
   const ComponentFolder& folder = key.folder;
@@ -64,6 +88,7 @@ void load_network(const Catalogue& catalogue, Backend& backend, const ComponentK
   component.store = weights_of(folder, *info, *component.network);
   component.stored_dtype = stored_dtype(*component.store);
   PlanFacts facts = key.facts;
+  keep_narrow(key, component, facts);
   if (key.upcasts && wants_fp32(*component.network)) facts.dtype = at::kFloat;
   component.wrapped = backend.wrap_module(folder.name, folder.class_name, facts);
 }

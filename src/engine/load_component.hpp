@@ -1,6 +1,8 @@
 #pragma once
 #include <memory>
+#include <optional>
 
+#include "base/storage_type.hpp"
 #include "pipeline/loaded_pipeline.hpp"
 #include "pipeline/model_spec.hpp"
 
@@ -13,6 +15,8 @@ struct ComponentKey {
   std::string backend;
   PlanFacts facts;
   bool upcasts = false;  // an autoencoder whose config asks for it computes in fp32
+  // A narrower type that the weights of its layers are kept in (weights/storage_casting.hpp).
+  std::optional<StorageType> storage{};
   bool operator==(const ComponentKey&) const = default;
 };
 

@@ -120,10 +120,12 @@ Json component_json(const PlannedComponent& component, const Residency& residenc
   Json json = {{"name", component.name},
                {"offload", name_of(residency.offload)},
                {"bytes", component.bytes},
+               {"storage_dtype", nullptr},
                {"resident_bytes", residency.peak_bytes()},
                {"moved_bytes_per_call", residency.moved_bytes()},
                {"groups", residency.groups.size()},
                {"blocks_per_group", nullptr}};
+  if (!component.kept_dtype.empty()) json["storage_dtype"] = component.kept_dtype;
   if (residency.offload == Offload::group) json["blocks_per_group"] = residency.blocks_per_group;
   return json;
 }

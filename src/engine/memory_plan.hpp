@@ -15,10 +15,13 @@ namespace omnirt {
 // A network of the run.
 struct PlannedComponent {
   std::string name;
+  std::string kept_dtype{};      // of its layers' weights, where storage_dtype says it; else ""
   bool foreseen = true;          // whether its level's tensors are known beforehand: not of eager
   uint64_t bytes = 0;            // all of its weights in memory
   std::vector<ParamUse> uses{};  // of one call, in order
   size_t first_block = 0, last_block = 0;  // of the workflow, that call it
+  uint64_t calls = 0;                      // of the run
+  double products = 0;                     // DryForward::products of all calls
 };
 
 // A moment of the run at which memory is at its most: a call of a network, or a block without one.

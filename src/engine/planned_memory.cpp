@@ -6,9 +6,13 @@
 #include <functional>
 
 #include "base/byte_size.hpp"
+#include "base/clock.hpp"
+#include "engine/reading_cost.hpp"
 #include "engine/rehearsal.hpp"
 #include "io/system_memory.hpp"
+#include "pipeline/keys.hpp"
 #include "pipeline/memory_keys.hpp"
+#include "tensor/memory.hpp"
 
 namespace omnirt {
 namespace {
@@ -118,6 +122,52 @@ PlannedMemory with_tiles(Proposal& proposal, PlannedMemory made,
   return made;
 }
 
+// Of the component's files the largest, for the others are read no faster; "" where there is none.
+std::filesystem::path largest_file(const ComponentFolder& folder) {
+  std::error_code error;
+  const std::filesystem::path given = folder.original ? folder.original->file : folder.folder;
+  if (std::filesystem::is_regular_file(given, error)) return given;
+  std::filesystem::path largest;
+  uint64_t most = 0;
+  for (const auto& each : std::filesystem::directory_iterator(given, error)) {
+    const uint64_t bytes = each.is_regular_file(error) ? each.file_size(error) : 0;
+    if (error || bytes < most) continue;
+    most = bytes;
+    largest = each.path();
+  }
+  return largest;
+}
+
+// Of the component that moves most at each step; "" where nothing moves.
+std::string reading_most(const PlannedMemory& made) {
+  std::string name;
+  uint64_t most = 0;
+  for (const PlannedComponent& component : made.facts.components) {
+    const uint64_t moved = made.plan.components.at(component.name).moved_bytes() * component.calls;
+    if (moved <= most) continue;
+    most = moved;
+    name = component.name;
+  }
+  return name;
+}
+
+// What reading the groups costs, where any are read in the loop; else null.
+Json reading_of(const Proposal& proposal, const PlannedMemory& made, LoadedPipeline& pipeline) {
+  const std::string name = reading_most(made);
+  const ComponentFolder* folder = name.empty() ? nullptr : proposal.folder.find(name);
+  if (!folder) return nullptr;
+  const auto& outcome = pipeline.find(name)->wrapped->at(Level::compile);
+  auto source = io::open_read_source(largest_file(*folder));
+  if (!outcome.ok || !source) return nullptr;
+  const io::ReadRates rates = io::measure_read_rates(*source, {}, now_ms);
+  const auto steps = proposal.config.maybe(keys::num_inference_steps).value_or(1);
+  const ReadingCost cost =
+      reading_cost(made.facts, made.plan, static_cast<uint64_t>(steps), rates,
+                   measured_products(*outcome.plan.ops, outcome.plan.form, now_ms));
+  return_freed_memory(0);
+  return cost.bytes_per_step > 0 ? cost.to_json(rates) : Json();
+}
+
 }  // namespace
 
 std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
@@ -143,6 +193,7 @@ std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pip
   PlannedMemory made = plan();
   if (!made.plan.fits) made = with_tiles(proposal, std::move(made), plan);
   made.report = made.plan.to_json(made.facts, wishes);
+  made.report["reading"] = reading_of(proposal, made, pipeline);
   return made;
 }
 

@@ -77,6 +77,8 @@ class Rehearsal {
     PlannedComponent& component = component_of(name, call);
     component.first_block = std::min(component.first_block, block_);
     component.last_block = std::max(component.last_block, block_);
+    component.calls += 1;
+    component.products += call.products;
     // Both stay until the run's end: what a call keeps for the next, and what kernels took once.
     kept_[name] = std::max(kept_[name], call.kept_bytes);
     scratch_ = std::max(scratch_, scratch(call));
@@ -111,6 +113,7 @@ class Rehearsal {
     const ComputeForm& form = levels_.form(name);
     component.foreseen = levels_.level(name) != Level::eager;
     const LoadedComponent& loaded = *pipeline_.find(name);
+    component.kept_dtype = loaded.kept_dtype;
     for (const DryUse& use : call.uses) {
       auto known = std::ranges::find(component.uses, use.param.index, &ParamUse::param);
       if (known != component.uses.end()) continue;

@@ -63,6 +63,8 @@ class DenoiserNetwork : public Network {
   // How many places there are above which a step cache can cut the network (SharedStep::branch);
   // 0: none.
   virtual size_t cache_branches() const { return 0; }
+  // Whether steps can share what its blocks add (Context::cached_blocks).
+  virtual bool caches_blocks() const { return false; }
 
  protected:
   using Network::Network;

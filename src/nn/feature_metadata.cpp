@@ -32,9 +32,9 @@ bool takes_image_prompts(const Network& network) {
       inputs, [](const NetworkInput& input) { return input.name.starts_with("ip_adapter_keys"); });
 }
 
-bool has_cache_branches(const Network& network) {
+bool has_caches(const Network& network) {
   const auto* denoiser = dynamic_cast<const DenoiserNetwork*>(&network);
-  return denoiser && denoiser->cache_branches() > 0;
+  return denoiser && (denoiser->cache_branches() > 0 || denoiser->caches_blocks());
 }
 
 }  // namespace
@@ -74,9 +74,10 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
        "Layouts of adapter files that are read: layers are found by their own names in any "
        "network. "
        "Say how else files name them in Network::adapter_names."},
-      {"_supports_cache", has_cache_branches(network),
-       "Reusing features between steps (config.cache deep). Override "
-       "DenoiserNetwork::cache_branches and run the deep part as a shared_segment."},
+      {"_supports_cache", has_caches(network),
+       "Reusing features between steps (config.cache). For deep, override "
+       "DenoiserNetwork::cache_branches and run the deep part as a shared_segment; for first_block "
+       "and mag, override caches_blocks and run the blocks as Context::cached_blocks."},
       {"_supports_ip_adapter", takes_image_prompts(network),
        "Image prompts (components.ip_adapter). Add ip_adapter_keys, values and masks to the "
        "network's inputs."},

@@ -28,10 +28,10 @@ struct ChoiceNames<OutputType> {
 };
 
 // What steps of a loop share.
-enum class CacheKind { none, deep };
+enum class CacheKind { none, deep, first_block, mag };
 template <>
 struct ChoiceNames<CacheKind> {
-  static constexpr std::array names{"none", "deep"};
+  static constexpr std::array names{"none", "deep", "first_block", "mag"};
 };
 
 }  // namespace omnirt
@@ -172,10 +172,14 @@ inline constexpr Key<bool> profile{
     false,
     {},
     "profile",
-    "report the time of each op, by kernel and shape (the run is a little slower)"};
+    "report and print the time of each op, by kernel and shape, and of each block of the networks "
+    "(the run is a little slower)"};
 inline constexpr Key<CacheKind> cache{
     "cache", CacheKind::none, "cache",
-    "what steps share: deep reuses the UNet's deep features from step to step (DeepCache)"};
+    "what steps share: deep reuses a UNet's deep features from step to step (DeepCache); "
+    "first_block, what a transformer's blocks after the first add, where the first one's part "
+    "changes little (FirstBlockCache); mag, what all its blocks add, at steps that cache_ratios "
+    "choose (MagCache)"};
 inline constexpr Key<int64_t> cache_interval{
     "cache_interval",
     int64_t{3},
@@ -195,6 +199,35 @@ inline constexpr Key<int64_t> cache_order{
     "cache-order",
     "with a cache, how features continue between full steps: 0, unchanged; 1, along the line "
     "through the last two full steps (TaylorSeer)"};
+inline constexpr Key<double> cache_threshold{
+    "cache_threshold",
+    std::monostate{},
+    {0, 10},
+    "cache-threshold",
+    "with cache first_block, the largest relative change of the first block's part at which the "
+    "rest is reused (default: 0.05); with mag, the largest error that skipped steps may add up to "
+    "(default: 0.06)"};
+inline constexpr Key<Json> cache_ratios{
+    "cache_ratios",
+    std::monostate{},
+    {},
+    "cache-ratios",
+    "with cache mag: by how much what the blocks add grows from each step to the next, as measured "
+    "for the model (MagCache's mag_ratios)",
+    "",
+    "list"};
+inline constexpr Key<int64_t> cache_max_skips{
+    "cache_max_skips",
+    int64_t{3},
+    {1, 1000},
+    "cache-max-skips",
+    "with cache mag: the most steps that are skipped one after the other"};
+inline constexpr Key<double> cache_retention{
+    "cache_retention",
+    0.2,
+    {0, 1},
+    "cache-retention",
+    "with cache mag: the share of the first steps that are always computed"};
 inline constexpr Key<int64_t> window_size{"window_size",
                                           std::monostate{},
                                           {64, 8192},

@@ -30,6 +30,16 @@ void add_profile(const std::string& component, const std::vector<OpRecord>& trac
   std::ranges::stable_sort(rows, std::greater<>{}, &ProfileRow::ms);
 }
 
+void report_blocks(const BlockCache& cache, RunReport& report) {
+  const SharedStep& step = cache.step();
+  if (!step.shares_blocks()) return;
+  const bool first = step.kind == SharedStep::Kind::first_block;
+  report.step_cache = {.kind = first ? "first_block" : "mag",
+                       .threshold = step.threshold,
+                       .full_steps = cache.full_steps(),
+                       .cached_steps = cache.cached_steps()};
+}
+
 }  // namespace
 
 LevelRuns::LevelRuns(const LoadedPipeline& pipeline, Options options)
@@ -131,9 +141,11 @@ void LevelRuns::end_loop(RunReport& report) {
                            static_cast<int64_t>(step.interval),
                            static_cast<int64_t>(step.branch),
                            static_cast<int64_t>(step.order),
+                           0,
                            cache.full_steps(),
                            cache.cached_steps()};
     }
+    report_blocks(state.block_cache(), report);
     state = {};
   }
   uint64_t& most = report.memory.kept_between_steps_bytes;
@@ -145,6 +157,7 @@ void LevelRuns::describe(RunReport& report) const {
   report.device_placement.clear();
   report.fallbacks.clear();
   report.profile.clear();
+  report.block_profile.clear();
   report.remembered_calls = remembered_;
   report.memory.weights_moved_bytes = 0;
   report.memory.weights_waited_ms = 0;
@@ -155,13 +168,18 @@ void LevelRuns::describe(RunReport& report) const {
       entry.attempts.push_back({a.level, a.ok, a.reason, a.selected, a.ms});
     report.backend_timeline.push_back(std::move(entry));
     add_profile(name, run.trace(), report.profile);
+    for (const BlockTime& time : run.block_times()) {
+      report.block_profile.push_back(
+          {name, time.block, time.calls, time.ms, time.waited_ms, time.moved_bytes});
+    }
     report.memory.predicted_tensor_peak_bytes =
         std::max<uint64_t>(report.memory.predicted_tensor_peak_bytes, run.predicted_peak_bytes());
     report.memory.weights_moved_bytes += run.streamed().bytes;
     report.memory.weights_waited_ms += run.streamed().waited_ms;
     if (!run.plan()) continue;
     report.device_placement.push_back({name, component.wrapped->backend().device().str(),
-                                       dtype_name(run.plan()->form.dtype), component.stored_dtype});
+                                       dtype_name(run.plan()->form.dtype), component.stored_dtype,
+                                       component.kept_dtype});
   }
   for (const FallbackCount& each : counter_.all()) {
     uint64_t total = total_ ? total_->count(each.component, each.level, each.kind) : each.count;

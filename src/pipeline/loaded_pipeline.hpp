@@ -27,6 +27,7 @@ struct LoadedComponent {
   std::shared_ptr<const ImageProcessor> image_processor;
   std::shared_ptr<const WeightStore> store;
   std::string stored_dtype;
+  std::string kept_dtype{};  // of its layers' weights in memory, where that is narrower; or ""
   std::shared_ptr<WrappedComponent> wrapped;  // of a network
   CallMemo known_calls;                       // stay when the weights are released
 

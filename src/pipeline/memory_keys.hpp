@@ -23,6 +23,16 @@ inline constexpr Key<int64_t> blocks_per_group{
     {1, 1000},
     "blocks-per-group",
     "with offload group: neighbouring blocks that come and go together; default: as many as fit"};
+inline constexpr Key<Json> storage_dtype{
+    "storage_dtype",
+    std::monostate{},
+    {},
+    "storage-dtype",
+    "narrower type that the weights of layers are kept in while they are computed with: "
+    "float8_e4m3fn, float8_e5m2, bf16 or fp16, of the denoiser; or an object with a type for each "
+    "component (diffusers' layerwise casting)",
+    "",
+    "text|object"};
 inline constexpr Key<bool> vae_tiling{
     "vae_tiling",
     std::monostate{},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/report.hpp"
+#include "base/storage_type.hpp"
 #include "nn/autoencoder.hpp"
 #include "pipeline/artifact.hpp"
 #include "pipeline/checks.hpp"
@@ -34,7 +35,9 @@ struct Proposal : Settled {
   std::map<std::string, const PortInfo*> across;
   std::string confine;          // the folder that the request's paths must be in; "": anywhere
   Files files = Files::always;  // settles writes_files
-  Json memory_plan;             // once it is made (engine/planned_memory.hpp); else null
+  // By component: what their layers' weights are kept in, where that is narrower than stored.
+  std::map<std::string, StorageType> storage{};
+  Json memory_plan;   // once it is made (engine/planned_memory.hpp); else null
   std::string model;  // as a request names it wherever it runs: an id, or an absolute path
 
   // The view that a block of the plan has of it; `loaded` once its components are there.
@@ -46,6 +49,10 @@ struct Proposal : Settled {
   std::string path_of(const std::string& field, const std::string& given) const;
   // The one of the plan's blocks, which says what latents are; null where it was refused.
   const nn::Autoencoder* autoencoder() const;
+  std::optional<StorageType> storage_of(const std::string& component) const {
+    auto found = storage.find(component);
+    return found == storage.end() ? std::nullopt : std::optional(found->second);
+  }
   // Which levels the config allows.
   LevelPolicy levels() const;
   Json inputs_json() const;

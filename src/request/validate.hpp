@@ -30,23 +30,24 @@ void settle_paths(Proposal& proposal);  // validate_inputs.cpp
 inline bool is_upscaler(const std::string& field) {
   return field == "components.upscaler" || field == "components.hires_upscaler";
 }
-void settle_resume(Proposal& proposal);              // validate_resume.cpp
-bool settle_model(Proposal& proposal);               // validate_model.cpp
-bool settle_task(Proposal& proposal);                // validate_model.cpp
-void settle_backend(Proposal& proposal);             // validate_model.cpp
-void settle_components(Proposal& proposal);          // validate_model.cpp
-void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
-void settle_networks(Proposal& proposal);            // validate_model.cpp
-void settle_choices(Proposal& proposal);             // validate_config.cpp
-void settle_guider(Proposal& proposal);              // validate_config.cpp
-void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
-void check_things(Proposal& proposal);               // validate_things.cpp
-void settle_config(Proposal& proposal);              // validate_config.cpp
-void check_memory(Proposal& proposal);               // validate_memory.cpp
-void settle_scheduler(Proposal& proposal);           // validate_scheduler.cpp
-void check_size(Proposal& proposal);                 // validate_size.cpp
-void settle_output(Proposal& proposal);              // validate_inputs.cpp
-void settle_adapters(Proposal& proposal);            // validate_adapters.cpp
+void settle_resume(Proposal& proposal);                               // validate_resume.cpp
+bool settle_model(Proposal& proposal);                                // validate_model.cpp
+bool settle_task(Proposal& proposal);                                 // validate_model.cpp
+void settle_backend(Proposal& proposal);                              // validate_model.cpp
+void settle_components(Proposal& proposal);                           // validate_model.cpp
+void settle_resumed_components(Proposal& proposal);                   // validate_resume.cpp
+void settle_networks(Proposal& proposal);                             // validate_model.cpp
+void settle_choices(Proposal& proposal);                              // validate_config.cpp
+void settle_guider(Proposal& proposal);                               // validate_config.cpp
+void settle_inputs(Proposal& proposal);                               // validate_inputs.cpp
+void check_things(Proposal& proposal);                                // validate_things.cpp
+void settle_config(Proposal& proposal);                               // validate_config.cpp
+void check_memory(Proposal& proposal);                                // validate_memory.cpp
+void settle_storage(Proposal& proposal, bool backend_keeps_weights);  // validate_storage.cpp
+void settle_scheduler(Proposal& proposal);                            // validate_scheduler.cpp
+void check_size(Proposal& proposal);                                  // validate_size.cpp
+void settle_output(Proposal& proposal);                               // validate_inputs.cpp
+void settle_adapters(Proposal& proposal);                             // validate_adapters.cpp
 // Whether prompts are read as A1111 reads them.
 bool reads_a1111(const Proposal& proposal);  // validate_prompts.cpp
 // Whether the family reads an input of this name, or one that replaces it, as texts.

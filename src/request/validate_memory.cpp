@@ -17,6 +17,7 @@ bool plans(const Proposal& proposal) {
 }  // namespace
 
 void check_memory(Proposal& proposal) {
+  settle_storage(proposal, plans(proposal));
   auto given = proposal.config.maybe(keys::memory_budget);
   const std::string field = std::string("config.") + keys::memory_budget.name;
   if (given && !parse_byte_size(*given))

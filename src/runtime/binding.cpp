@@ -6,6 +6,7 @@
 
 #include "base/ensure.hpp"
 #include "runtime/held_bytes.hpp"
+#include "tensor/narrow_weight.hpp"
 
 namespace omnirt {
 namespace {
@@ -15,10 +16,18 @@ bool readable_as_stored(at::ScalarType dtype) {
   return dtype == at::kFloat || dtype == at::kHalf || dtype == at::kBFloat16;
 }
 
+bool is_fp8(io::Dtype dtype) {
+  return dtype == io::Dtype::f8_e4m3 || dtype == io::Dtype::f8_e5m2;
+}
+
+// The type of the numbers that are computed with, before they are widened.
+io::Dtype kept_type(const Weight& weight) {
+  return weight.kept_as.value_or(weight.dtype);
+}
+
 // The same of a weight of which no tensor can be made without widening it.
 bool readable_as_encoded(const Weight& weight) {
-  const bool fp8 = weight.dtype == io::Dtype::f8_e4m3 || weight.dtype == io::Dtype::f8_e5m2;
-  return weight.shape.size() >= 2 && (weight.encoding || fp8);
+  return weight.shape.size() >= 2 && (weight.encoding || is_fp8(kept_type(weight)));
 }
 
 // Whether kernels take it as the file holds it. Vectors are small, and read whole by every kernel.
@@ -47,7 +56,7 @@ Binding::Binding(std::vector<std::shared_ptr<const Weight>> weights, const Compu
     stored += weight->bytes;
     slots_.emplace_back(std::move(weight), budget_);
     if (form_.as_stored && readable_as_encoded(*slots_.back().weight))
-      keep_encoded(slots_.size() - 1);
+      keep_encoded(slots_.back(), slots_.size() - 1);
   }
   set_budget(stored);
 }
@@ -63,18 +72,47 @@ Binding::Binding(std::shared_ptr<const Binding> base, std::shared_ptr<const Over
            base_->slots_.size());
     const auto& weight = base_->slots_[index].weight;
     stored += weight->bytes;
-    changed_.try_emplace(index, weight, budget_);
+    Slot& own = changed_.try_emplace(index, weight, budget_).first->second;
+    // What adapters change of a weight that is kept narrow is kept so, too.
+    if (form_.as_stored && weight->kept_as && readable_as_encoded(*weight))
+      keep_encoded(own, index);
   }
   for (const auto& [index, terms] : overlay_->beside) beside_.try_emplace(index);
   set_budget(stored);
 }
 
-void Binding::keep_encoded(size_t index) {
-  Slot& slot = slots_[index];
+void Binding::keep_encoded(Slot& slot, size_t index) {
   slot.shape_only =
       at::empty(slot.weight->shape, at::TensorOptions().dtype(form_.dtype).device(at::kMeta));
+  const Weight* read = slot.weight.get();
+  if (slot.weight->kept_as) {
+    slot.narrow = {.name = read->name, .dtype = *read->kept_as, .shape = read->shape};
+    read = &slot.narrow;
+  }
   slot.pack.set_encoded(
-      {slot.weight.get(), [this, &slot, index]() -> const Tensor& { return made(slot, index); }});
+      {read, [this, &slot, index]() -> const Tensor& { return made(slot, index); }});
+}
+
+// Before a kernel reads them.
+void Binding::narrow(const Slot& slot, size_t index) const {
+  if (slot.narrowed.load(std::memory_order_acquire)) return;
+  std::scoped_lock lock(slot.making);
+  if (slot.narrowed.load(std::memory_order_relaxed)) return;
+  Tensor bytes = stored_numbers(slot, index);
+  slot.narrow.data = static_cast<const std::byte*>(bytes.const_data_ptr());
+  slot.narrow.bytes = bytes.nbytes();
+  slot.narrow.owner = std::make_shared<Tensor>(bytes);
+  converted_bytes_ += bytes.nbytes();
+  if (slot.weight->release) slot.weight->release();
+  slot.narrowed.store(true, std::memory_order_release);
+}
+
+// With what adapters change, rounded to the type that they are kept in.
+Tensor Binding::stored_numbers(const Slot& slot, size_t index) const {
+  Tensor numbers = slot.weight->view();
+  if (overlay_) numbers = overlay_->changed.at(index)(numbers);
+  if (!slot.weight->kept_as) return numbers;
+  return narrowed(numbers.contiguous(), *slot.weight->kept_as, slot.weight->name);
 }
 
 void Binding::set_budget(size_t stored_bytes) {
@@ -94,10 +132,14 @@ const Tensor& Binding::operator[](const Param& param) const {
 }
 
 const Tensor& Binding::as_encoded(const Param& param) const {
-  if (base_) return changed_.contains(param.index) ? (*this)[param] : base_->as_encoded(param);
-  ensure(param.present && param.index < slots_.size(), "parameter '{}' is not bound", param.name);
-  const Slot& slot = slots_[param.index];
-  return slot.shape_only.defined() ? slot.shape_only : (*this)[param];
+  auto own = changed_.find(param.index);
+  if (base_ && own == changed_.end()) return base_->as_encoded(param);
+  ensure(base_ || (param.present && param.index < slots_.size()), "parameter '{}' is not bound",
+         param.name);
+  const Slot& slot = base_ ? own->second : slots_[param.index];
+  if (!slot.shape_only.defined()) return (*this)[param];
+  if (slot.weight->kept_as) narrow(slot, param.index);
+  return slot.shape_only;
 }
 
 ops::PackSlot* Binding::packing(const Param& param) const {
@@ -148,6 +190,11 @@ void Binding::drop(size_t index) const {
   if (base_ && own == changed_.end()) return base_->drop(index);
   const Slot& of = base_ ? own->second : slots_.at(index);
   of.pack.drop();
+  if (of.narrowed.exchange(false)) {
+    converted_bytes_ -= of.narrow.bytes;
+    of.narrow.owner.reset();
+    of.narrow.data = nullptr;
+  }
   if (of.made.exchange(false)) {
     if (of.tensor.data_ptr() != of.weight->data) converted_bytes_ -= of.tensor.nbytes();
     of.tensor = Tensor();
@@ -156,11 +203,10 @@ void Binding::drop(size_t index) const {
 }
 
 void Binding::make(const Slot& slot, size_t index) const {
-  Tensor stored = slot.weight->view();
   // Numbers that had to be made are made in the type that is computed with, whatever kernels read.
   bool widened = slot.weight->encoding != nullptr;
-  Tensor tensor = formed(overlay_ ? overlay_->changed.at(index)(stored) : stored, widened);
-  if (widened || tensor.data_ptr() != stored.data_ptr()) {
+  Tensor tensor = formed(stored_numbers(slot, index), widened);
+  if (widened || tensor.data_ptr() != slot.weight->data) {
     converted_bytes_ += tensor.nbytes();
     if (slot.weight->release) slot.weight->release();
   }
@@ -182,7 +228,7 @@ Tensor Binding::formed(const Tensor& stored, bool widened) const {
 uint64_t Binding::bytes_in_memory(const Weight& weight, const ComputeForm& form) {
   uint64_t numbers = 1;
   for (int64_t size : weight.shape) numbers *= static_cast<uint64_t>(size);
-  const at::ScalarType stored = scalar_type(weight.dtype);
+  const at::ScalarType stored = scalar_type(kept_type(weight));
   const bool encoded = weight.encoding != nullptr, matrix = weight.shape.size() >= 2;
   // And a scale and a sum for each row.
   if (matrix && form.quantization == ops::Quantization::int8)
@@ -190,6 +236,7 @@ uint64_t Binding::bytes_in_memory(const Weight& weight, const ComputeForm& form)
   const bool as_stored = kept_as_stored(form, stored, weight.shape.size(), encoded) ||
                          (form.as_stored && readable_as_encoded(weight));
   const bool floating = encoded || at::isFloatingType(stored);
+  if (as_stored && weight.kept_as) return numbers * c10::elementSize(stored);
   return as_stored || !floating ? weight.bytes : numbers * c10::elementSize(form.dtype);
 }
 

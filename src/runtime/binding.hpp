@@ -82,6 +82,9 @@ class Binding {
     mutable std::atomic<bool> made{false};
     mutable Tensor tensor;
     Tensor shape_only;  // defined where the weight is read as it is encoded
+    // Where it is kept in fp8 (Weight::kept_as): its bytes there, once they are made.
+    mutable Weight narrow;
+    mutable std::atomic<bool> narrowed{false};
   };
   struct Terms {
     mutable std::once_flag made;
@@ -91,7 +94,9 @@ class Binding {
   void make(const Slot& slot, size_t index) const;
   const Tensor& made(const Slot& slot, size_t index) const;
   Tensor formed(const Tensor& stored, bool widened = false) const;
-  void keep_encoded(size_t index);
+  Tensor stored_numbers(const Slot& slot, size_t index) const;
+  void keep_encoded(Slot& slot, size_t index);
+  void narrow(const Slot& slot, size_t index) const;
   void set_budget(size_t stored_bytes);
 
   ComputeForm form_;

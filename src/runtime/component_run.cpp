@@ -80,6 +80,7 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
           {.cancel = cancel,
            .state = &state_,
            .trace = options_.trace ? &trace_ : nullptr,
+           .blocks = options_.trace ? &blocks_ : nullptr,
            .failures = &failures,
            .require_kernels = firm,
            .stream = stream}};
@@ -154,6 +155,7 @@ Values ComponentRun::call(const ComponentCall& call, const Values& inputs,
     double start = now_ms();
     std::vector<KernelFailure> failures;
     Context cx = context(cancel, failures);
+    const BlockTimes::Turn turn(options_.trace ? &blocks_ : nullptr, "", stream_.get());
     try {
       Values results = at_level(call, inputs, cx);
       note(failures);

@@ -57,6 +57,8 @@ class ComponentRun {
   size_t predicted_peak_bytes() const { return predicted_peak_; }
   // The ops of all calls so far, where Options::trace asks for them.
   const std::vector<OpRecord>& trace() const { return trace_; }
+  // And its blocks.
+  const std::vector<BlockTime>& block_times() const { return blocks_.all(); }
   // What is kept between the calls.
   RunState& state() { return state_; }
 
@@ -84,6 +86,7 @@ class ComponentRun {
   uint64_t calls_ = 0;
   size_t predicted_peak_ = 0;
   std::vector<OpRecord> trace_;
+  BlockTimes blocks_;
   std::unique_ptr<WeightStream> stream_;
   StreamFigures streamed_;
   std::deque<std::pair<CallKey, DryForward>> forecasts_;

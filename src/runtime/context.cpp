@@ -75,7 +75,9 @@ void Context::on_computed(const char* by) {
 void Context::enter_batch(RowIds rows, const SharedStep& step, const SitePlan* sites) {
   rows_ = std::move(rows);
   sites_ = sites;
-  if (keeps()) options_.state->step_cache().enter(step);
+  if (!keeps()) return;
+  options_.state->step_cache().enter(step);
+  if (step.shares_blocks()) options_.state->block_cache().enter(step);
 }
 
 void Context::know(const Value& value) {
@@ -85,6 +87,12 @@ void Context::know(const Value& value) {
 const Context::Known* Context::known(const Tensor& x) const {
   auto it = std::ranges::find_if(known_, [&](const Known& k) { return k.tensor.is_same(x); });
   return it == known_.end() ? nullptr : &*it;
+}
+
+BlockCache* Context::block_cache() {
+  if (!keeps()) return nullptr;
+  BlockCache& cache = options_.state->block_cache();
+  return cache.step().shares_blocks() ? &cache : nullptr;
 }
 
 const SharedStep* Context::step_cache() const {

@@ -8,6 +8,7 @@
 #include "base/site_plan.hpp"
 #include "ops/op_table.hpp"
 #include "runtime/binding.hpp"
+#include "runtime/block_times.hpp"
 #include "runtime/run_state.hpp"
 #include "runtime/value.hpp"
 #include "tensor/memory.hpp"
@@ -50,6 +51,7 @@ class Context final : public ops::Caller {
     bool dry = false;                        // shapes only; weights are not touched
     bool constants_kept = false;             // dry: what is made once per run is there already
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
+    BlockTimes* blocks = nullptr;            // filled with what each block takes
     std::vector<KernelFailure>* failures = nullptr;
     bool require_kernels = false;         // a kernel's failure is the level's: LevelFailed
     WeightStream* stream = nullptr;       // where weights come and go as they are used
@@ -126,6 +128,7 @@ class Context final : public ops::Caller {
   template <class Body>
   auto segment(const std::string& path, Body&& body) {
     enter(path);
+    const BlockTimes::Turn turn(options_.blocks, path, options_.stream);
     return body();
   }
   // Runs a part of a network whose output several steps may share: the run's step cache decides
@@ -140,6 +143,24 @@ class Context final : public ops::Caller {
     options_.state->step_cache().keep(path, rows_, made);
     return made;
   }
+  // What a transformer's blocks make of its hidden states: body(), or what they added at an earlier
+  // step (BlockCache::take). `first` is the first block: what it makes of `hidden`, and `rest` what
+  // the blocks after it make of that; all {rows, ...}.
+  template <class First, class Rest>
+  Tensor cached_blocks(const std::string& path, const Tensor& hidden, First&& first, Rest&& rest) {
+    auto all = [&] {
+      first();
+      return rest();
+    };
+    BlockCache* cache = block_cache();
+    if (!cache) return all();
+    if (cache->step().kind == SharedStep::Kind::magnitude)
+      return cache->take(path, rows_, hidden, hidden, all);
+    const Tensor after = first();
+    return cache->take(path, rows_, hidden, after, rest);
+  }
+  // Null where every step computes all blocks.
+  BlockCache* block_cache();
   // Null where every step computes everything.
   const SharedStep* step_cache() const;
 

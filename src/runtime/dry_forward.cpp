@@ -12,6 +12,34 @@ Tensor without_storage(const Tensor& x) {
   return at::empty_strided(x.sizes(), x.strides(), x.options().device(at::kMeta));
 }
 
+bool multiplies(const std::string& op) {
+  return op == ops::Linear::name || op == ops::GatedLinear::name || op == ops::Conv2d::name;
+}
+
+double elements(const std::vector<int64_t>& sizes) {
+  double count = 1;
+  for (int64_t size : sizes) count *= static_cast<double>(size);
+  return count;
+}
+
+// Each output takes a row of the matrix. Uses are first uses in the order of the ops, so a matrix
+// that several ops take is counted with the first of them only.
+double products_of(const std::vector<DryUse>& uses, const std::vector<OpRecord>& ops) {
+  double sum = 0;
+  auto use = uses.begin();
+  for (const OpRecord& op : ops) {
+    if (!multiplies(op.op)) continue;
+    while (use != uses.end() && (!multiplies(use->op) || use->param.shape.size() < 2)) ++use;
+    if (use == uses.end()) break;
+    if (use->op != op.op) continue;
+    const double rows = op.op == ops::GatedLinear::name ? 2 : 1;  // of the matrix, for an output
+    sum += rows * elements(op.output) * elements(use->param.shape) /
+           static_cast<double>(use->param.shape.front());
+    ++use;
+  }
+  return sum;
+}
+
 }  // namespace
 
 DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const ComponentCall& call,
@@ -25,7 +53,9 @@ DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const C
   MemoryPlan plan;
   auto nothing =
       std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form);
-  Context cx(ops, nothing, {.dry = true, .constants_kept = constants_kept, .uses = &made.uses});
+  std::vector<OpRecord> called;
+  Context cx(ops, nothing,
+             {.dry = true, .constants_kept = constants_kept, .trace = &called, .uses = &made.uses});
   Values results = call.run(cx, dry);
   made.peak_bytes = plan.blocks().peak();
   made.reach_bytes = plan.blocks().reach();
@@ -38,6 +68,7 @@ DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const C
   results.clear();
   dry.clear();
   made.kept_bytes = plan.blocks().live();
+  made.products = products_of(made.uses, called);
   return made;
 }
 

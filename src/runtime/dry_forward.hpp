@@ -15,6 +15,9 @@ struct DryForward {
   size_t kept_bytes = 0;   // of what stays for the run's further calls
   Values results{};        // without storage
   std::vector<DryUse> uses{};
+  // Products that linear layers and convolutions take of their weights; those of attention are not
+  // among them.
+  double products = 0;
 };
 
 // Of `inputs` only sizes, strides and types are used. `constants_kept`: what is made once per run

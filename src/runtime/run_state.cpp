@@ -13,6 +13,7 @@ size_t RunState::bytes() const {
   };
   for (const auto& [key, kept] : kept_) add(kept.tensor);
   step_cache_.visit(add);
+  block_cache_.visit(add);
   return total;
 }
 
@@ -27,6 +28,7 @@ const Tensor& RunState::keep(const std::string& site, uint64_t id, std::weak_ptr
 void RunState::clear() {
   kept_.clear();
   step_cache_.forget();
+  block_cache_.forget();
 }
 
 }  // namespace omnirt

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/block_cache.hpp"
 #include "runtime/step_cache.hpp"
 #include "tensor/tensor.hpp"
 
@@ -35,9 +36,11 @@ class RunState {
   }
   StepCache& step_cache() { return step_cache_; }
   const StepCache& step_cache() const { return step_cache_; }
+  BlockCache& block_cache() { return block_cache_; }
+  const BlockCache& block_cache() const { return block_cache_; }
   // Of all that is kept, each storage once.
   size_t bytes() const;
-  bool empty() const { return kept_.empty() && step_cache_.empty(); }
+  bool empty() const { return kept_.empty() && step_cache_.empty() && block_cache_.empty(); }
   // Drops what is kept; the loop's state stays known.
   void clear();
 
@@ -48,6 +51,7 @@ class RunState {
   };
   std::map<std::pair<std::string, uint64_t>, Kept> kept_;
   StepCache step_cache_;
+  BlockCache block_cache_;
 };
 
 }  // namespace omnirt

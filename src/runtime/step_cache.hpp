@@ -15,7 +15,14 @@ struct SharedStep {
   size_t branch = 0;    // the skip connection above which the network is computed at every step
   size_t order = 0;     // 0: features stay as the last full step had them; 1: they continue on the
                         // line through the last two (TaylorSeer, Liu et al. 2025, arXiv 2503.06923)
+  // deep: features below a skip connection, by interval, branch and order; the others: what blocks
+  // of a transformer add (runtime/block_cache.hpp).
+  enum class Kind { deep, first_block, magnitude };
+  Kind kind = Kind::deep;
+  double threshold = 0;  // first_block: the largest relative change that is no reason to compute
+  bool skips = false;    // magnitude: this step takes what an earlier one kept
   bool shares() const { return interval > 1; }
+  bool shares_blocks() const { return kind != Kind::deep; }
   bool full() const { return !shares() || index % interval == 0; }
   // Distinguishes calls of different work (ComponentCall).
   std::string variant() const { return full() ? "" : "shared above " + std::to_string(branch); }

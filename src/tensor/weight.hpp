@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct Weight {
   // elements from `first` on.
   std::shared_ptr<const io::Encoding> encoding{};
   size_t first = 0;
+  // A narrower type that its numbers are rounded to and kept in while they are computed with
+  // (layerwise casting); of vectors, which are widened again, they are only rounded.
+  std::optional<io::Dtype> kept_as{};
 
   // A tensor over the bytes, nothing copied (but bytes that are not aligned); of encoded bytes, the
   // numbers in fp32, a new tensor. Must not be written to.

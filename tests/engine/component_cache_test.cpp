@@ -28,7 +28,7 @@ TEST(ComponentCache, GivesTheSameComponentForTheSameFacts) {
 
 TEST(ComponentCache, TellsComponentsApartByEveryFact) {
   const ComponentKey base = key("a");
-  std::vector<ComponentKey> others(13, base);
+  std::vector<ComponentKey> others(14, base);
   others[0].folder.folder = "b";
   others[1].folder.name = "vae";
   others[2].folder.class_name = "AutoencoderKL";
@@ -42,13 +42,14 @@ TEST(ComponentCache, TellsComponentsApartByEveryFact) {
   others[10].facts.quantization = ops::Quantization::int8;
   others[11].facts.precision = MatmulPrecision::highest;
   others[12].upcasts = true;
+  others[13].storage = StorageType::bf16;
   ComponentCache cache;
   std::vector<std::shared_ptr<LoadedComponent>> held{cache.keep(base, component())};
   for (const ComponentKey& other : others) {
     EXPECT_EQ(cache.find(other), nullptr);
     held.push_back(cache.keep(other, component()));
   }
-  EXPECT_EQ(cache.size(), 14u);
+  EXPECT_EQ(cache.size(), 15u);
 }
 
 TEST(ComponentCache, DropsTheIdleOneThatWasUsedLongestAgo) {

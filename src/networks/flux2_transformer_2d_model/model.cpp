@@ -72,21 +72,31 @@ Tensor Flux2Transformer2DModel::rotary(Context& cx, const Flux2Input& input) con
   });
 }
 
-// {B, T + L, D}.
+// Of the image's tokens and the reference images', {B, L, D}.
 Tensor Flux2Transformer2DModel::through_blocks(Context& cx, Flux2Streams streams,
                                                const Tensor& activated,
                                                const Tensor& rotary) const {
   auto image = double_stream_modulation_img.forward(cx, activated);
   auto text = double_stream_modulation_txt.forward(cx, activated);
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
+  auto one = [&](size_t i) {
     streams = transformer_blocks[i].forward(cx, streams, image, text, rotary);
-  }
-  Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
-  auto single = single_stream_modulation.forward(cx, activated);
-  for (size_t i = 0; i < single_transformer_blocks.size(); ++i) {
-    h = single_transformer_blocks[i].forward(cx, h, single[0], rotary);
-  }
-  return h;
+  };
+  auto first = [&] {
+    if (!transformer_blocks.empty()) one(0);
+    return streams.image;
+  };
+  auto rest = [&] {
+    for (size_t i = 1; i < transformer_blocks.size(); ++i) one(i);
+    Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
+    const int64_t texts = streams.text.size(1), images = streams.image.size(1);
+    streams = {};
+    auto single = single_stream_modulation.forward(cx, activated);
+    for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
+      h = single_transformer_blocks[i].forward(cx, h, single[0], rotary);
+    return h.narrow(1, texts, images);
+  };
+  const Tensor hidden = cx.block_cache() ? streams.image : Tensor();
+  return cx.cached_blocks("blocks", hidden, first, rest);
 }
 
 Tensor Flux2Transformer2DModel::predict(Context& cx, const Values& inputs) const {
@@ -99,8 +109,7 @@ Tensor Flux2Transformer2DModel::predict(Context& cx, const Values& inputs) const
       time_guidance_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr);
   Tensor activated = cx.ops().activate(cx, {temb, ops::Activation::silu});
   Tensor h = through_blocks(cx, embedded(cx, input), activated, rotary(cx, input));
-  int64_t texts = input.encoder_hidden_states.size(1);
-  h = norm_out.forward(cx, h.narrow(1, texts, height * width), activated);
+  h = norm_out.forward(cx, h.narrow(1, 0, height * width), activated);
   return nn::image_of(proj_out.forward(cx, h), height, width);
 }
 

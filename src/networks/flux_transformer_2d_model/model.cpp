@@ -77,6 +77,27 @@ Tensor FluxTransformer2DModel::rotary(Context& cx, const FluxInput& input, int64
   });
 }
 
+// Of the image's tokens and the reference images', {B, L, D}.
+Tensor FluxTransformer2DModel::through_blocks(Context& cx, nn::TextAndImage streams,
+                                              const FluxContext& context) const {
+  auto one = [&](size_t i) { streams = transformer_blocks[i].forward(cx, streams, context); };
+  auto first = [&] {
+    if (!transformer_blocks.empty()) one(0);
+    return streams.image;
+  };
+  auto rest = [&] {
+    for (size_t i = 1; i < transformer_blocks.size(); ++i) one(i);
+    Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
+    const int64_t texts = streams.text.size(1), images = streams.image.size(1);
+    streams = {};
+    for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
+      h = single_transformer_blocks[i].forward(cx, h, context);
+    return h.narrow(1, texts, images);
+  };
+  const Tensor hidden = cx.block_cache() ? streams.image : Tensor();
+  return cx.cached_blocks("blocks", hidden, first, rest);
+}
+
 Tensor FluxTransformer2DModel::predict(Context& cx, const Values& inputs) const {
   auto input = nn::fill_inputs<FluxInput>(cx, inputs);
   int64_t rows = input.sample.size(0);
@@ -91,14 +112,8 @@ Tensor FluxTransformer2DModel::predict(Context& cx, const Values& inputs) const 
                                         input.pooled_projections);
   FluxContext context{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
                       .rotary = rotary(cx, input, height, width)};
-  nn::TextAndImage streams = embedded(cx, input, latents);
-  for (size_t i = 0; i < transformer_blocks.size(); ++i)
-    streams = transformer_blocks[i].forward(cx, streams, context);
-  Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
-  for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-    h = single_transformer_blocks[i].forward(cx, h, context);
-  int64_t texts = input.encoder_hidden_states.size(1);
-  h = norm_out.forward(cx, h.narrow(1, texts, height * width), context.activated);
+  Tensor h = through_blocks(cx, embedded(cx, input, latents), context);
+  h = norm_out.forward(cx, h.narrow(1, 0, height * width), context.activated);
   return nn::unpacked_patches(nn::image_of(proj_out.forward(cx, h), height, width));
 }
 

@@ -50,6 +50,7 @@ class FluxTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   int64_t pooled_dim() const { return config_.pooled_projection_dim; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
+  bool caches_blocks() const override { return config_.num_layers > 0; }
 
   nn::TimeTextEmbedding time_text_embed;
   nn::Linear context_embedder;
@@ -62,6 +63,7 @@ class FluxTransformer2DModel final : public nn::DenoiserNetwork {
  private:
   nn::TextAndImage embedded(Context& cx, const FluxInput& input, const Tensor& latents) const;
   Tensor rotary(Context& cx, const FluxInput& input, int64_t height, int64_t width) const;
+  Tensor through_blocks(Context& cx, nn::TextAndImage streams, const FluxContext& context) const;
 
   FluxTransformer2DConfig config_;
 };

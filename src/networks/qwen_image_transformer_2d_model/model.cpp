@@ -134,9 +134,15 @@ Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) c
                      .of_references = {}};
   if (config_.zero_cond_t && input.reference_latents)
     call.of_references = activated(cx.ops().affine(cx, {timestep, 0.0, 0.0}));
-  for (size_t i = 0; i < transformer_blocks.size(); ++i)
-    x = transformer_blocks[i].forward(cx, x, call);
-  Tensor last = x.image.narrow(1, 0, call.made);
+  auto through = [&](size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) x = transformer_blocks[i].forward(cx, x, call);
+    return x.image;
+  };
+  const size_t blocks = transformer_blocks.size(), head = std::min<size_t>(1, blocks);
+  const Tensor hidden = cx.block_cache() ? x.image : Tensor();
+  const Tensor all = cx.cached_blocks(
+      "blocks", hidden, [&] { return through(0, head); }, [&] { return through(head, blocks); });
+  Tensor last = all.narrow(1, 0, call.made);
   Tensor made = proj_out.forward(cx, norm_out.forward(cx, last, call.activated));
   return nn::unpacked_patches(nn::image_of(made, height, width), patch);
 }

@@ -42,6 +42,7 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t in_channels() const override { return config_.latent_channels(); }
   int64_t out_channels() const override { return config_.predicted_channels(); }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
+  bool caches_blocks() const override { return config_.num_layers > 0; }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   int64_t patch_size() const { return config_.patch_size; }
 

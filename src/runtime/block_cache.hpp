@@ -1,0 +1,60 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "runtime/step_cache.hpp"
+
+namespace omnirt {
+
+// What steps of a loop share of a transformer's blocks: what the blocks add to the hidden states,
+// of the last step that computed them. A row reuses it or not by itself, whatever batch it is in;
+// where one row of a batch must be computed, all are, and the others take what they kept all the
+// same.
+//   first block (diffusers' FirstBlockCache): the first block is computed at every step, and what
+//     it adds says how much has changed: the mean of |change - kept| over that of |kept|. The rest
+//     is reused where that is at most the threshold.
+//   magnitude (MagCache, Ma et al. 2025, arXiv 2506.09045): all blocks are reused at the steps that
+//     a plan skips.
+class BlockCache {
+ public:
+  using Body = std::function<Tensor()>;
+  // Called for each batch of a step.
+  void enter(const SharedStep& step);
+  const SharedStep& step() const { return step_; }
+
+  // What the blocks make of `after`, {rows, ...}: body(), or `after` and what they added before.
+  // `before` is what the first block took, `after` what it returned; the same tensor where no block
+  // was computed. `site` names the place within the network.
+  Tensor take(const std::string& site, const RowIds& rows, const Tensor& before,
+              const Tensor& after, const Body& body);
+
+  void visit(const auto& visitor) const {
+    for (const auto& [key, row] : rows_) {
+      visitor(row.tail);
+      if (row.head.defined()) visitor(row.head);
+    }
+  }
+  void forget() { rows_.clear(); }
+  bool empty() const { return rows_.empty(); }
+  // Steps of which a batch was computed, and those of which none was.
+  size_t full_steps() const { return steps_ - cached_steps_; }
+  size_t cached_steps() const { return cached_steps_; }
+
+ private:
+  struct Row {
+    Tensor head;  // what the first block added, {1, ...}; undefined where none is computed
+    Tensor tail;  // what the blocks after it added
+  };
+  bool reuses(const Row& kept, const Tensor& change) const;
+  void computed();
+
+  SharedStep step_;
+  std::map<std::pair<std::string, RowId>, Row> rows_;
+  bool counted_full_ = false;  // the current step
+  size_t steps_ = 0;
+  size_t cached_steps_ = 0;
+};
+
+}  // namespace omnirt

@@ -1,0 +1,85 @@
+// Steps that share what a transformer's blocks add: images and computed calls against diffusers'
+// hooks (tools/goldens/block_cache.py), batches, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+fs::path cache_goldens() {
+  return source_path("tests/goldens/block_cache");
+}
+
+class BlockCaches : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BlockCaches, EqualTheReference) {
+  const fs::path golden = cache_goldens() / GetParam();
+  const auto expected = read_tensors(golden / "golden.safetensors");
+  // As there, a condition at a time.
+  GenerateRequest request = folder_request(golden);
+  request.config["max_batch_rows"] = 1;
+  const Outcome made = run(request);
+  EXPECT_GE(psnr(made.image, expected.at("image").permute({0, 3, 1, 2}), 1), 60);
+  ASSERT_TRUE(made.report.step_cache.has_value());
+  const auto computed = static_cast<uint64_t>(expected.at("computed").item<int64_t>());
+  const uint64_t conditions = GetParam().ends_with("qwen") ? 2 : 1;
+  EXPECT_EQ(made.report.step_cache->full_steps, computed / conditions);
+  EXPECT_EQ(made.report.step_cache->full_steps + made.report.step_cache->cached_steps, 12u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, BlockCaches, ::testing::ValuesIn(names_in(cache_goldens())),
+                         [](const auto& info) { return info.param; });
+
+TEST(BlockCache, GivesTheSameImagesWhateverTheBatches) {
+  GenerateRequest request = folder_request(cache_goldens() / "first_block");
+  request.config["num_images_per_prompt"] = 3;
+  request.config["max_batch_rows"] = 1;
+  const Tensor alone = run(request).image;
+  request.config["max_batch_rows"] = 8;
+  EXPECT_GE(psnr(run(request).image, alone, 1), 80);
+}
+
+TEST(BlockCache, OfAThresholdOfZeroChangesNothing) {
+  GenerateRequest request = folder_request(cache_goldens() / "first_block");
+  request.config["cache_threshold"] = 0;
+  const Outcome full = run(request);
+  EXPECT_EQ(full.report.step_cache->cached_steps, 0u);
+  request.config.erase("cache");
+  request.config.erase("cache_threshold");
+  EXPECT_TRUE(run(request).image.equal(full.image));
+}
+
+TEST(BlockCache, TakesFlux2AsWell) {
+  GenerateRequest request = golden_request("flux2_klein/text2image");
+  request.config["num_inference_steps"] = 6;
+  request.config["cache"] = "first_block";
+  request.config["cache_threshold"] = 10;
+  const Outcome made = run(request);
+  EXPECT_EQ(made.report.step_cache->full_steps, 1u);
+  EXPECT_GT(made.report.memory.kept_between_steps_bytes, 0u);
+}
+
+TEST(BlockCache, IsRefusedByNameWhereItDoesNotFit) {
+  auto message = [](GenerateRequest request, const Json& config) {
+    request.config.update(config);
+    const Proposal proposal = engine().check(request);
+    return proposal.errors.empty() ? std::string() : proposal.errors[0].message;
+  };
+  const GenerateRequest flux = golden_request("flux_dev/text2image");
+  EXPECT_THAT(message(golden_request("sd15/text2image"), {{"cache", "first_block"}}),
+              HasSubstr("UNet2DConditionModel has no place where steps could share what its"));
+  EXPECT_THAT(message(flux, {{"cache", "deep"}}), HasSubstr("could share features"));
+  EXPECT_THAT(message(flux, {{"cache", "mag"}}), HasSubstr("needs the ratios of the model"));
+  EXPECT_THAT(message(flux, {{"cache", "mag"}, {"cache_ratios", {1.0, "2"}}}),
+              HasSubstr("not 1 to 1000 numbers above 0"));
+  EXPECT_THAT(message(flux, {{"cache", "mag"}, {"cache_ratios", {1.0, 0.0}}}),
+              HasSubstr("not 1 to 1000 numbers above 0"));
+  EXPECT_EQ(message(flux, {{"cache", "mag"}, {"cache_ratios", {1.0, 1.1}}}), "");
+}
+
+}  // namespace
+}  // namespace omnirt::testing

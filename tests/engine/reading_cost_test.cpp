@@ -1,0 +1,57 @@
+#include "engine/reading_cost.hpp"
+
+#include <gtest/gtest.h>
+
+namespace omnirt {
+namespace {
+
+// A network of two groups of 100 MB that is called twice a step, and one that is called once.
+struct Planned {
+  PlanningFacts facts;
+  RunMemoryPlan plan;
+
+  Planned() {
+    facts.components = {{.name = "transformer", .calls = 20, .products = 4e12},
+                        {.name = "text_encoder", .calls = 2, .products = 9e12}};
+    const WeightGroup group{.name = "blocks.0", .bytes = 100'000'000, .read_bytes = 100'000'000};
+    plan.components["transformer"] = {.offload = Offload::group, .groups = {group, group}};
+    plan.components["text_encoder"] = plan.components["transformer"];
+  }
+  ReadingCost cost(const io::ReadRates& rates) const {
+    return reading_cost(facts, plan, /*steps=*/10, rates, /*products_per_s=*/1e12);
+  }
+};
+
+TEST(ReadingCost, IsOfWhatIsReadAtEachStep) {
+  const ReadingCost cost = Planned().cost({.disk = 4e8, .cached = 4e9, .note = "measured"});
+  EXPECT_EQ(cost.bytes_per_step, 400'000'000u);
+  EXPECT_DOUBLE_EQ(cost.compute_s, 0.4);
+  EXPECT_DOUBLE_EQ(cost.disk_s.value(), 1);
+  const Json json = cost.to_json({.disk = 4e8, .cached = 4e9, .note = "measured"});
+  EXPECT_DOUBLE_EQ(json["from_disk"]["cost_s_per_step"].get<double>(), 0.6);
+  EXPECT_EQ(json["from_page_cache"]["cost_s_per_step"], 0);  // hidden
+}
+
+TEST(ReadingCost, SaysNothingOfADiskThatWasNotMeasured) {
+  const io::ReadRates rates{.cached = 4e9, .note = "refused"};
+  const Json json = Planned().cost(rates).to_json(rates);
+  EXPECT_TRUE(json["from_disk"].is_null());
+  EXPECT_EQ(json["note"], "refused");
+  EXPECT_EQ(json["bytes_per_step"], 400'000'000);
+}
+
+TEST(ReadingCost, IsNothingWhereAllStays) {
+  Planned planned;
+  planned.plan.components["transformer"] = {.offload = Offload::none};
+  EXPECT_EQ(planned.cost({.disk = 4e8}).bytes_per_step, 0u);
+}
+
+TEST(ReadingCost, TakesTheRateOfAProductByTheClockThatItIsGiven) {
+  double ticks = 0;
+  // A millisecond between any two readings.
+  const double rate = measured_products({}, {}, [&] { return ticks += 1; });
+  EXPECT_DOUBLE_EQ(rate, 256.0 * 1024 * 1024 * 1e3);
+}
+
+}  // namespace
+}  // namespace omnirt

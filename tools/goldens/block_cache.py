@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""What diffusers makes with steps that share what a transformer's blocks add (its hooks first_block_cache
+and mag_cache).
+
+  tools/goldens/block_cache.py [--check]
+
+Runs on the folders of tests/goldens/pipelines; tests/goldens/block_cache/RUN/{request.json,golden.safetensors}
+is a run: its image, {1, H, W, 3} in 0..1, and how many of its calls computed all blocks, for each condition.
+"""
+
+import argparse
+
+import common
+import torch
+from diffusers import FirstBlockCacheConfig, MagCacheConfig
+
+FOLDER = common.GOLDENS / "block_cache"
+PIPELINES = common.GOLDENS / "pipelines"
+RATIOS = [1.0, 1.21, 1.12, 1.08, 1.06, 1.04, 1.03, 1.04, 1.02, 0.99, 0.97, 0.9]
+
+FLUX = dict(max_sequence_length=24)
+# name: model, config of the request
+RUNS = {
+    "first_block": ("flux_dev", dict(cache="first_block", cache_threshold=0.9, **FLUX)),
+    "first_block_low": ("flux_dev", dict(cache="first_block", cache_threshold=0.76, **FLUX)),
+    "first_block_default": ("flux_dev", dict(cache="first_block", **FLUX)),
+    "first_block_qwen": (
+        "qwen_image",
+        dict(cache="first_block", cache_threshold=0.96, guidance_scale=3.0),
+    ),
+    "mag": ("flux_dev", dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.3, **FLUX)),
+    "mag_stretched": (
+        "flux_dev",
+        dict(cache="mag", cache_ratios=RATIOS[:7], cache_threshold=0.4, cache_max_skips=2,
+             cache_retention=0.3, **FLUX),
+    ),
+    "mag_qwen": (
+        "qwen_image",
+        dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.5, cache_retention=0.0,
+             guidance_scale=3.0),
+    ),
+}
+
+
+def request_of(index, model, config):
+    inputs = {"prompt": "a small red apple"}
+    if model == "qwen_image":
+        inputs["negative_prompt"] = "people at night"
+    settings = dict(num_inference_steps=12, seed=30 + index, width=64, height=48, **config)
+    return {
+        "task": "text2image",
+        "model": f"../../pipelines/{model}/model",
+        "inputs": inputs,
+        "config": settings,
+    }
+
+
+def enable(transformer, config):
+    threshold = {"threshold": config["cache_threshold"]} if "cache_threshold" in config else {}
+    if config["cache"] == "first_block":
+        return transformer.enable_cache(FirstBlockCacheConfig(**threshold))
+    transformer.enable_cache(
+        MagCacheConfig(
+            num_inference_steps=config["num_inference_steps"],
+            mag_ratios=config["cache_ratios"],
+            max_skip_steps=config.get("cache_max_skips", 3),
+            retention_ratio=config.get("cache_retention", 0.2),
+            **threshold,
+        )
+    )
+
+
+def count_calls(block, calls):
+    forward = block.forward
+
+    def counted(*arguments, **named):
+        calls.append(1)
+        return forward(*arguments, **named)
+
+    block.forward = counted
+
+
+def generate(model, request):
+    pipe = common.load_any(PIPELINES / model / "model")
+    config, calls = request["config"], []
+    # The second block runs where the blocks are computed; the hooks call it under theirs.
+    count_calls(pipe.transformer.transformer_blocks[1], calls)
+    enable(pipe.transformer, config)
+    names = ("num_inference_steps", "max_sequence_length", "width", "height")
+    call = {name: config[name] for name in names if name in config}
+    if model == "qwen_image":
+        call["true_cfg_scale"] = config["guidance_scale"]
+    generator = torch.Generator().manual_seed(config["seed"])
+    image = pipe(**request["inputs"], **call, generator=generator, output_type="pt").images
+    return {"image": image.permute(0, 2, 3, 1).float(), "computed": torch.tensor([len(calls)])}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true", help="compare with what is stored, write nothing")
+    check = parser.parse_args().check
+    for index, (name, (model, config)) in enumerate(RUNS.items()):
+        request = request_of(index, model, config)
+        tensors = generate(model, request)
+        if check:
+            common.report_difference(name, FOLDER / name / "golden.safetensors", tensors)
+            continue
+        common.write_json(FOLDER / name / "request.json", request)
+        common.write_tensors(FOLDER / name / "golden.safetensors", tensors)
+        print(name, int(tensors["computed"]))
+
+
+if __name__ == "__main__":
+    main()
