@@ -48,6 +48,7 @@ TEST(Generate, SharesFeaturesBetweenStepsWhenAsked) {
                                         {"interval", 3},
                                         {"branch", 1},
                                         {"order", 0},
+                                        {"threshold", 0.0},
                                         {"full_steps", 2},
                                         {"cached_steps", 2}}));
   EXPECT_EQ(report["denoise_steps_ms"].size(), 4u);

@@ -198,13 +198,13 @@ TEST(SharedDeepFeatures, ServeABatchThatIsSplitOtherwise) {
   EXPECT_EQ(loop.state.step_cache().cached_steps(), 1u);
 }
 
-TEST(SharedDeepFeatures, AreDeclaredByTheClassesThatHaveThem) {
+TEST(SharedFeatures, AreDeclaredByTheClassesThatHaveThem) {
   for (const nn::NetworkInfo& info : catalogue().networks) {
     auto network = usual_network(info);
     const auto* denoiser = dynamic_cast<const nn::DenoiserNetwork*>(network.get());
     nn::Metadata metadata = network->metadata();
-    EXPECT_EQ(metadata["_supports_cache"], Json(denoiser && denoiser->cache_branches() > 0))
-        << info.class_name;
+    const bool has = denoiser && (denoiser->cache_branches() > 0 || denoiser->caches_blocks());
+    EXPECT_EQ(metadata["_supports_cache"], Json(has)) << info.class_name;
   }
 }
 
