@@ -4,14 +4,14 @@
 #include <strings.h>
 
 #include "base/report.hpp"
+#include "serve/base64.hpp"
 #include "serve/openai.hpp"
 #include "serve/page.hpp"
 #include "serve/problem.hpp"
+#include "serve/webui.hpp"
 
 namespace omnirt::serve {
 namespace {
-
-constexpr std::string_view jobs_path = "/v1/jobs/", models_path = "/v1/models/";
 
 // "example.org:8000" without the port.
 std::string host_of(const std::string& host) {
@@ -20,34 +20,27 @@ std::string host_of(const std::string& host) {
   return host.substr(0, colon);
 }
 
-// What needs no key: the page asks for one itself.
-bool is_open(const std::string& path) {
-  return path == "/healthz" || path == "/readyz" || path == "/" || path.starts_with("/page/");
+// A problem as the clients of a route read errors.
+HttpResponse in_form_of(const std::string& path, HttpResponse response) {
+  if (is_openai(path)) return openai_error(std::move(response));
+  return is_webui(path) ? webui_error(std::move(response)) : response;
+}
+
+// The password of HTTP Basic (RFC 7617), which stable-diffusion-webui's clients send.
+std::string password_of(std::string_view basic) {
+  const std::string text = bytes_of_base64(basic).value_or("");
+  const size_t colon = text.find(':');
+  return colon == std::string::npos ? "" : text.substr(colon + 1);
 }
 
 }  // namespace
 
-std::string Api::route_of(const std::string& path) {
-  static const std::set<std::string> fixed{
-      "/healthz",        "/readyz",      "/metrics", "/v1/models",
-      "/v1/generate",    "/v1/validate", "/v1/jobs", "/v1/images/generations",
-      "/v1/images/edits"};
-  if (fixed.contains(path)) return path;
-  if (path == "/" || path.starts_with("/page/")) return "/page";
-  if (path.starts_with(models_path)) return "/v1/models/{id}";
-  if (!path.starts_with(jobs_path)) return "other";
-  const std::string rest = path.substr(jobs_path.size());
-  const size_t slash = rest.find('/');
-  if (slash == std::string::npos) return "/v1/jobs/{id}";
-  const std::string what = rest.substr(slash);
-  if (what == "/events") return "/v1/jobs/{id}/events";
-  return what.starts_with("/artifacts/") ? "/v1/jobs/{id}/artifacts/{n}" : "other";
-}
-
-// "Authorization: Bearer KEY", or "X-Api-Key: KEY".
+// "Authorization: Bearer KEY", "Authorization: Basic NAME:KEY", or "X-Api-Key: KEY".
 const ApiKey* Api::key_of(const HttpRequest& request) const {
-  const std::string& bearer = request.header("authorization");
-  if (strncasecmp(bearer.c_str(), "bearer ", 7) == 0) return parts_.keys.find(bearer.substr(7));
+  const std::string& given = request.header("authorization");
+  if (strncasecmp(given.c_str(), "bearer ", 7) == 0) return parts_.keys.find(given.substr(7));
+  if (strncasecmp(given.c_str(), "basic ", 6) == 0)
+    return parts_.keys.find(password_of(given.substr(6)));
   const std::string& key = request.header("x-api-key");
   return key.empty() ? nullptr : parts_.keys.find(key);
 }
@@ -72,7 +65,8 @@ std::optional<HttpResponse> Api::refuse_origin(const HttpRequest& request) const
 }
 
 std::optional<HttpResponse> Api::refuse_key(const HttpRequest& request) {
-  if (parts_.keys.empty() || is_open(request.path)) return std::nullopt;
+  const Access access = access_of(request.path);
+  if (parts_.keys.empty() || access == Access::open) return std::nullopt;
   const ApiKey* key = key_of(request);
   if (!key) {
     HttpResponse response =
@@ -87,7 +81,7 @@ std::optional<HttpResponse> Api::refuse_key(const HttpRequest& request) {
     response.headers.emplace_back("Retry-After", retry_after(wait_ms));
     return response;
   }
-  const Scope needed = request.path == "/metrics" ? Scope::metrics : Scope::generate;
+  const Scope needed = access == Access::metrics ? Scope::metrics : Scope::generate;
   if (key->scopes.contains(needed) || key->scopes.contains(Scope::admin)) return std::nullopt;
   return problem(403, "wrong-scope", "this key may not do that", request.id);
 }
@@ -96,7 +90,7 @@ std::optional<HttpResponse> Api::admit(const HttpRequest& request) {
   if (auto refused = refuse_origin(request)) return refused;
   auto refused = request.method == "OPTIONS" ? std::nullopt : refuse_key(request);
   if (!refused) return refused;
-  if (is_openai(request.path)) refused = openai_error(std::move(*refused));
+  refused = in_form_of(request.path, std::move(*refused));
   add_cors(request, *refused);
   return refused;
 }
@@ -115,7 +109,7 @@ void Api::add_cors(const HttpRequest& request, HttpResponse& response) const {
 }
 
 void Api::respond(const Exchange& exchange, HttpResponse response) const {
-  if (is_openai(exchange->request().path)) response = openai_error(std::move(response));
+  response = in_form_of(exchange->request().path, std::move(response));
   add_cors(exchange->request(), response);
   exchange->respond(std::move(response));
 }
@@ -135,57 +129,30 @@ void Api::handle(const Exchange& exchange) {
   }
 }
 
-void Api::route(const Exchange& exchange) {
-  const HttpRequest& request = exchange->request();
-  auto allow = [&](const char* method) {
-    if (request.method == method) return true;
-    HttpResponse response =
-        request.method == "OPTIONS"
-            ? HttpResponse{.status = 204, .type = ""}
-            : problem(405, "wrong-method", std::string("this route takes ") + method, request.id);
-    response.headers.emplace_back("Allow", method);
-    respond(exchange, std::move(response));
-    return false;
-  };
-  const std::string& path = request.path;
-  if (path == "/healthz") {
-    if (allow("GET")) respond(exchange, json_response(200, {{"status", "ok"}}));
-  } else if (path == "/readyz") {
-    if (!allow("GET")) return;
-    const bool ready = parts_.jobs.accepts();
-    respond(exchange, json_response(ready ? 200 : 503, {{"status", ready ? "ready" : "draining"}}));
-  } else if (path == "/metrics") {
-    if (allow("GET")) respond(exchange, metrics());
-  } else if (path == "/v1/models") {
-    if (allow("GET")) respond(exchange, json_response(200, models()));
-  } else if (path.starts_with(models_path)) {
-    if (allow("GET")) model(exchange, url_decoded(path.substr(models_path.size())));
-  } else if (auto page = page_of(path)) {
-    if (allow("GET")) respond(exchange, std::move(*page));
-  } else if (path == "/v1/generate") {
-    if (allow("POST")) generate(exchange);
-  } else if (path == "/v1/images/generations" || path == "/v1/images/edits") {
-    if (allow("POST")) openai(exchange, path == "/v1/images/edits");
-  } else if (path == "/v1/validate") {
-    if (allow("POST")) validate(exchange);
-  } else if (path == "/v1/jobs") {
-    if (allow("GET")) list(exchange);
-  } else if (path.starts_with(jobs_path)) {
-    route_job(exchange, path.substr(jobs_path.size()));
-  } else {
-    respond(exchange, problem(404, "no-such-route", "there is no such route", request.id));
-  }
+void Api::health(const Exchange& exchange, const Values&) {
+  respond(exchange, json_response(200, {{"status", "ok"}}));
 }
 
-HttpResponse Api::metrics() {
+void Api::ready(const Exchange& exchange, const Values&) {
+  const bool accepts = parts_.jobs.accepts();
+  respond(exchange,
+          json_response(accepts ? 200 : 503, {{"status", accepts ? "ready" : "draining"}}));
+}
+
+void Api::page(const Exchange& exchange, const Values&) {
+  if (auto found = page_of(exchange->request().path)) return respond(exchange, std::move(*found));
+  refuse_route(exchange);
+}
+
+void Api::metrics(const Exchange& exchange, const Values&) {
   const Dispatcher::Counts counts = parts_.jobs.counts();
-  return {.type = "text/plain; version=0.0.4",
-          .body = parts_.metrics.text({counts.waiting, counts.running, connections()})};
+  respond(exchange, {.type = "text/plain; version=0.0.4",
+                     .body = parts_.metrics.text({counts.waiting, counts.running, connections()})});
 }
 
 // What requests may name as their model, with what the registry says of it.
-Json Api::models() const {
-  Json all = Json::array();
+void Api::models(const Exchange& exchange, const Values&) {
+  Json all = Json::array(), openai = Json::array();
   const Json known = parts_.session.models();
   for (const auto& [id, given] : parts_.models.models) {
     Json tasks = Json::array();
@@ -202,12 +169,15 @@ Json Api::models() const {
     }
     if (!tasks.empty()) model["tasks"] = tasks;
     all.push_back(std::move(model));
+    openai.push_back({{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "omnirt"}});
   }
-  return {{"models", all}};
+  // OpenAI's clients read `data`.
+  respond(exchange, json_response(200, {{"models", all}, {"object", "list"}, {"data", openai}}));
 }
 
 // What a model's tasks take: inputs, config keys with their limits, schedulers.
-void Api::model(const Exchange& exchange, const std::string& id) const {
+void Api::model(const Exchange& exchange, const Values& values) {
+  const std::string id = url_decoded(values[0]);
   auto found = parts_.models.models.find(id);
   if (found == parts_.models.models.end()) {
     respond(exchange, problem(404, "no-such-model", "this server has no model of this name",

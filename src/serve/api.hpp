@@ -8,8 +8,11 @@
 #include "serve/dispatcher.hpp"
 #include "serve/http.hpp"
 #include "serve/metrics.hpp"
+#include "serve/routes.hpp"
 #include "serve/run_job.hpp"
 #include "serve/served_request.hpp"
+#include "serve/webui.hpp"
+#include "serve/webui_clients.hpp"
 
 namespace omnirt::serve {
 
@@ -48,9 +51,22 @@ class Api {
   std::string client_of(const HttpRequest& request) const;
   // The route of a request, for logs and metrics: "/v1/jobs/{id}"; "other" of what is none.
   static std::string route_of(const std::string& path);
+  // All that is served.
+  static std::vector<RouteInfo> route_infos();
 
  private:
   using Exchange = std::shared_ptr<HttpExchange>;
+  using Values = std::vector<std::string>;  // of the names in a route's path
+  using Handler = void (Api::*)(const Exchange& exchange, const Values& values);
+  struct Route {
+    RouteInfo info;
+    Handler handler;
+  };
+  static const std::vector<Route>& routes();
+  static std::vector<Route> server_routes();
+  static std::vector<Route> run_routes();
+  static std::vector<Route> openai_routes();
+  static std::vector<Route> webui_routes();
   struct Accepted {
     JobView job;
     bool async = false;
@@ -62,9 +78,14 @@ class Api {
   const ApiKey* key_of(const HttpRequest& request) const;
   void respond(const Exchange& exchange, HttpResponse response) const;
   void route(const Exchange& exchange);
-  void route_job(const Exchange& exchange, const std::string& rest);
+  static Access access_of(const std::string& path);
+  void refuse_route(const Exchange& exchange) const;
 
-  void generate(const Exchange& exchange);
+  void health(const Exchange& exchange, const Values&);
+  void ready(const Exchange& exchange, const Values&);
+  void page(const Exchange& exchange, const Values&);
+  void metrics(const Exchange& exchange, const Values&);
+  void generate(const Exchange& exchange, const Values&);
   Accepted accept(const HttpRequest& request, const ServedRequest& served);
   void check_priority(const HttpRequest& request, const ServedRequest& served) const;
   ServedRequest read(const HttpRequest& request) const;
@@ -75,25 +96,45 @@ class Api {
   void wait_for(const Exchange& exchange, const std::string& id,
                 std::function<void(const JobView&)> ended, JobEvents::Listener other = {});
   Json with_data(const JobView& view) const;
+  void openai_generation(const Exchange& exchange, const Values&);
+  void openai_edit(const Exchange& exchange, const Values&);
   void openai(const Exchange& exchange, bool edit);
   void openai_answer(const Exchange& exchange, const std::string& id);
   void openai_stream(const Exchange& exchange, const std::string& id, const std::string& name,
                      int64_t partial_images);
+  void webui_text2image(const Exchange& exchange, const Values&);
+  void webui_image2image(const Exchange& exchange, const Values&);
+  void webui(const Exchange& exchange, WebuiRoute route);
+  void webui_answer(const Exchange& exchange, const JobView& view, const WebuiRequest& asked);
+  void webui_progress(const Exchange& exchange, const Values&);
+  void webui_interrupt(const Exchange& exchange, const Values&);
+  void webui_options(const Exchange& exchange, const Values&);
+  void webui_set_options(const Exchange& exchange, const Values&);
+  void webui_image_info(const Exchange& exchange, const Values&);
+  void webui_list(const Exchange& exchange, const Values& values);
+  void webui_refresh(const Exchange& exchange, const Values& values);
+  std::string webui_model(const HttpRequest& request) const;
+  std::optional<JobView> webui_job(const HttpRequest& request) const;
+  std::string latest_preview(const std::string& id);
   HttpResponse result_of(const HttpRequest& request, const JobView& view) const;
-  void validate(const Exchange& exchange);
+  void validate(const Exchange& exchange, const Values&);
 
   Json job_json(const JobView& view, bool with_report) const;
   std::optional<JobView> visible(const HttpRequest& request, const std::string& id) const;
-  void list(const Exchange& exchange) const;
-  void events(const Exchange& exchange, const JobView& view);
+  JobView named(const HttpRequest& request, const std::string& id) const;
+  void list(const Exchange& exchange, const Values&);
+  void job(const Exchange& exchange, const Values& values);
+  void cancel(const Exchange& exchange, const Values& values);
+  void job_events(const Exchange& exchange, const Values& values);
+  void job_artifact(const Exchange& exchange, const Values& values);
   HttpResponse artifact(const HttpRequest& request, const JobView& view,
                         const std::string& number) const;
-  Json models() const;
-  void model(const Exchange& exchange, const std::string& id) const;
-  HttpResponse metrics();
+  void models(const Exchange& exchange, const Values&);
+  void model(const Exchange& exchange, const Values& values);
 
   Parts parts_;
   ApiLimits limits_;
+  WebuiClients webui_clients_;
 };
 
 }  // namespace omnirt::serve

@@ -67,6 +67,19 @@ class FilesUntilAccepted {
   std::string id_;
 };
 
+// The warnings about keys that the run does not take.
+std::vector<Finding> without_effect(const Session::Checked& checked) {
+  constexpr std::string_view section = "config.";
+  std::vector<Finding> found;
+  for (const Finding& warning : checked.warnings) {
+    if (!warning.field.starts_with(section)) continue;
+    const std::string key = warning.field.substr(section.size());
+    const bool nested = key.find('.') != std::string::npos;
+    if (!nested && !checked.settled["config"].contains(key)) found.push_back(warning);
+  }
+  return found;
+}
+
 }  // namespace
 
 ServedRequest Api::read(const HttpRequest& request) const {
@@ -118,6 +131,9 @@ void Api::check_size(const Json& config) const {
 Submission Api::check(const ServedRequest& served, const GenerateRequest& request) {
   const Session::Checked checked = parts_.session.check(request, served.strict);
   if (!checked.ok) throw InvalidRequest(checked.errors);
+  if (served.all_take_effect) {
+    if (auto unused = without_effect(checked); !unused.empty()) throw InvalidRequest(unused);
+  }
   const Json& config = checked.settled["config"];
   check_size(config);
   Submission submission;
@@ -146,7 +162,7 @@ Api::Accepted Api::accept(const HttpRequest& request, const ServedRequest& serve
   return accepted;
 }
 
-void Api::generate(const Exchange& exchange) {
+void Api::generate(const Exchange& exchange, const Values&) {
   const Accepted accepted = accept(exchange->request(), read(exchange->request()));
   const std::string& id = accepted.job.job.id;
   if (!accepted.async) {
@@ -213,7 +229,7 @@ HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) con
   return json_response(200, with_data(view));
 }
 
-void Api::validate(const Exchange& exchange) {
+void Api::validate(const Exchange& exchange, const Values&) {
   const ServedRequest served = read(exchange->request());
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);

@@ -79,7 +79,7 @@ std::optional<JobView> Api::visible(const HttpRequest& request, const std::strin
   return view;
 }
 
-void Api::list(const Exchange& exchange) const {
+void Api::list(const Exchange& exchange, const Values&) {
   const HttpRequest& request = exchange->request();
   size_t most = most_listed;
   auto limit = request.query.find("limit");
@@ -98,33 +98,26 @@ void Api::list(const Exchange& exchange) const {
   respond(exchange, json_response(200, {{"jobs", jobs}}));
 }
 
-void Api::route_job(const Exchange& exchange, const std::string& rest) {
+// Throws where there is none that the client may see.
+JobView Api::named(const HttpRequest& request, const std::string& id) const {
+  if (auto view = visible(request, id)) return *view;
+  throw HttpRefusal(404, "NoSuchJob", "there is no such job, or no more");
+}
+
+void Api::job(const Exchange& exchange, const Values& values) {
+  respond(exchange, json_response(200, job_json(named(exchange->request(), values[0]), true)));
+}
+
+void Api::cancel(const Exchange& exchange, const Values& values) {
+  const JobView view = named(exchange->request(), values[0]);
+  auto now = parts_.jobs.cancel(view.job.id);
+  const bool ended = now && has_ended(now->job.state);
+  respond(exchange, json_response(ended ? 200 : 202, job_json(now.value_or(view), false)));
+}
+
+void Api::job_artifact(const Exchange& exchange, const Values& values) {
   const HttpRequest& request = exchange->request();
-  const size_t slash = rest.find('/');
-  const std::string id = rest.substr(0, slash);
-  const std::string what = slash == std::string::npos ? "" : rest.substr(slash + 1);
-  auto view = visible(request, id);
-  const bool get = request.method == "GET", options = request.method == "OPTIONS";
-  if (options) {
-    respond(exchange, {.status = 204, .type = ""});
-  } else if (!view) {
-    respond(exchange, problem(404, "no-such-job", "there is no such job, or no more", request.id));
-  } else if (what.empty() && get) {
-    respond(exchange, json_response(200, job_json(*view, true)));
-  } else if (what.empty() && request.method == "DELETE") {
-    auto now = parts_.jobs.cancel(id);
-    const bool ended = now && has_ended(now->job.state);
-    respond(exchange, json_response(ended ? 200 : 202, job_json(now.value_or(*view), false)));
-  } else if (what == "events" && get) {
-    events(exchange, *view);
-  } else if (what.starts_with("artifacts/") && get) {
-    respond(exchange, artifact(request, *view, what.substr(10)));
-  } else {
-    const bool known = what.empty() || what == "events" || what.starts_with("artifacts/");
-    respond(exchange, known
-                          ? problem(405, "wrong-method", "this route does not take it", request.id)
-                          : problem(404, "no-such-route", "there is no such route", request.id));
-  }
+  respond(exchange, artifact(request, named(request, values[0]), values[1]));
 }
 
 HttpResponse Api::artifact(const HttpRequest& request, const JobView& view,
@@ -146,8 +139,9 @@ HttpResponse Api::artifact(const HttpRequest& request, const JobView& view,
 
 // A client that comes back says which event it saw last, and is given those after it; one that saw
 // the end is told not to come again (204).
-void Api::events(const Exchange& exchange, const JobView& view) {
+void Api::job_events(const Exchange& exchange, const Values& values) {
   const HttpRequest& request = exchange->request();
+  const JobView view = named(request, values[0]);
   const int64_t after = number_of(request.header("last-event-id")).value_or(-1);
   if (has_ended(view.job.state) && after >= last_event(view.job))
     return respond(exchange, {.status = 204, .type = ""});

@@ -14,6 +14,14 @@ std::string piece_of(const Json& event) {
 
 }  // namespace
 
+void Api::openai_generation(const Exchange& exchange, const Values&) {
+  openai(exchange, /*edit=*/false);
+}
+
+void Api::openai_edit(const Exchange& exchange, const Values&) {
+  openai(exchange, /*edit=*/true);
+}
+
 void Api::openai(const Exchange& exchange, bool edit) {
   const HttpRequest& request = exchange->request();
   const std::string& type = request.header("content-type");

@@ -43,6 +43,7 @@ class OpenAiFields {
       findings_.push_back({name, shown(value), "unknown, or without a meaning here", "omit it"});
     if (!findings_.empty()) throw InvalidRequest(findings_);
     made.served = read_served_request(text_of(request_), parts, models);
+    made.served.all_take_effect = true;
     return made;
   }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "io/image.hpp"
 #include "serve/base64.hpp"
 
 namespace omnirt::serve {
@@ -13,10 +12,6 @@ namespace {
 
 constexpr const char* how =
     R"(send the image itself: {"data": BASE64}, or {"part": NAME} of a multipart body)";
-
-// Of images that come with requests.
-constexpr io::ImageLimits limits{
-    .max_side = 8192, .max_pixels = int64_t{32} << 20, .max_file_bytes = size_t{32} << 20};
 
 // Inputs that are texts; all others are files.
 bool is_text(std::string_view name) {
@@ -101,7 +96,7 @@ void RequestFiles::keep(const std::string& field, std::string bytes, Json& value
   if (files_.size() >= max_sent_files)
     return refuse(field, "", fmt::format("more than {} images", max_sent_files));
   try {
-    const io::ImageInfo info = io::probe_image_bytes(bytes, field, {.limits = limits});
+    const io::ImageInfo info = io::probe_image_bytes(bytes, field, {.limits = sent_image_limits});
     const std::string name =
         fmt::format("input-{}{}", files_.size(), io::image_extension(info.format));
     files_.push_back({name, std::move(bytes)});

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "io/image.hpp"
 #include "serve/served_request.hpp"
 
 namespace omnirt::serve {
@@ -11,6 +12,9 @@ namespace omnirt::serve {
 // What stands in a request's inputs for a file that came with it: {this: its name}.
 inline constexpr const char* sent_file_key = "sent file";
 inline constexpr size_t max_sent_files = 32;
+// Of images that come with requests.
+inline constexpr io::ImageLimits sent_image_limits{
+    .max_side = 8192, .max_pixels = int64_t{32} << 20, .max_file_bytes = size_t{32} << 20};
 
 // Takes the images out of a request's inputs.
 class RequestFiles {

@@ -87,16 +87,26 @@ void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings
 
 namespace {
 
-// The file of an adapter among those of the folders, by its name with or without the extension.
-fs::path find_lora(const std::string& name, const ServedModels& models) {
+// Calls `see` with each adapter's file until it says true.
+template <class See>
+void each_lora(const ServedModels& models, See&& see) {
   for (const fs::path& folder : models.lora_folders) {
     std::error_code error;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      if (it->path().extension() != ".safetensors") continue;
-      if (it->path().filename() == name || it->path().stem() == name) return it->path();
+      if (it->path().extension() == ".safetensors" && see(it->path())) return;
     }
   }
-  return {};
+}
+
+// The file of an adapter among those of the folders, by its name with or without the extension.
+fs::path find_lora(const std::string& name, const ServedModels& models) {
+  fs::path found;
+  each_lora(models, [&](const fs::path& path) {
+    const bool same = path.filename() == name || path.stem() == name;
+    if (same) found = path;
+    return same;
+  });
+  return found;
 }
 
 std::vector<std::string> names_of(const std::map<std::string, std::string>& models) {
@@ -141,6 +151,17 @@ void settle_names(GenerateRequest& request, const ServedModels& models,
     else
       *path = found.string();
   }
+}
+
+std::vector<std::string> served_lora_names(const ServedModels& models) {
+  std::vector<std::string> names;
+  each_lora(models, [&](const fs::path& path) {
+    names.push_back(path.stem().string());
+    return false;
+  });
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 }  // namespace omnirt::serve

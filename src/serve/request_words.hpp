@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -14,5 +15,8 @@ void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings
 // The model and the adapters by what their names mean here; a finding for each other name.
 void settle_names(GenerateRequest& request, const ServedModels& models,
                   std::vector<Finding>& findings);
+
+// Of the adapters in the server's folders, in order, without their extension.
+std::vector<std::string> served_lora_names(const ServedModels& models);
 
 }  // namespace omnirt::serve

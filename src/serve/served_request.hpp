@@ -31,6 +31,8 @@ struct ServedRequest {
   std::vector<SentFile> files;
   bool async = false;
   bool strict = false;
+  // A config key without effect is an error: the fields of other programs' requests mean something.
+  bool all_take_effect = false;
   Priority priority = Priority::normal;
   int64_t deadline_in_ms = 0;
 

@@ -3,19 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/error.hpp"
-#include "catalogue/make_session.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
 #include "io/sha256.hpp"
 #include "serve/base64.hpp"
 #include "serve/http_client.hpp"
+#include "serve/running_server.hpp"
 #include "serve/temporary.hpp"
 
 namespace omnirt::serve {
@@ -26,65 +25,7 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 Session& session() {
-  static const std::unique_ptr<Session> made = make_session();
-  return *made;
-}
-
-ServerOptions quiet(ServerOptions options = {}) {
-  options.port = 0;
-  if (!options.models.empty()) return options;
-  options.models = {"emoji=" OMNIRT_SOURCE_DIR "/models/emoji",
-                    "emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd"};
-  return options;
-}
-
-struct Running {
-  explicit Running(const ServerOptions& options = {}) : server(session(), quiet(options)) {
-    spdlog::set_level(spdlog::level::err);
-    server.start();
-  }
-  HttpClient client() const { return HttpClient(server.port()); }
-  HttpClient::Answer get(const std::string& path, const std::string& headers = "") const {
-    return client().get(path, headers);
-  }
-  HttpClient::Answer post(const std::string& path, const Json& json) const {
-    return client().post(path, json.dump());
-  }
-  // Follows a job to its end.
-  std::string follow(const std::string& id, const std::string& headers = "") const {
-    HttpClient reader(server.port());
-    reader.send("GET /v1/jobs/" + id + "/events HTTP/1.1\r\nHost: localhost\r\n" + headers +
-                "\r\n");
-    return reader.read_all();
-  }
-  Server server;
-};
-
-Json apple(int64_t seed = 3, const Json& config = Json::object()) {
-  Json json = {{"model", "emoji"}, {"inputs", {{"prompt", "a red apple"}}}};
-  json["config"] = {{"seed", seed}, {"num_inference_steps", 2}};
-  json["config"].update(config);
-  return json;
-}
-
-std::string pixels_alone(const Json& request) {
-  GenerateRequest direct = parse_request(request);
-  direct.model = OMNIRT_SOURCE_DIR "/models/emoji";
-  std::string pixels;
-  SessionHooks hooks{.on_artifact =
-                         [&](const Artifact& artifact) {
-                           const auto& image = artifact.images.front();
-                           pixels.assign(image.pixels.begin(), image.pixels.end());
-                         },
-                     .files = Files::where_named};
-  RunReport report;
-  session().run(direct, false, CancelToken(), hooks, report);
-  return pixels;
-}
-
-std::string pixels_of(const std::string& png) {
-  const io::Image image = io::decode_image(png, "the artifact");
-  return {image.pixels.begin(), image.pixels.end()};
+  return test_session();
 }
 
 TEST(Server, SaysThatItLivesAndIsReady) {

@@ -1,0 +1,236 @@
+// What is served, and by what.
+#include <algorithm>
+
+#include "serve/api.hpp"
+#include "serve/problem.hpp"
+
+namespace omnirt::serve {
+
+// In this order: where two match, the first is meant.
+const std::vector<Api::Route>& Api::routes() {
+  static const std::vector<Route> all = [] {
+    std::vector<Route> made = server_routes();
+    for (const auto& more : {run_routes(), openai_routes(), webui_routes()})
+      made.insert(made.end(), more.begin(), more.end());
+    return made;
+  }();
+  return all;
+}
+
+std::vector<Api::Route> Api::server_routes() {
+  return {
+      {{.method = "GET",
+        .path = "/healthz",
+        .summary = "that the process answers",
+        .access = Access::open,
+        .answer = "Status"},
+       &Api::health},
+      {{.method = "GET",
+        .path = "/readyz",
+        .summary = "that it accepts jobs; 503 while it drains",
+        .access = Access::open,
+        .answer = "Status"},
+       &Api::ready},
+      {{.method = "GET",
+        .path = "/",
+        .summary = "the web page",
+        .access = Access::open,
+        .types = {"text/html"}},
+       &Api::page},
+      {{.method = "GET",
+        .path = "/page/{file}",
+        .summary = "a file of the web page",
+        .access = Access::open,
+        .types = {"text/css", "text/html", "text/javascript"}},
+       &Api::page},
+      {{.method = "GET",
+        .path = "/metrics",
+        .summary = "Prometheus' text form",
+        .access = Access::metrics,
+        .types = {"text/plain"}},
+       &Api::metrics},
+  };
+}
+
+std::vector<Api::Route> Api::run_routes() {
+  return {
+      {{.method = "POST",
+        .path = "/v1/generate",
+        .summary = "runs a request; with async it answers with a job",
+        .body = "GenerateRequest",
+        .form = "GenerateForm",
+        .answer = "Job",
+        .types = {"image/*"},
+        .others = {202}},
+       &Api::generate},
+      {{.method = "POST",
+        .path = "/v1/validate",
+        .summary = "checks a request without running it",
+        .body = "GenerateRequest",
+        .form = "GenerateForm",
+        .answer = "Settled"},
+       &Api::validate},
+      {{.method = "GET",
+        .path = "/v1/jobs",
+        .summary = "the client's jobs, newest first",
+        .answer = "Jobs",
+        .query = {"limit"}},
+       &Api::list},
+      {{.method = "GET",
+        .path = "/v1/jobs/{id}/events",
+        .summary = "a job's events as they come",
+        .types = {"text/event-stream"},
+        .others = {204}},
+       &Api::job_events},
+      {{.method = "GET",
+        .path = "/v1/jobs/{id}/artifacts/{number}",
+        .summary = "an image or video, from 0",
+        .types = {"image/*", "video/*"}},
+       &Api::job_artifact},
+      {{.method = "GET",
+        .path = "/v1/jobs/{id}",
+        .summary = "one job: state, progress, artifacts, report",
+        .answer = "Job"},
+       &Api::job},
+      {{.method = "DELETE",
+        .path = "/v1/jobs/{id}",
+        .summary = "cancels it: one that waits at once, one that runs within a step",
+        .answer = "Job",
+        .others = {202}},
+       &Api::cancel},
+      {{.method = "GET",
+        .path = "/v1/models",
+        .summary = "the models that requests may name",
+        .answer = "Models"},
+       &Api::models},
+      {{.method = "GET",
+        .path = "/v1/models/{id}",
+        .summary = "what a model's tasks take",
+        .answer = "Model"},
+       &Api::model},
+  };
+}
+
+std::vector<Api::Route> Api::openai_routes() {
+  return {
+      {{.method = "POST",
+        .path = "/v1/images/generations",
+        .summary = "OpenAI's",
+        .body = "OpenAiGeneration",
+        .answer = "OpenAiImages",
+        .types = {"text/event-stream"}},
+       &Api::openai_generation},
+      {{.method = "POST",
+        .path = "/v1/images/edits",
+        .summary = "OpenAI's",
+        .form = "OpenAiEdit",
+        .answer = "OpenAiImages",
+        .types = {"text/event-stream"}},
+       &Api::openai_edit},
+  };
+}
+
+std::vector<Api::Route> Api::webui_routes() {
+  return {
+      {{.method = "POST",
+        .path = "/sdapi/v1/txt2img",
+        .summary = "stable-diffusion-webui's",
+        .body = "WebuiTextToImage",
+        .answer = "WebuiImages"},
+       &Api::webui_text2image},
+      {{.method = "POST",
+        .path = "/sdapi/v1/img2img",
+        .summary = "stable-diffusion-webui's",
+        .body = "WebuiImageToImage",
+        .answer = "WebuiImages"},
+       &Api::webui_image2image},
+      {{.method = "GET",
+        .path = "/sdapi/v1/progress",
+        .summary = "how far the client's first unfinished job of these routes is",
+        .answer = "WebuiProgress",
+        .query = {"skip_current_image"}},
+       &Api::webui_progress},
+      {{.method = "POST",
+        .path = "/sdapi/v1/interrupt",
+        .summary = "cancels the client's first unfinished job of these routes",
+        .answer = "Nothing"},
+       &Api::webui_interrupt},
+      {{.method = "GET",
+        .path = "/sdapi/v1/options",
+        .summary = "the client's model, and what else these routes have of webui's settings",
+        .answer = "WebuiOptions"},
+       &Api::webui_options},
+      {{.method = "POST",
+        .path = "/sdapi/v1/options",
+        .summary = "chooses the client's model (sd_model_checkpoint)",
+        .body = "WebuiOptions",
+        .answer = "Null"},
+       &Api::webui_set_options},
+      {{.method = "POST",
+        .path = "/sdapi/v1/png-info",
+        .summary = "the generation parameters that an image carries",
+        .body = "WebuiImage",
+        .answer = "WebuiImageInfo"},
+       &Api::webui_image_info},
+      {{.method = "GET",
+        .path = "/sdapi/v1/{name}",
+        .summary = "lists of names: samplers, schedulers, sd-models, loras, upscalers, "
+                   "latent-upscale-modes; sd-vae, embeddings, hypernetworks, face-restorers, "
+                   "prompt-styles and scripts, which are empty",
+        .answer = "WebuiList"},
+       &Api::webui_list},
+      {{.method = "POST",
+        .path = "/sdapi/v1/{name}",
+        .summary = "refresh-checkpoints, refresh-loras, refresh-vae: nothing is to be done",
+        .answer = "Null"},
+       &Api::webui_refresh},
+  };
+}
+
+std::vector<RouteInfo> Api::route_infos() {
+  std::vector<RouteInfo> infos;
+  for (const Route& route : routes()) infos.push_back(route.info);
+  return infos;
+}
+
+std::string Api::route_of(const std::string& path) {
+  for (const Route& route : routes()) {
+    if (values_of(route.info.path, path)) return route.info.path;
+  }
+  return "other";
+}
+
+// What is no route needs a key, as most.
+Access Api::access_of(const std::string& path) {
+  for (const Route& route : routes()) {
+    if (values_of(route.info.path, path)) return route.info.access;
+  }
+  return Access::generate;
+}
+
+void Api::refuse_route(const Exchange& exchange) const {
+  respond(exchange,
+          problem(404, "no-such-route", "there is no such route", exchange->request().id));
+}
+
+void Api::route(const Exchange& exchange) {
+  const HttpRequest& request = exchange->request();
+  std::string path, methods;
+  for (const Route& route : routes()) {
+    if (!path.empty() && route.info.path != path) continue;
+    auto values = values_of(route.info.path, request.path);
+    if (!values) continue;
+    if (route.info.method == request.method) return (this->*route.handler)(exchange, *values);
+    path = route.info.path;
+    methods += (methods.empty() ? "" : ", ") + route.info.method;
+  }
+  if (path.empty()) return refuse_route(exchange);
+  HttpResponse response =
+      request.method == "OPTIONS"
+          ? HttpResponse{.status = 204, .type = ""}
+          : problem(405, "wrong-method", "this route takes " + methods, request.id);
+  response.headers.emplace_back("Allow", methods);
+  respond(exchange, std::move(response));
+}
+
+}  // namespace omnirt::serve
