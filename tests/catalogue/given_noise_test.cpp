@@ -110,7 +110,8 @@ TEST_F(GivenNoise, AnInputOfAnotherFamilyIsRefusedWithItsName) {
   GenerateRequest given = golden_request("sd15/text2image");
   given.inputs["image_reference"] = "a.png";
   EXPECT_THAT(errors(given), about("inputs.image_reference", "no such input"));
-  EXPECT_THAT(errors(given).front().way_out, ::testing::HasSubstr("an input of flux2"));
+  EXPECT_THAT(errors(given).front().way_out,
+              ::testing::AllOf(::testing::HasSubstr("an input of"), ::testing::HasSubstr("flux2")));
 }
 
 }  // namespace
