@@ -8,8 +8,8 @@ namespace omnirt::keys {
 
 inline constexpr Key<ImageFit> image_fit{
     "image_fit", ImageFit::stretch, "image-fit",
-    "how given images and masks of another shape take the image's size: stretched, cut at their "
-    "longer side, or whole with their edges drawn out"};
+    "how given images and masks of another shape are fitted to the image's size: stretched, "
+    "cropped along their longer side, or whole with their edges extended"};
 
 }  // namespace omnirt::keys
 
