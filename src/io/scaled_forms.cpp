@@ -28,7 +28,10 @@ class FormReader {
     if (weight.encoding || weight.shape.size() < 2 || element_count(weight) == 0)
       tensors_.fail(weight.name,
                     fmt::format("[{}]: {} is for matrices", fmt::join(weight.shape, ", "), format));
-    ScaledForm form{.name = format, .rows = weight.shape[0], .columns = row_elements(weight)};
+    ScaledForm form;
+    form.name = format;
+    form.rows = weight.shape[0];
+    form.columns = row_elements(weight);
     if (format == "float8_e4m3fn" || format == "float8_e5m2") {
       read_fp8(form, format, weight, layer);
     } else if (format == fp8_in_blocks) {

@@ -86,7 +86,10 @@ void Binding::keep_encoded(Slot& slot, size_t index) {
       at::empty(slot.weight->shape, at::TensorOptions().dtype(form_.dtype).device(at::kMeta));
   const Weight* read = slot.weight.get();
   if (slot.weight->kept_as) {
-    slot.narrow = {.name = read->name, .dtype = *read->kept_as, .shape = read->shape};
+    slot.narrow = Weight();
+    slot.narrow.name = read->name;
+    slot.narrow.dtype = *read->kept_as;
+    slot.narrow.shape = read->shape;
     read = &slot.narrow;
   }
   slot.pack.set_encoded(
