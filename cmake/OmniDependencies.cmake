@@ -35,6 +35,7 @@ target_include_directories(omnirt_torch SYSTEM BEFORE INTERFACE $<BUILD_INTERFAC
 find_package(spdlog REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(PNG REQUIRED)

@@ -21,6 +21,8 @@ void add_backends(CLI::App& app, Run& run, Session& session);
 void add_inspect(CLI::App& app, Run& run, Session& session);
 void add_docs(CLI::App& app, Run& run, Session& session);
 void add_preprocess(CLI::App& app, Run& run);
+void add_pull(CLI::App& app, Run& run, Session& session);
+void add_cache(CLI::App& app, Run& run);
 void add_sheet(CLI::App& app, Run& run);
 void add_completions(CLI::App& app, Run& run, Session& session);
 void add_man(CLI::App& app, Run& run);

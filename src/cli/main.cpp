@@ -53,6 +53,8 @@ struct Program {
     add_bench(app, command, *session);
     add_serve(app, command, *session);
     add_models(app, command, *session);
+    add_pull(app, command, *session);
+    add_cache(app, command);
     add_backends(app, command, *session);
     add_convert(app, command, *session);
     add_inspect(app, command, *session);

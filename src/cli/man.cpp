@@ -29,6 +29,7 @@ constexpr std::array examples{
     Entry{"omnirt generate -f castle.png --seed random -o other.png",
           "What another image was made by, with another seed."},
     Entry{"omnirt validate -f request.yaml", "Check a request without running it."},
+    Entry{"omnirt pull sdxl --variant fp16", "Download a model."},
     Entry{"omnirt models", "List the models, those on this machine first."}};
 
 constexpr std::array variables{
@@ -36,6 +37,9 @@ constexpr std::array variables{
         "OMNIRT_MODELS",
         "Folders, separated by ':', in which models, checkpoints and adapters are found by name."},
     Entry{"HF_HUB_CACHE, HF_HOME", "Where the local Hugging Face cache is."},
+    Entry{"HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE",
+          "Of omnirt pull: another hub than huggingface.co, the token for private and gated "
+          "repositories, and (1) that nothing may be fetched."},
     Entry{"OMNIRT_PLUGINS", "Plug-ins to load, separated by ':'."},
     Entry{"OMNIRT_CONFINE", "The folder outside of which no path of a request may lie."},
     Entry{"OMP_NUM_THREADS", "Threads of the cpu; --threads overrides it."},

@@ -91,6 +91,7 @@ Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
           {"adapter_kinds", spec.adapter_kinds},
           {"artifact_kind", spec.artifact_kind},
           {"example", spec.example},
+          {"hub_ids", spec.hub_ids},
           {"found_at", find_model(spec.id, spec.hub_ids).string()}};
 }
 

@@ -144,7 +144,11 @@ WeightChoice choose(const fs::path& folder, const Variants& variants, const std:
 
 WeightChoice choose_weights(const fs::path& folder, std::span<const std::string> bases,
                             const std::string& variant) {
-  std::vector<std::string> names = file_names(folder);
+  return choose_weights_among(folder, file_names(folder), bases, variant);
+}
+
+WeightChoice choose_weights_among(const fs::path& folder, std::vector<std::string> names,
+                                  std::span<const std::string> bases, const std::string& variant) {
   for (const std::string& base : bases) {
     Variants variants = variants_of(base, names);
     if (variants.empty()) continue;

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace omnirt::io {
 
@@ -22,5 +23,12 @@ struct WeightChoice {
 // no choice, and when there are only pickles (then with the way to convert them).
 WeightChoice choose_weights(const std::filesystem::path& folder, std::span<const std::string> bases,
                             const std::string& variant = "");
+
+// The same among the files of a folder that is not here: `names` are all that it holds, `folder`
+// names it in errors.
+WeightChoice choose_weights_among(const std::filesystem::path& folder,
+                                  std::vector<std::string> names,
+                                  std::span<const std::string> bases,
+                                  const std::string& variant = "");
 
 }  // namespace omnirt::io

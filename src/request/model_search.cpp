@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/error.hpp"
-#include "weights/pipeline_folder.hpp"
+#include "hub/repository_cache.hpp"
 
 // Where the installed package has its data: its CMake package defines this in programs that link
 // the package (cmake/omnirt-config.cmake.in); null elsewhere.
@@ -139,7 +139,7 @@ fs::path find_model(const std::string& id, const std::vector<std::string>& hub_i
   std::vector<std::string> names = hub_ids;
   names.push_back(id);
   for (const std::string& name : names) {
-    fs::path cached = find_in_hub_cache(name);
+    fs::path cached = hub::find_snapshot(name);
     if (!cached.empty()) return cached;
   }
   return {};
@@ -151,7 +151,7 @@ namespace {
 fs::path adapter_in_cache(const std::string& given) {
   size_t first = given.find('/');
   size_t second = first == given.npos ? given.npos : given.find('/', first + 1);
-  fs::path cached = find_in_hub_cache(given.substr(0, second));
+  fs::path cached = hub::find_snapshot(given.substr(0, second));
   if (cached.empty() || second == given.npos) return cached;
   std::error_code error;
   fs::path file = cached / given.substr(second + 1);

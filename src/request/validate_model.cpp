@@ -29,7 +29,7 @@ std::string places_of(const std::string& id) {
 Finding missing_weights(const ModelSpec& entry) {
   std::string download = entry.hub_ids.empty()
                              ? ""
-                             : fmt::format("get them (hf download {}), ", entry.hub_ids.front());
+                             : fmt::format("get them (omnirt pull {}), ", entry.hub_ids.front());
   return {"model", entry.id,
           fmt::format("its weights are not on this machine ({})", places_of(entry.id)),
           download +
@@ -41,7 +41,7 @@ Finding unknown_model(const Proposal& proposal, const std::string& model) {
   std::string nearest = nearest_name(model, proposal.catalogue->ids());
   bool file = model.ends_with(".safetensors") || model.ends_with(".gguf");
   bool repository = std::ranges::count(model, '/') == 1 && !file;
-  std::string way_out = repository        ? "download it: hf download " + model
+  std::string way_out = repository        ? "download it: omnirt pull " + model
                         : nearest.empty() ? "`omnirt models` lists those that are known"
                                           : "did you mean '" + nearest + "'?";
   return {

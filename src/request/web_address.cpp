@@ -42,7 +42,7 @@ void refuse_url(const std::string& field, const std::string& given) {
   std::string way_out =
       repository.empty()
           ? "download it first, and give the file"
-          : fmt::format("download it first (hf download {}), and give the file, or {} for a model",
+          : fmt::format("download it first (omnirt pull {}), and give the file, or {} for a model",
                         repository, repository);
   throw InvalidRequest({field, given, "a URL, and nothing is read from the network", way_out});
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "base/error.hpp"
@@ -158,32 +157,6 @@ ComponentFolder read_component_folder(const std::string& name, const fs::path& p
   read_config_of(component, configs);
   component.class_name = class_of(component.config);
   return component;
-}
-
-fs::path find_in_hub_cache(const std::string& id) {
-  auto env = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-  };
-  fs::path hub;
-  if (!env("HF_HUB_CACHE").empty())
-    hub = env("HF_HUB_CACHE");
-  else if (!env("HF_HOME").empty())
-    hub = fs::path(env("HF_HOME")) / "hub";
-  else if (!env("HOME").empty())
-    hub = fs::path(env("HOME")) / ".cache" / "huggingface" / "hub";
-  size_t slash = id.find('/');
-  if (hub.empty() || slash == std::string::npos || id.find("..") != std::string::npos) return {};
-  fs::path repository =
-      hub / fmt::format("models--{}--{}", id.substr(0, slash), id.substr(slash + 1));
-  fs::path reference = repository / "refs" / "main";
-  if (!is_file(reference)) return {};
-  std::string revision = io::read_file(reference, 256);
-  while (!revision.empty() && std::isspace(static_cast<unsigned char>(revision.back())))
-    revision.pop_back();
-  fs::path snapshot = repository / "snapshots" / revision;
-  if (revision.find('/') != std::string::npos || !is_folder(snapshot)) return {};
-  return snapshot;
 }
 
 }  // namespace omnirt

@@ -47,9 +47,4 @@ PipelineFolder read_pipeline_folder(const std::filesystem::path& path);
 // folder.
 ComponentFolder read_component_folder(const std::string& name, const std::filesystem::path& path);
 
-// The snapshot of `id` ("organisation/name") in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME
-// or
-// ~/.cache/huggingface), or an empty path.
-std::filesystem::path find_in_hub_cache(const std::string& id);
-
 }  // namespace omnirt

@@ -141,7 +141,7 @@ TEST(Models, AFileIsFoundByItsNameBelowCheckpoints) {
                                      "(looked in " +
                                      scratch.file("nothing/such.safetensors")));
   EXPECT_THAT(run_program({"validate", "-m", "someone/dream", "-p", "x"}).err,
-              HasSubstr("hf download someone/dream"));
+              HasSubstr("omnirt pull someone/dream"));
 }
 
 }  // namespace

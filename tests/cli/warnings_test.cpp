@@ -94,7 +94,7 @@ TEST(Urls, AreAnsweredWithWhatToDo) {
   }
   const std::string hub = "https://huggingface.co/owner/name/resolve/main/x.safetensors";
   const std::string way =
-      "download it first (hf download owner/name), and give the file, or "
+      "download it first (omnirt pull owner/name), and give the file, or "
       "owner/name for a model";
   for (const std::vector<std::string>& words : {std::vector<std::string>{"-m", hub},
                                                 {"--lora", hub},
