@@ -138,6 +138,7 @@ Json RunMemoryPlan::to_json(const PlanningFacts& facts, const PlanningWishes& wi
                {"predicted_peak_bytes", peak_bytes},
                {"base_bytes", facts.base_bytes},
                {"at", {{"block", at.block_name}, {"component", at.component}}},
+               {"kept_between_steps_bytes", facts.kept_between_steps_bytes},
                {"components", Json::array()},
                {"stages", Json::array()}};
   if (wishes.budget_bytes) json["budget_bytes"] = *wishes.budget_bytes;

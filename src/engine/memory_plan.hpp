@@ -36,6 +36,7 @@ struct PlanningFacts {
   uint64_t base_bytes = 0;  // that the process has without weights and tensors
   std::vector<PlannedComponent> components;
   std::vector<PlannedMoment> moments;
+  uint64_t kept_between_steps_bytes = 0;  // the most; a part of the moments' tensors
   // Whether components stay after their last use, for the next run.
   bool keeps_components = false;
 };
@@ -53,7 +54,8 @@ struct RunMemoryPlan {
   bool fits = true;         // in the budget
   bool releases_components = false;
 
-  // {budget_bytes, predicted_peak_bytes, at, components: [{name, offload, ...}], moments: [...]}
+  // {budget_bytes, predicted_peak_bytes, at, kept_between_steps_bytes, components: [{name, ...}],
+  // stages: [...]}
   Json to_json(const PlanningFacts& facts, const PlanningWishes& wishes) const;
 };
 

@@ -45,6 +45,29 @@ uint64_t bytes_whole(const std::vector<ParamUse>& uses) {
   return all + largest;
 }
 
+// What a component keeps between its calls: what it makes once per run, and for each row the
+// features that steps share.
+class KeptBetweenCalls {
+ public:
+  void note(const DryForward& call, const RowIds& rows) {
+    constants_ = std::max<uint64_t>(constants_, call.kept_bytes);
+    if (call.feature_bytes == 0) return;
+    const uint64_t of_row = (call.feature_bytes + rows.size() - 1) / rows.size();
+    for (const RowId& row : rows) features_[row] = std::max(features_[row], of_row);
+  }
+  // Features are dropped with the loop whose steps share them.
+  void end_loop() { features_.clear(); }
+  uint64_t bytes() const {
+    uint64_t bytes = constants_;
+    for (const auto& [row, kept] : features_) bytes += kept;
+    return bytes;
+  }
+
+ private:
+  uint64_t constants_ = 0;
+  std::map<RowId, uint64_t> features_;
+};
+
 class Rehearsal {
  public:
   Rehearsal(const Proposal& proposal, LoadedPipeline& pipeline)
@@ -54,8 +77,8 @@ class Rehearsal {
 
   PlanningFacts run(Backend& backend, const CancelToken* cancel) {
     levels_.check();
-    levels_.only_forecast(
-        [this](const std::string& name, const DryForward& call) { note(name, call); });
+    levels_.only_forecast([this](const std::string& name, const DryForward& call,
+                                 const RowIds& rows) { note(name, call, rows); });
     MemoryAccount account;
     MemoryAccount::Scope charged(account);
     go_through(proposal_, pipeline_, levels_, backend, cancel,
@@ -68,19 +91,22 @@ class Rehearsal {
   // What a block does itself is a moment, too.
   void around(size_t block, const std::function<void()>& turn) {
     block_ = block;
+    for (auto& [name, kept] : kept_) kept.end_loop();
     reset_tensor_peak();
     turn();
     add({}, tensor_memory().peak_bytes + kept_bytes() + scratch_);
   }
 
-  void note(const std::string& name, const DryForward& call) {
+  void note(const std::string& name, const DryForward& call, const RowIds& rows) {
     PlannedComponent& component = component_of(name, call);
     component.first_block = std::min(component.first_block, block_);
     component.last_block = std::max(component.last_block, block_);
     component.calls += 1;
     component.products += call.products;
-    // Both stay until the run's end: what a call keeps for the next, and what kernels took once.
-    kept_[name] = std::max(kept_[name], call.kept_bytes);
+    // Until the run's end stays what is made once of its values, and what kernels took once.
+    kept_[name].note(call, rows);
+    uint64_t& most = facts_.kept_between_steps_bytes;
+    most = std::max(most, kept_bytes());
     scratch_ = std::max(scratch_, scratch(call));
     add(name,
         tensor_memory().current_bytes + call.reach_bytes + gaps(call) + kept_bytes() + scratch_);
@@ -88,7 +114,7 @@ class Rehearsal {
 
   uint64_t kept_bytes() const {
     uint64_t bytes = 0;
-    for (const auto& [name, kept] : kept_) bytes += kept;
+    for (const auto& [name, kept] : kept_) bytes += kept.bytes();
     return bytes;
   }
 
@@ -139,8 +165,8 @@ class Rehearsal {
   LevelRuns levels_;
   PlanningFacts facts_;
   std::map<std::string, PlannedComponent> components_;
-  std::map<std::string, uint64_t> kept_;  // by components, between their calls
-  uint64_t scratch_ = 0;                  // of kernels, the most so far
+  std::map<std::string, KeptBetweenCalls> kept_;  // by component
+  uint64_t scratch_ = 0;                          // of kernels, the most so far
   size_t block_ = 0;
 };
 

@@ -77,7 +77,7 @@ Values LevelRuns::call(const std::string& name, const ComponentCall& call, const
   ensure(run != runs_.end(), "component '{}' is not a loaded network", name);
   if (!forecast_) return computed(name, run->second, call, inputs, cancel);
   const DryForward& taken = run->second.forecast(call, inputs);
-  forecast_(name, taken);
+  forecast_(name, taken, call.rows);
   Values results;
   for (const auto& [result, list] : taken.results) {
     for (const Value& value : list) {

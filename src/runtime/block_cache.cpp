@@ -51,7 +51,10 @@ Tensor BlockCache::take(const std::string& site, const RowIds& rows, const Tenso
     any |= reused[i].defined();
     if (reused[i].defined()) continue;
     reused[i] = part(made, i);
-    rows_[{site, rows[i]}] = {change(i), reused[i] - part(after, i)};
+    // Rows are replaced one by one: none may hold on to the others of its batch.
+    Tensor head = change(i);
+    if (head.defined() && rows.size() > 1) head = head.clone();
+    rows_[{site, rows[i]}] = {head, reused[i] - part(after, i)};
   }
   return any ? at::cat(reused) : made;
 }

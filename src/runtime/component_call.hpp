@@ -34,9 +34,10 @@ class CallRunner {
   // The results on the device. Throws LevelFailed (or anything else) where the level cannot do it.
   virtual Values run(Context& cx, const ComponentCall& call, const Values& inputs) = 0;
   // The most bytes of tensors that a call takes, by its dry forward; 0 where none was made.
-  // `constants_kept`: an earlier call of the run has made what is made once per run.
+  // `kept_before`: an earlier call of the run has made what is made once per run, and kept features
+  // that steps share.
   virtual size_t planned_peak(const ComponentCall&, const Values& /*inputs*/,
-                              bool /*constants_kept*/) {
+                              bool /*kept_before*/) {
     return 0;
   }
   // The component's weights are released: drops what holds on to them.

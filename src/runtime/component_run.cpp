@@ -111,7 +111,8 @@ const DryForward& ComponentRun::forecast(const ComponentCall& call, const Values
   CallKey key = call_key(call.variant, inputs);
   auto known = std::ranges::find(forecasts_, key, &std::pair<CallKey, DryForward>::first);
   if (known != forecasts_.end()) return known->second;
-  auto made = dry_forward(*plan_->ops, plan_->form, call, inputs, /*constants_kept=*/false);
+  // Constants are made in it; features that steps share are counted by those who add up the rows.
+  auto made = dry_forward(*plan_->ops, plan_->form, call, inputs, {.features = true});
   return forecasts_.emplace_back(std::move(key), std::move(made)).second;
 }
 

@@ -76,8 +76,8 @@ void Context::enter_batch(RowIds rows, const SharedStep& step, const SitePlan* s
   rows_ = std::move(rows);
   sites_ = sites;
   if (!keeps()) return;
-  options_.state->step_cache().enter(step);
-  if (step.shares_blocks()) options_.state->block_cache().enter(step);
+  features().step_cache().enter(step);
+  if (step.shares_blocks()) features().block_cache().enter(step);
 }
 
 void Context::know(const Value& value) {
@@ -91,14 +91,20 @@ const Context::Known* Context::known(const Tensor& x) const {
 
 BlockCache* Context::block_cache() {
   if (!keeps()) return nullptr;
-  BlockCache& cache = options_.state->block_cache();
+  BlockCache& cache = features().block_cache();
   return cache.step().shares_blocks() ? &cache : nullptr;
 }
 
 const SharedStep* Context::step_cache() const {
   if (!keeps()) return nullptr;
-  const SharedStep& step = options_.state->step_cache().step();
+  const SharedStep& step = features().step_cache().step();
   return step.shares() ? &step : nullptr;
+}
+
+void Context::note_features() {
+  if (!options_.dry || !options_.features_kept) return;
+  feature_bytes_ += dry_features_.feature_bytes();
+  dry_features_.forget_features();
 }
 
 void Context::enter(const std::string& path) {

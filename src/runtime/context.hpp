@@ -50,6 +50,7 @@ class Context final : public ops::Caller {
     RunState* state = nullptr;
     bool dry = false;                        // shapes only; weights are not touched
     bool constants_kept = false;             // dry: what is made once per run is there already
+    bool features_kept = false;              // dry: so are features that steps share
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
     BlockTimes* blocks = nullptr;            // filled with what each block takes
     std::vector<KernelFailure>* failures = nullptr;
@@ -137,10 +138,11 @@ class Context final : public ops::Caller {
   Tensor shared_segment(const std::string& path, Body&& body) {
     enter(path);
     if (!step_cache()) return body();
-    Tensor kept = options_.state->step_cache().find(path, rows_);
+    Tensor kept = features().step_cache().find(path, rows_);
     if (kept.defined()) return kept;
     Tensor made = body();
-    options_.state->step_cache().keep(path, rows_, made);
+    features().step_cache().keep(path, rows_, made);
+    note_features();
     return made;
   }
   // What a transformer's blocks make of its hidden states: body(), or what they added at an earlier
@@ -154,15 +156,19 @@ class Context final : public ops::Caller {
     };
     BlockCache* cache = block_cache();
     if (!cache) return all();
-    if (cache->step().kind == SharedStep::Kind::magnitude)
-      return cache->take(path, rows_, hidden, hidden, all);
-    const Tensor after = first();
-    return cache->take(path, rows_, hidden, after, rest);
+    const bool whole = cache->step().kind == SharedStep::Kind::magnitude;
+    const Tensor after = whole ? hidden : first();
+    Tensor made = whole ? cache->take(path, rows_, hidden, after, all)
+                        : cache->take(path, rows_, hidden, after, rest);
+    note_features();
+    return made;
   }
   // Null where every step computes all blocks.
   BlockCache* block_cache();
   // Null where every step computes everything.
   const SharedStep* step_cache() const;
+  // Of a dry call: what its rows keep of it for further steps, all together.
+  size_t feature_bytes() const { return feature_bytes_ + dry_features_.feature_bytes(); }
 
   bool dry() const override { return options_.dry; }
   void kernel_failed(const char* op, const std::string& kernel, const char* reason) override;
@@ -180,7 +186,11 @@ class Context final : public ops::Caller {
     std::weak_ptr<const void> alive;
   };
   const Known* known(const Tensor& x) const;
-  bool keeps() const { return options_.state && !rows_.empty() && !options_.dry; }
+  bool keeps() const { return (options_.state || options_.dry) && !rows_.empty(); }
+  RunState& features() { return options_.dry ? dry_features_ : *options_.state; }
+  const RunState& features() const { return options_.dry ? dry_features_ : *options_.state; }
+  // In a dry call, what replaces features that are there already takes no more memory.
+  void note_features();
 
   const ops::OpTable& ops_;
   std::shared_ptr<const Binding> binding_;
@@ -192,6 +202,8 @@ class Context final : public ops::Caller {
   const SitePlan* sites_ = nullptr;
   RowIds rows_;
   std::vector<Known> known_;
+  RunState dry_features_;  // of a dry call, which finds nothing there
+  size_t feature_bytes_ = 0;
 };
 
 }  // namespace omnirt

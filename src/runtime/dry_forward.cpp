@@ -43,7 +43,7 @@ double products_of(const std::vector<DryUse>& uses, const std::vector<OpRecord>&
 }  // namespace
 
 DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const ComponentCall& call,
-                       const Values& inputs, bool constants_kept) {
+                       const Values& inputs, const KeptBefore& kept) {
   Values dry;
   for (const auto& [name, list] : inputs) {
     for (const Value& value : list)
@@ -55,7 +55,11 @@ DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const C
       std::make_shared<const Binding>(std::vector<std::shared_ptr<const Weight>>{}, form);
   std::vector<OpRecord> called;
   Context cx(ops, nothing,
-             {.dry = true, .constants_kept = constants_kept, .trace = &called, .uses = &made.uses});
+             {.dry = true,
+              .constants_kept = kept.constants,
+              .features_kept = kept.features,
+              .trace = &called,
+              .uses = &made.uses});
   Values results = call.run(cx, dry);
   made.peak_bytes = plan.blocks().peak();
   made.reach_bytes = plan.blocks().reach();
@@ -67,6 +71,7 @@ DryForward dry_forward(const ops::OpTable& ops, const ComputeForm& form, const C
   }
   results.clear();
   dry.clear();
+  made.feature_bytes = cx.feature_bytes();
   made.kept_bytes = plan.blocks().live();
   made.products = products_of(made.uses, called);
   return made;

@@ -4,17 +4,33 @@
 
 namespace omnirt {
 
-size_t RunState::bytes() const {
+namespace {
+
+// Of the tensors that `visit` shows, each storage once.
+size_t bytes_of(const auto& visit) {
   std::set<const void*> counted;
   size_t total = 0;
-  auto add = [&](const Tensor& tensor) {
+  visit([&](const Tensor& tensor) {
     const at::Storage& storage = tensor.storage();
-    if (counted.insert(storage.data()).second) total += storage.nbytes();
-  };
-  for (const auto& [key, kept] : kept_) add(kept.tensor);
-  step_cache_.visit(add);
-  block_cache_.visit(add);
+    if (counted.insert(storage.unsafeGetStorageImpl()).second) total += storage.nbytes();
+  });
   return total;
+}
+
+}  // namespace
+
+size_t RunState::bytes() const {
+  return bytes_of([&](const auto& add) {
+    for (const auto& [key, kept] : kept_) add(kept.tensor);
+    step_cache_.visit(add);
+    block_cache_.visit(add);
+  });
+}
+
+size_t RunState::feature_bytes() const {
+  const size_t of_step = bytes_of([&](const auto& add) { step_cache_.visit(add); });
+  const size_t of_blocks = bytes_of([&](const auto& add) { block_cache_.visit(add); });
+  return of_step * (step_cache_.step().order + 1) + of_blocks;
 }
 
 const Tensor& RunState::keep(const std::string& site, uint64_t id, std::weak_ptr<const void> alive,
@@ -27,6 +43,10 @@ const Tensor& RunState::keep(const std::string& site, uint64_t id, std::weak_ptr
 
 void RunState::clear() {
   kept_.clear();
+  forget_features();
+}
+
+void RunState::forget_features() {
   step_cache_.forget();
   block_cache_.forget();
 }

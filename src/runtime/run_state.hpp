@@ -40,9 +40,12 @@ class RunState {
   const BlockCache& block_cache() const { return block_cache_; }
   // Of all that is kept, each storage once.
   size_t bytes() const;
+  // Of the features that steps share, when as many steps have kept theirs as the cache holds.
+  size_t feature_bytes() const;
   bool empty() const { return kept_.empty() && step_cache_.empty() && block_cache_.empty(); }
   // Drops what is kept; the loop's state stays known.
   void clear();
+  void forget_features();
 
  private:
   struct Kept {

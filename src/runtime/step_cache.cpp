@@ -5,6 +5,13 @@
 
 namespace omnirt {
 
+std::string SharedStep::variant() const {
+  if (kind == Kind::first_block) return "first block";
+  if (kind == Kind::magnitude) return "magnitude";
+  if (!shares()) return "";
+  return (full() ? "kept above " : "shared above ") + std::to_string(branch);
+}
+
 void StepCache::enter(const SharedStep& step) {
   bool begun = steps_ > 0 && step.index == step_.index;
   step_ = step;

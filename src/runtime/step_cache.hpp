@@ -24,8 +24,8 @@ struct SharedStep {
   bool shares() const { return interval > 1; }
   bool shares_blocks() const { return kind != Kind::deep; }
   bool full() const { return !shares() || index % interval == 0; }
-  // Distinguishes calls of different work (ComponentCall).
-  std::string variant() const { return full() ? "" : "shared above " + std::to_string(branch); }
+  // Distinguishes calls of different work, and those that keep features (ComponentCall).
+  std::string variant() const;
 };
 
 // Deep features that steps share (DeepCache, Ma et al. 2023, arXiv 2312.00858). Every interval-th

@@ -163,7 +163,7 @@ void expect_all_predicted(const fs::path& folder) {
 TEST(CpuLevels, TheMemoryPeakIsPredictedButForSmallTensors) {
   expect_predicted(emoji(), "emoji-sd");
   expect_predicted(emoji({{"num_images_per_prompt", 4}}), "emoji, four pictures");
-  for (const char* folder : {"pipelines", "control", "videos"})
+  for (const char* folder : {"pipelines", "control", "videos", "step_cache", "block_cache"})
     expect_all_predicted(source_path("tests/goldens") / folder);
 }
 

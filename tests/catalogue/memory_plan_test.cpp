@@ -79,6 +79,67 @@ INSTANTIATE_TEST_SUITE_P(
              Json::array({{{"path", adapter("kohya.safetensors")}, {"mode", "beside"}}})}),
     [](const auto& info) { return std::string(info.param.name); });
 
+// What steps share of each other, as a plan counts it: to the byte.
+struct Features {
+  const char* name;
+  const char* golden;  // a run of tests/goldens/pipelines, or a model
+  Json config;
+};
+
+std::ostream& operator<<(std::ostream& out, const Features& each) {
+  return out << each.name;
+}
+
+class SharedFeatures : public ::testing::TestWithParam<Features> {
+ protected:
+  // Kept between the steps of the loop: planned, and measured.
+  struct Bytes {
+    int64_t planned = 0, kept = 0;
+  };
+  static Bytes bytes_of(const Json& config) {
+    const std::string name = GetParam().golden;
+    GenerateRequest request;
+    if (name.find('/') != std::string::npos) {
+      request = golden_request(name);
+    } else {
+      request.model = source_path("models/" + name).string();
+      request.task = "text2image";
+      request.inputs["prompt"] = "a red apple";
+    }
+    request.config.update({{"num_inference_steps", 4}, {"offload", "component"}});
+    request.config.update(config);
+    const RunReport report = run(request).report;
+    return {report.memory.plan["kept_between_steps_bytes"].get<int64_t>(),
+            static_cast<int64_t>(report.memory.kept_between_steps_bytes)};
+  }
+};
+
+TEST_P(SharedFeatures, AreInThePlan) {
+  for (const int64_t rows : {1, 8}) {
+    Json plain = {{"num_images_per_prompt", 3}, {"max_batch_rows", rows}};
+    plain.update({{"width", 96}, {"height", 64}});
+    Json cached = plain;
+    cached.update(GetParam().config);
+    const Bytes without = bytes_of(plain), with = bytes_of(cached);
+    const int64_t planned = with.planned - without.planned, kept = with.kept - without.kept;
+    EXPECT_GT(kept, 0);
+    EXPECT_EQ(planned, kept) << rows;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Caches, SharedFeatures,
+    ::testing::Values(
+        Features{"first_block_emoji", "emoji", {{"cache", "first_block"}}},
+        Features{"first_block_flux", "flux_dev/text2image", {{"cache", "first_block"}}},
+        Features{"first_block_qwen", "qwen_image/text2image", {{"cache", "first_block"}}},
+        Features{"mag_flux2",
+                 "flux2_klein/text2image",
+                 {{"cache", "mag"}, {"cache_ratios", {1.0, 1.1, 1.0}}}},
+        Features{"deep_emoji_sd", "emoji-sd", {{"cache", "deep"}}},
+        Features{"deep_on_a_line", "emoji-sd", {{"cache", "deep"}, {"cache_order", 1}}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
 TEST(MemoryBudget, IsRefusedBeforeAnyWorkWithTheLeastThatCanBe) {
   GenerateRequest request = golden_request("sd15/text2image");
   request.config["memory_budget"] = "1MB";

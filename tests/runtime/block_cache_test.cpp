@@ -3,6 +3,8 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include "runtime/run_state.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -38,6 +40,21 @@ TEST(BlockCache, ReusesARowWhereItsFirstBlockChangedLittle) {
   EXPECT_EQ(computed, 2);
   EXPECT_EQ(cache.full_steps(), 2u);
   EXPECT_EQ(cache.cached_steps(), 2u);
+}
+
+// A row that stays while the others of its batch are replaced must not keep those in memory.
+TEST(BlockCache, KeepsEachRowByItself) {
+  RunState state;
+  BlockCache& cache = state.block_cache();
+  const Tensor none = at::full({2, 3, 4}, 0.0);
+  cache.enter(first_block(0, 0.1));
+  cache.take("blocks", two, none, rows_of(1, 1), [] { return rows_of(11, 21); });
+  const size_t bytes = state.bytes();
+  EXPECT_EQ(bytes, 2 * 2 * 3 * 4 * rows_of(0, 0).element_size());
+  cache.enter(first_block(1, 0.1));
+  cache.take("blocks", two, none, rows_of(1, 2), [] { return rows_of(11, 32); });
+  EXPECT_EQ(state.bytes(), bytes);
+  EXPECT_EQ(state.feature_bytes(), bytes);
 }
 
 TEST(BlockCache, ReusesWhatAPlanSkipsAndHasBeenKept) {

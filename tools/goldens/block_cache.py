@@ -13,6 +13,8 @@ import argparse
 import common
 import torch
 from diffusers import FirstBlockCacheConfig, MagCacheConfig
+from diffusers.hooks import first_block_cache
+from diffusers.hooks.first_block_cache import FBCBlockHook
 
 FOLDER = common.GOLDENS / "block_cache"
 PIPELINES = common.GOLDENS / "pipelines"
@@ -39,7 +41,36 @@ RUNS = {
         dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.5, cache_retention=0.0,
              guidance_scale=3.0),
     ),
+    "first_block_flux2": (
+        "flux2_klein",
+        dict(cache="first_block", cache_threshold=0.8, max_sequence_length=24),
+    ),
+    "first_block_flux2_base": (
+        "flux2_klein_base",
+        dict(cache="first_block", cache_threshold=0.95, max_sequence_length=48, guidance_scale=3.0),
+    ),
+    "mag_flux2": (
+        "flux2_klein",
+        dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.3, max_sequence_length=24),
+    ),
 }
+
+
+class ImageOfBoth(FBCBlockHook):
+    """The hook of diffusers 0.42.1 ends with a TypeError after FLUX.2's last block, which returns text and image
+    as one tensor. What counts are the image's tokens, at the end, as in mag_cache.py; the text's are dropped
+    behind the blocks."""
+
+    compute = FBCBlockHook.new_forward
+
+    def new_forward(self, module, *arguments, **named):
+        shared = self.state_manager.get_state()
+        if not self.is_tail or not shared.should_compute:
+            return self.compute(module, *arguments, **named)
+        output = self.fn_ref.original_forward(*arguments, **named)
+        head = shared.head_block_output[0]
+        shared.tail_block_residuals = (output[:, -head.shape[1] :] - head, 0.0)
+        return output
 
 
 def request_of(index, model, config):
@@ -58,6 +89,8 @@ def request_of(index, model, config):
 def enable(transformer, config):
     threshold = {"threshold": config["cache_threshold"]} if "cache_threshold" in config else {}
     if config["cache"] == "first_block":
+        fused = type(transformer).__name__ == "Flux2Transformer2DModel"
+        first_block_cache.FBCBlockHook = ImageOfBoth if fused else FBCBlockHook
         return transformer.enable_cache(FirstBlockCacheConfig(**threshold))
     transformer.enable_cache(
         MagCacheConfig(
@@ -87,6 +120,8 @@ def generate(model, request):
     count_calls(pipe.transformer.transformer_blocks[1], calls)
     enable(pipe.transformer, config)
     names = ("num_inference_steps", "max_sequence_length", "width", "height")
+    if model == "flux2_klein_base":
+        names += ("guidance_scale",)
     call = {name: config[name] for name in names if name in config}
     if model == "qwen_image":
         call["true_cfg_scale"] = config["guidance_scale"]

@@ -40,15 +40,15 @@ void check_room(size_t bytes) {
 }  // namespace
 
 size_t PlannedCalls::planned_peak(const ComponentCall& call, const Values& inputs,
-                                  bool constants_kept) {
-  CallKey key = call_key(call.variant + (constants_kept ? ", again" : ""), inputs);
+                                  bool kept_before) {
+  CallKey key = call_key(call.variant + (kept_before ? ", again" : ""), inputs);
   std::scoped_lock lock(mutex_);
   auto known = std::ranges::find(peaks_, key, &std::pair<CallKey, size_t>::first);
   if (known != peaks_.end()) {
     std::rotate(peaks_.begin(), known, known + 1);
     return peaks_.front().second;
   }
-  size_t peak = dry_forward(*ops_, form_, call, inputs, constants_kept).peak_bytes;
+  size_t peak = dry_forward(*ops_, form_, call, inputs, {kept_before, kept_before}).peak_bytes;
   check_room(peak);
   peaks_.emplace_front(std::move(key), peak);
   if (peaks_.size() > most_peaks) peaks_.pop_back();

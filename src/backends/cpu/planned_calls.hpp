@@ -17,8 +17,7 @@ class PlannedCalls final : public CallRunner {
 
   Values run(Context& cx, const ComponentCall& call, const Values& inputs) override;
   // Throws OutOfMemory where calls of a new shape need more than is available.
-  size_t planned_peak(const ComponentCall& call, const Values& inputs,
-                      bool constants_kept) override;
+  size_t planned_peak(const ComponentCall& call, const Values& inputs, bool kept_before) override;
 
  private:
   // Peaks kept at a time; the one that was not used for the longest time goes first.
