@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Speed against likeness of the step cache, on emoji-sd.
+"""Speed against likeness of a step cache: deep on emoji-sd, or taylorseer on emoji.
 
-  bench/step_cache.py build/release/omnirt [--intervals 2,3,4,5] [--branches 0,1,2] [--orders 0,1] [--repeat 3]
+  bench/step_cache.py build/release/omnirt [--cache deep] [--intervals 2,3,4,5] [--branches 0,1,2] [--orders 0,1]
+                      [--repeat 3]
+  bench/step_cache.py build/release/omnirt --cache taylorseer [--intervals 2,3,4,5] [--modes attention,lite]
+                      [--orders 0,1,2]
 
 Each setting makes the same images as a run without a cache; PSNR is between the two. Times are
 those of single steps, as the report shows them: the median of full ones and of cached ones, the
@@ -32,6 +35,8 @@ PROMPTS = [
     "a dog face",
 ]
 AIM_SPEED, AIM_PSNR = 2.0, 30.0
+FIRST_STEPS = 3  # of taylorseer, that are always computed
+MODES = {"attention": [], "lite": ["--use-lite-mode"]}
 
 
 def psnr(a, b):
@@ -45,10 +50,7 @@ def run(program, model, prompt, seed, steps, setting):
         picture = pathlib.Path(folder) / "picture.png"
         command = [str(program), "generate", "--model", str(model), "--prompt", prompt]
         command += ["--seed", str(seed), "--steps", str(steps), "--json", "-q", "-o", str(picture)]
-        if setting:
-            interval, branch, order = setting
-            command += ["--cache", "deep", "--cache-interval", str(interval)]
-            command += ["--cache-branch", str(branch), "--cache-order", str(order)]
+        command += flags_of(setting)
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if ended.returncode != 0:
             raise SystemExit(f"{' '.join(command)}:\n{ended.stderr}")
@@ -57,8 +59,23 @@ def run(program, model, prompt, seed, steps, setting):
         return pixels, report["denoise_steps_ms"]
 
 
+def flags_of(setting):
+    if not setting:
+        return []
+    interval, part, order = setting
+    flags = ["--cache-interval", str(interval)]
+    if part not in MODES:
+        return ["--cache", "deep", *flags, "--cache-branch", str(part), "--cache-order", str(order)]
+    return ["--cache", "taylorseer", *flags, "--max-order", str(order), *MODES[part]]
+
+
 def is_full(index, setting):
-    return not setting or index % setting[0] == 0
+    if not setting:
+        return True
+    interval, part, _ = setting
+    if part not in MODES:
+        return index % interval == 0
+    return index < FIRST_STEPS or (index - FIRST_STEPS - 1) % interval == 0
 
 
 def measure(options, settings):
@@ -92,7 +109,7 @@ def summary(seen, steps):
         rows.append(
             {
                 "interval": setting[0] if setting else None,
-                "branch": setting[1] if setting else None,
+                "part": setting[1] if setting else None,
                 "order": setting[2] if setting else None,
                 "full_steps": full,
                 "cached_step_ms": cached_ms,
@@ -111,16 +128,16 @@ def number(value, digits=1):
     return "same" if math.isinf(value) else f"{value:.{digits}f}"
 
 
-def table(result):
+def table(result, part):
     lines = [
-        "| interval | branch | order | full steps | cached step, ms | steps, ms | times as fast | PSNR, dB (mean) | (least) |",
+        f"| interval | {part} | order | full steps | cached step, ms | steps, ms | times as fast | PSNR, dB (mean) | (least) |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in result["rows"]:
         lines.append(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |".format(
                 row["interval"] or "no cache",
-                "" if row["branch"] is None else row["branch"],
+                "" if row["part"] is None else row["part"],
                 "" if row["order"] is None else row["order"],
                 row["full_steps"],
                 number(row["cached_step_ms"]),
@@ -133,7 +150,7 @@ def table(result):
     return "\n".join(lines) + "\n"
 
 
-def plot(result, out):
+def plot(result, out, part):
     try:
         import matplotlib
     except ImportError:
@@ -144,15 +161,16 @@ def plot(result, out):
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5))
     rows = [row for row in result["rows"] if row["interval"] and not math.isinf(row["psnr_mean"])]
-    for branch, order in sorted({(row["branch"], row["order"]) for row in rows}):
-        line = [row for row in rows if (row["branch"], row["order"]) == (branch, order)]
+    parts = sorted({row["part"] for row in rows})
+    for each, order in sorted({(row["part"], row["order"]) for row in rows}):
+        line = [row for row in rows if (row["part"], row["order"]) == (each, order)]
         axes.plot(
             [row["speedup"] for row in line],
             [row["psnr_mean"] for row in line],
             marker="o",
-            linestyle="-" if order else ":",
-            color=f"C{branch}",
-            label=f"branch {branch}, order {order}",
+            linestyle=(":", "-", "--")[min(order, 2)],
+            color=f"C{parts.index(each)}",
+            label=f"{part} {each}, order {order}",
         )
         for row in line:
             axes.annotate(
@@ -165,7 +183,7 @@ def plot(result, out):
     axes.axvline(AIM_SPEED, color="gray", linewidth=0.8, linestyle="--")
     axes.set_xlabel("times as fast as every step in full")
     axes.set_ylabel("PSNR against the run without a cache, dB")
-    axes.set_title("Step cache, emoji-sd, 20 steps (numbers: the interval)")
+    axes.set_title(f"Step cache, {result['model']}, {result['steps']} steps (numbers: the interval)")
     axes.legend()
     figure.tight_layout()
     figure.savefig(out / "step_cache.svg")
@@ -181,21 +199,26 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("--model", default="emoji-sd")
+    parser.add_argument("--cache", choices=["deep", "taylorseer"], default="deep")
+    parser.add_argument("--model", help="emoji-sd for deep, emoji for taylorseer if omitted")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--intervals", type=numbers, default=[2, 3, 4, 5])
     parser.add_argument("--branches", type=numbers, default=[0, 1, 2])
-    parser.add_argument("--orders", type=numbers, default=[0, 1])
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(MODES))
+    parser.add_argument("--orders", type=numbers, help="0,1 of deep and 0,1,2 of taylorseer if omitted")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "bench")
     options = parser.parse_args()
     options.program = options.program.resolve()
+    deep = options.cache == "deep"
+    options.model = options.model or ("emoji-sd" if deep else "emoji")
+    parts, part = (options.branches, "branch") if deep else (options.modes, "mode")
     settings = [None]
     settings += [
-        (interval, branch, order)
+        (interval, each, order)
         for interval in options.intervals
-        for branch in options.branches
-        for order in options.orders
+        for each in parts
+        for order in options.orders or ([0, 1] if deep else [0, 1, 2])
     ]
     result = summary(measure(options, settings), options.steps)
     result.update(
@@ -207,9 +230,9 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=1).replace("Infinity", "null")
     (options.out / "step_cache.json").write_text(text + "\n")
-    (options.out / "step_cache.md").write_text(table(result))
-    print(table(result), end="")
-    plot(result, options.out)
+    (options.out / "step_cache.md").write_text(table(result, part))
+    print(table(result, part), end="")
+    plot(result, options.out, part)
     reached = [
         row
         for row in result["rows"]
@@ -217,7 +240,7 @@ def main():
     ]
     for row in sorted(reached, key=lambda row: -row["psnr_mean"]):
         print(
-            f"interval {row['interval']}, branch {row['branch']}, order {row['order']}: {row['speedup']:.2f} times as fast at {row['psnr_mean']:.1f} dB (least {row['psnr_least']:.1f})"
+            f"interval {row['interval']}, {part} {row['part']}, order {row['order']}: {row['speedup']:.2f} times as fast at {row['psnr_mean']:.1f} dB (least {row['psnr_least']:.1f})"
         )
     if not reached:
         print(f"no setting is {AIM_SPEED} times as fast at {AIM_PSNR} dB")

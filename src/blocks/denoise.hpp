@@ -49,6 +49,11 @@ class DenoiseLoop : public WalkLoop {
   Config<Json> cache_ratios{this, keys::cache_ratios};
   Config<int64_t> cache_max_skips{this, keys::cache_max_skips};
   Config<double> cache_retention{this, keys::cache_retention};
+  Config<int64_t> disable_cache_before_step{this, keys::disable_cache_before_step};
+  Config<int64_t> disable_cache_after_step{this, keys::disable_cache_after_step};
+  Config<int64_t> max_order{this, keys::max_order};
+  Config<FactorsType> taylor_factors_dtype{this, keys::taylor_factors_dtype};
+  Config<bool> use_lite_mode{this, keys::use_lite_mode};
   Input<Schedule> schedule{this, slots::schedule};
   Input<Tensor> prompt_embeds{this, slots::prompt_embeds};
   OptionalInput<Tensor> extra_channels{this, slots::extra_channels};
@@ -71,8 +76,10 @@ class DenoiseLoop : public WalkLoop {
  private:
   void check_restored(Checks& checks) const;
   void check_cache(Checks& checks) const;
+  void check_ratios(Checks& checks) const;
   Tensor text_of(Frame& frame, const Condition& condition, int64_t image) const;
   SharedStep step(Frame& frame, const Walk& walk) const;
+  void plan_prediction(Frame& frame, SharedStep& plan) const;
   void make_constants(Frame& frame, Walk& walk) const;
   std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,
                                           int64_t image) const;

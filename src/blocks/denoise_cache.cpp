@@ -1,7 +1,9 @@
 // What the steps of a denoise loop share, as the request's cache keys say it.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <initializer_list>
+#include <string>
 
 #include "blocks/denoise.hpp"
 #include "blocks/skipped_steps.hpp"
@@ -12,6 +14,7 @@ namespace {
 
 // Where the request gives none (diffusers' defaults).
 constexpr double first_block_threshold = 0.05, mag_threshold = 0.06;
+constexpr int64_t deep_interval = 3, taylorseer_interval = 5;
 constexpr size_t most_ratios = 1000;
 
 std::vector<double> numbers(const Json& list) {
@@ -28,6 +31,12 @@ bool are_ratios(const Json& list) {
   return true;
 }
 
+at::ScalarType type_of(FactorsType type) {
+  return type == FactorsType::bf16   ? at::kBFloat16
+         : type == FactorsType::fp16 ? at::kHalf
+                                     : at::kFloat;
+}
+
 }  // namespace
 
 // What the current step shares with those before it.
@@ -35,7 +44,7 @@ SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
   SharedStep plan{.index = walk.index - walk.schedule.begin};
   const CacheKind kind = frame[cache];
   if (kind == CacheKind::deep) {
-    plan.interval = static_cast<size_t>(frame[cache_interval]);
+    plan.interval = static_cast<size_t>(frame.maybe(cache_interval).value_or(deep_interval));
     plan.branch = static_cast<size_t>(frame[cache_branch]);
     plan.order = static_cast<size_t>(frame[cache_order]);
   } else if (kind == CacheKind::first_block) {
@@ -48,27 +57,50 @@ SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
                                {.threshold = plan.threshold,
                                 .max_skips = static_cast<size_t>(frame[cache_max_skips]),
                                 .retention = frame[cache_retention]})[plan.index];
+  } else if (kind == CacheKind::taylorseer) {
+    plan_prediction(frame, plan);
   }
   return plan;
 }
 
+// Which steps predict, as diffusers' hooks/taylorseer_cache.py has it: the second step after the
+// first ones is computed, and then every interval-th.
+void DenoiseLoop::plan_prediction(Frame& frame, SharedStep& plan) const {
+  const auto step = static_cast<int64_t>(plan.index);
+  const int64_t interval = frame.maybe(cache_interval).value_or(taylorseer_interval);
+  const int64_t first = frame[disable_cache_before_step];
+  const auto last = frame.maybe(disable_cache_after_step);
+  const bool computed = step < first || (step - first + interval - 1) % interval == 0;
+  plan.kind = frame[use_lite_mode] ? SharedStep::Kind::output : SharedStep::Kind::attention;
+  plan.interval = static_cast<size_t>(interval);
+  plan.order = static_cast<size_t>(frame[max_order]);
+  plan.skips = !computed && (!last || step < *last);
+  plan.factors_type = type_of(frame[taylor_factors_dtype]);
+}
+
 void DenoiseLoop::check(Checks& checks) const {
+  using enum CacheKind;
   const CacheKind kind = checks[cache];
-  if (kind != CacheKind::deep) {
-    for (const auto* port : {&cache_interval, &cache_branch, &cache_order})
-      checks.unused(*port, "has no effect without cache deep", "set cache to deep, or remove it");
-  }
-  if (kind != CacheKind::first_block && kind != CacheKind::mag)
-    checks.unused(cache_threshold, "has no effect without cache first_block or mag",
-                  "set cache to one of them, or remove it");
-  if (kind != CacheKind::mag) {
-    const char* why = "has no effect without cache mag";
-    const char* fix = "set cache to mag, or remove it";
-    checks.unused(cache_ratios, why, fix);
-    checks.unused(cache_max_skips, why, fix);
-    checks.unused(cache_retention, why, fix);
-    return;
-  }
+  auto only_with = [&](std::initializer_list<CacheKind> kinds, const auto&... ports) {
+    if (std::ranges::find(kinds, kind) != kinds.end()) return;
+    std::string names;
+    for (CacheKind each : kinds)
+      names += (names.empty() ? "" : " or ") + std::string(name_of(each));
+    const std::string why = "has no effect without cache " + names;
+    const std::string fix =
+        fmt::format("set cache to {}, or remove it", kinds.size() == 1 ? names : "one of them");
+    (checks.unused(ports, why, fix), ...);
+  };
+  only_with({deep, taylorseer}, cache_interval);
+  only_with({deep}, cache_branch, cache_order);
+  only_with({first_block, mag}, cache_threshold);
+  only_with({mag}, cache_ratios, cache_max_skips, cache_retention);
+  only_with({taylorseer}, disable_cache_before_step, disable_cache_after_step, max_order,
+            taylor_factors_dtype, use_lite_mode);
+  if (kind == mag) check_ratios(checks);
+}
+
+void DenoiseLoop::check_ratios(Checks& checks) const {
   const auto ratios = checks.maybe(cache_ratios);
   if (!ratios) {
     checks.error({"config.cache_ratios", "", "cache mag needs the ratios of the model",
@@ -86,10 +118,14 @@ void DenoiseLoop::check_cache(Checks& checks) const {
   const auto branches = static_cast<int64_t>(network.cache_branches());
   const bool deep = kind == CacheKind::deep, blocks = network.caches_blocks();
   if (deep ? branches == 0 : !blocks) {
-    const char* fix = blocks ? "give first_block or mag" : branches > 0 ? "give deep" : "remove it";
+    const char* fix = blocks         ? "give first_block, mag or taylorseer"
+                      : branches > 0 ? "give deep"
+                                     : "remove it";
+    const char* what = deep                            ? "share features"
+                       : kind == CacheKind::taylorseer ? "predict what attentions make"
+                                                       : "share what its blocks add";
     checks.error({"config.cache", name_of(kind),
-                  fmt::format("{} has no place where steps could share {}", network.class_name(),
-                              deep ? "features" : "what its blocks add"),
+                  fmt::format("{} has no place where steps could {}", network.class_name(), what),
                   fix});
   } else if (deep && checks[cache_branch] >= branches) {
     checks.error({"config.cache_branch", std::to_string(checks[cache_branch]),

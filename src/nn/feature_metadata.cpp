@@ -77,7 +77,8 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
       {"_supports_cache", has_caches(network),
        "Reusing features between steps (config.cache). For deep, override "
        "DenoiserNetwork::cache_branches and run the deep part as a shared_segment; for first_block "
-       "and mag, override caches_blocks and run the blocks as Context::cached_blocks."},
+       "and mag, override caches_blocks and run the blocks as Context::cached_blocks; for "
+       "taylorseer, attentions as Context::predicted_attention and the whole as predicted_output."},
       {"_supports_ip_adapter", takes_image_prompts(network),
        "Image prompts (components.ip_adapter). Add ip_adapter_keys, values and masks to the "
        "network's inputs."},

@@ -28,10 +28,17 @@ struct ChoiceNames<OutputType> {
 };
 
 // What steps of a loop share.
-enum class CacheKind { none, deep, first_block, mag };
+enum class CacheKind { none, deep, first_block, mag, taylorseer };
 template <>
 struct ChoiceNames<CacheKind> {
-  static constexpr std::array names{"none", "deep", "first_block", "mag"};
+  static constexpr std::array names{"none", "deep", "first_block", "mag", "taylorseer"};
+};
+
+// Of what steps keep for a prediction.
+enum class FactorsType { bf16, fp16, fp32 };
+template <>
+struct ChoiceNames<FactorsType> {
+  static constexpr std::array names{"bf16", "fp16", "fp32"};
 };
 
 }  // namespace omnirt
@@ -179,13 +186,15 @@ inline constexpr Key<CacheKind> cache{
     "what steps share: deep reuses a UNet's deep features from step to step (DeepCache); "
     "first_block, what a transformer's blocks after the first add, where the first one's part "
     "changes little (FirstBlockCache); mag, what all its blocks add, at steps that cache_ratios "
-    "choose (MagCache)"};
+    "choose (MagCache); taylorseer predicts what a transformer's attentions make from the steps "
+    "before (TaylorSeer)"};
 inline constexpr Key<int64_t> cache_interval{
     "cache_interval",
-    int64_t{3},
+    std::monostate{},
     {1, 1000},
     "cache-interval",
-    "with a cache, every N-th step is computed in full; 1: all"};
+    "with cache deep or taylorseer, every N-th step is computed in full; 1: all (default: 3 with "
+    "deep, 5 with taylorseer)"};
 inline constexpr Key<int64_t> cache_branch{
     "cache_branch",
     int64_t{0},
@@ -228,6 +237,36 @@ inline constexpr Key<double> cache_retention{
     {0, 1},
     "cache-retention",
     "with cache mag: the share of the first steps that are always computed"};
+inline constexpr Key<int64_t> disable_cache_before_step{
+    "disable_cache_before_step",
+    int64_t{3},
+    {1, 1000},
+    "disable-cache-before-step",
+    "with cache taylorseer: how many of the first steps are always computed"};
+inline constexpr Key<int64_t> disable_cache_after_step{
+    "disable_cache_after_step",
+    std::monostate{},
+    {0, 1000},
+    "disable-cache-after-step",
+    "with cache taylorseer: the step, counted from 0, from which on all are computed; default: "
+    "none"};
+inline constexpr Key<int64_t> max_order{
+    "max_order",
+    int64_t{1},
+    {0, 8},
+    "max-order",
+    "with cache taylorseer: the highest order of the Taylor series; each takes as much memory as "
+    "order 0, which repeats the last result"};
+inline constexpr Key<FactorsType> taylor_factors_dtype{
+    "taylor_factors_dtype", FactorsType::bf16, "taylor-factors-dtype",
+    "with cache taylorseer: the type in which results and their differences are kept"};
+inline constexpr Key<bool> use_lite_mode{
+    "use_lite_mode",
+    false,
+    {},
+    "use-lite-mode",
+    "with cache taylorseer: predict the network's output alone, which takes hardly any memory or "
+    "time, instead of what each attention makes"};
 inline constexpr Key<int64_t> window_size{"window_size",
                                           std::monostate{},
                                           {64, 8192},

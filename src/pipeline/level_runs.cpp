@@ -40,6 +40,16 @@ void report_blocks(const BlockCache& cache, RunReport& report) {
                        .cached_steps = cache.cached_steps()};
 }
 
+void report_predictions(const TaylorCache& cache, RunReport& report) {
+  const SharedStep& step = cache.step();
+  if (!step.predicts()) return;
+  report.step_cache = {.kind = "taylorseer",
+                       .interval = static_cast<int64_t>(step.interval),
+                       .order = static_cast<int64_t>(step.order),
+                       .full_steps = cache.full_steps(),
+                       .cached_steps = cache.cached_steps()};
+}
+
 }  // namespace
 
 LevelRuns::LevelRuns(const LoadedPipeline& pipeline, Options options)
@@ -146,6 +156,7 @@ void LevelRuns::end_loop(RunReport& report) {
                            cache.cached_steps()};
     }
     report_blocks(state.block_cache(), report);
+    report_predictions(state.taylor_cache(), report);
     state = {};
   }
   uint64_t& most = report.memory.kept_between_steps_bytes;

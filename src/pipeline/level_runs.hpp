@@ -37,8 +37,8 @@ class LevelRuns {
   Level level(const std::string& name) const { return runs_.at(name).level(); }
   // From now on calls compute nothing: their results are zeros, and `told` receives what each would
   // take, and its rows.
-  using Forecast = std::function<void(const std::string& component, const DryForward& call,
-                                      const RowIds& rows)>;
+  using Forecast =
+      std::function<void(const std::string& component, const DryForward& call, const RowIds& rows)>;
   void only_forecast(Forecast told) { forecast_ = std::move(told); }
   // Releases what earlier runs left in memory of components that the plan has leave it.
   void make_room();

@@ -5,18 +5,8 @@
 namespace omnirt {
 
 void BlockCache::enter(const SharedStep& step) {
-  const bool begun = steps_ > 0 && step.index == step_.index;
   step_ = step;
-  if (begun) return;
-  counted_full_ = false;
-  ++steps_;
-  ++cached_steps_;
-}
-
-void BlockCache::computed() {
-  if (counted_full_) return;
-  counted_full_ = true;
-  --cached_steps_;
+  count_.enter(step.index);
 }
 
 bool BlockCache::reuses(const Row& kept, const Tensor& change) const {
@@ -44,7 +34,7 @@ Tensor BlockCache::take(const std::string& site, const RowIds& rows, const Tenso
       all = false;
   }
   if (all) return reused.size() == 1 ? reused.front() : at::cat(reused);
-  computed();
+  count_.computed();
   const Tensor made = body();
   bool any = false;
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/step_cache.hpp"
+#include "runtime/step_count.hpp"
 
 namespace omnirt {
 
@@ -39,8 +40,8 @@ class BlockCache {
   void forget() { rows_.clear(); }
   bool empty() const { return rows_.empty(); }
   // Steps of which a batch was computed, and those of which none was.
-  size_t full_steps() const { return steps_ - cached_steps_; }
-  size_t cached_steps() const { return cached_steps_; }
+  size_t full_steps() const { return count_.full(); }
+  size_t cached_steps() const { return count_.cached(); }
 
  private:
   struct Row {
@@ -48,13 +49,10 @@ class BlockCache {
     Tensor tail;  // what the blocks after it added
   };
   bool reuses(const Row& kept, const Tensor& change) const;
-  void computed();
 
   SharedStep step_;
   std::map<std::pair<std::string, RowId>, Row> rows_;
-  bool counted_full_ = false;  // the current step
-  size_t steps_ = 0;
-  size_t cached_steps_ = 0;
+  StepCount count_;
 };
 
 }  // namespace omnirt

@@ -78,6 +78,7 @@ void Context::enter_batch(RowIds rows, const SharedStep& step, const SitePlan* s
   if (!keeps()) return;
   features().step_cache().enter(step);
   if (step.shares_blocks()) features().block_cache().enter(step);
+  if (step.predicts()) features().taylor_cache().enter(step);
 }
 
 void Context::know(const Value& value) {
@@ -99,6 +100,14 @@ const SharedStep* Context::step_cache() const {
   if (!keeps()) return nullptr;
   const SharedStep& step = features().step_cache().step();
   return step.shares() ? &step : nullptr;
+}
+
+std::vector<Tensor> Context::predicted(SharedStep::Kind kind, const std::string& path,
+                                       const TaylorCache::Body& body) {
+  if (!keeps() || features().step_cache().step().kind != kind) return body();
+  std::vector<Tensor> made = features().taylor_cache().take(path, rows_, body);
+  note_features();
+  return made;
 }
 
 void Context::note_features() {

@@ -163,6 +163,18 @@ class Context final : public ops::Caller {
     note_features();
     return made;
   }
+  // What an attention of a transformer makes, a list of {rows, ...}: body(), or what is predicted
+  // of it from earlier steps (TaylorCache::take). `path` names its module.
+  template <class Body>
+  std::vector<Tensor> predicted_attention(const std::string& path, Body&& body) {
+    return predicted(SharedStep::Kind::attention, path, body);
+  }
+  // The same of all that a network makes.
+  template <class Body>
+  Tensor predicted_output(const std::string& path, Body&& body) {
+    auto made = [&] { return std::vector<Tensor>{body()}; };
+    return predicted(SharedStep::Kind::output, path, made).front();
+  }
   // Null where every step computes all blocks.
   BlockCache* block_cache();
   // Null where every step computes everything.
@@ -177,6 +189,8 @@ class Context final : public ops::Caller {
 
  private:
   void enter(const std::string& path);
+  std::vector<Tensor> predicted(SharedStep::Kind kind, const std::string& path,
+                                const TaylorCache::Body& body);
   const Tensor& weight(const Param& param);
   const Tensor& dry_weight(const Param& param);
   // A tensor of this call that lives as long as the run, and the value that it is or was made of.

@@ -24,13 +24,15 @@ size_t RunState::bytes() const {
     for (const auto& [key, kept] : kept_) add(kept.tensor);
     step_cache_.visit(add);
     block_cache_.visit(add);
+    taylor_cache_.visit(add);
   });
 }
 
 size_t RunState::feature_bytes() const {
   const size_t of_step = bytes_of([&](const auto& add) { step_cache_.visit(add); });
   const size_t of_blocks = bytes_of([&](const auto& add) { block_cache_.visit(add); });
-  return of_step * (step_cache_.step().order + 1) + of_blocks;
+  const size_t predicted = bytes_of([&](const auto& add) { taylor_cache_.visit(add); });
+  return (of_step + predicted) * (step_cache_.step().order + 1) + of_blocks;
 }
 
 const Tensor& RunState::keep(const std::string& site, uint64_t id, std::weak_ptr<const void> alive,
@@ -49,6 +51,7 @@ void RunState::clear() {
 void RunState::forget_features() {
   step_cache_.forget();
   block_cache_.forget();
+  taylor_cache_.forget();
 }
 
 }  // namespace omnirt

@@ -9,6 +9,7 @@
 
 #include "runtime/block_cache.hpp"
 #include "runtime/step_cache.hpp"
+#include "runtime/taylor_cache.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt {
@@ -38,11 +39,15 @@ class RunState {
   const StepCache& step_cache() const { return step_cache_; }
   BlockCache& block_cache() { return block_cache_; }
   const BlockCache& block_cache() const { return block_cache_; }
+  TaylorCache& taylor_cache() { return taylor_cache_; }
+  const TaylorCache& taylor_cache() const { return taylor_cache_; }
   // Of all that is kept, each storage once.
   size_t bytes() const;
   // Of the features that steps share, when as many steps have kept theirs as the cache holds.
   size_t feature_bytes() const;
-  bool empty() const { return kept_.empty() && step_cache_.empty() && block_cache_.empty(); }
+  bool empty() const {
+    return kept_.empty() && step_cache_.empty() && block_cache_.empty() && taylor_cache_.empty();
+  }
   // Drops what is kept; the loop's state stays known.
   void clear();
   void forget_features();
@@ -55,6 +60,7 @@ class RunState {
   std::map<std::pair<std::string, uint64_t>, Kept> kept_;
   StepCache step_cache_;
   BlockCache block_cache_;
+  TaylorCache taylor_cache_;
 };
 
 }  // namespace omnirt

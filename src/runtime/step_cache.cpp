@@ -8,6 +8,10 @@ namespace omnirt {
 std::string SharedStep::variant() const {
   if (kind == Kind::first_block) return "first block";
   if (kind == Kind::magnitude) return "magnitude";
+  if (predicts()) {
+    return std::string(kind == Kind::output ? "output" : "attention") + " to order " +
+           std::to_string(order) + " in " + c10::toString(factors_type);
+  }
   if (!shares()) return "";
   return (full() ? "kept above " : "shared above ") + std::to_string(branch);
 }

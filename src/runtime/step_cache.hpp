@@ -15,14 +15,19 @@ struct SharedStep {
   size_t branch = 0;    // the skip connection above which the network is computed at every step
   size_t order = 0;     // 0: features stay as the last full step had them; 1: they continue on the
                         // line through the last two (TaylorSeer, Liu et al. 2025, arXiv 2503.06923)
-  // deep: features below a skip connection, by interval, branch and order; the others: what blocks
-  // of a transformer add (runtime/block_cache.hpp).
-  enum class Kind { deep, first_block, magnitude };
+  // deep: features below a skip connection, by interval, branch and order; first_block, magnitude:
+  // what blocks of a transformer add (runtime/block_cache.hpp); attention, output: what its
+  // attentions, or the whole of it, make (runtime/taylor_cache.hpp), by order.
+  enum class Kind { deep, first_block, magnitude, attention, output };
   Kind kind = Kind::deep;
   double threshold = 0;  // first_block: the largest relative change that is no reason to compute
-  bool skips = false;    // magnitude: this step takes what an earlier one kept
-  bool shares() const { return interval > 1; }
-  bool shares_blocks() const { return kind != Kind::deep; }
+  bool skips = false;    // magnitude, attention, output: this step takes what earlier ones kept
+  at::ScalarType factors_type = at::kBFloat16;  // attention, output: of what is kept
+  bool shares() const { return kind == Kind::deep && interval > 1; }
+  bool shares_blocks() const { return kind == Kind::first_block || kind == Kind::magnitude; }
+  // Whether a call of this step computes what depends on earlier ones.
+  bool shares_any() const { return shares() || shares_blocks() || predicts(); }
+  bool predicts() const { return kind == Kind::attention || kind == Kind::output; }
   bool full() const { return !shares() || index % interval == 0; }
   // Distinguishes calls of different work, and those that keep features (ComponentCall).
   std::string variant() const;

@@ -1,5 +1,6 @@
-// Steps that share what a transformer's blocks add: images and computed calls against diffusers'
-// hooks (tools/goldens/block_cache.py), batches, and what is refused.
+// Steps that share what a transformer's blocks add, or predict what its attentions make: images and
+// computed calls against diffusers' hooks (tools/goldens/block_cache.py), batches, and what is
+// refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +65,33 @@ TEST(BlockCache, TakesFlux2AsWell) {
   EXPECT_GT(made.report.memory.kept_between_steps_bytes, 0u);
 }
 
+TEST(Predictions, GiveTheSameImagesWhateverTheBatches) {
+  GenerateRequest request = folder_request(cache_goldens() / "taylorseer_qwen");
+  request.config["num_images_per_prompt"] = 2;
+  request.config["max_batch_rows"] = 1;
+  const Tensor alone = run(request).image;
+  request.config["max_batch_rows"] = 8;
+  EXPECT_GE(psnr(run(request).image, alone, 1), 80);
+}
+
+TEST(Predictions, GiveTheSameBitsWhereWeightsComeAndGo) {
+  GenerateRequest request = folder_request(cache_goldens() / "taylorseer_flux2");
+  const Tensor resident = run(request).image;
+  request.config.update({{"offload", "group"}, {"blocks_per_group", 1}});
+  EXPECT_TRUE(run(request).image.equal(resident));
+}
+
+TEST(Predictions, OfAnIntervalOfOneChangeNothing) {
+  GenerateRequest request = folder_request(cache_goldens() / "taylorseer");
+  request.config["cache_interval"] = 1;
+  const Outcome full = run(request);
+  EXPECT_EQ(full.report.step_cache->kind, "taylorseer");
+  EXPECT_EQ(full.report.step_cache->cached_steps, 0u);
+  request.config.erase("cache");
+  request.config.erase("cache_interval");
+  EXPECT_TRUE(run(request).image.equal(full.image));
+}
+
 TEST(BlockCache, IsRefusedByNameWhereItDoesNotFit) {
   auto message = [](GenerateRequest request, const Json& config) {
     request.config.update(config);
@@ -73,6 +101,12 @@ TEST(BlockCache, IsRefusedByNameWhereItDoesNotFit) {
   const GenerateRequest flux = golden_request("flux_dev/text2image");
   EXPECT_THAT(message(golden_request("sd15/text2image"), {{"cache", "first_block"}}),
               HasSubstr("UNet2DConditionModel has no place where steps could share what its"));
+  EXPECT_THAT(message(golden_request("sd3/text2image"), {{"cache", "taylorseer"}}),
+              HasSubstr("SD3Transformer2DModel has no place where steps could predict what"));
+  EXPECT_EQ(message(flux, {{"cache", "taylorseer"}, {"disable_cache_before_step", 0}}),
+            "out of range");
+  EXPECT_EQ(message(flux, {{"cache", "taylorseer"}, {"max_order", 9}}), "out of range");
+  EXPECT_NE(message(flux, {{"cache", "taylorseer"}, {"taylor_factors_dtype", "int8"}}), "");
   EXPECT_THAT(message(flux, {{"cache", "deep"}}), HasSubstr("could share features"));
   EXPECT_THAT(message(flux, {{"cache", "mag"}}), HasSubstr("needs the ratios of the model"));
   EXPECT_THAT(message(flux, {{"cache", "mag"}, {"cache_ratios", {1.0, "2"}}}),

@@ -136,6 +136,13 @@ INSTANTIATE_TEST_SUITE_P(
         Features{"mag_flux2",
                  "flux2_klein/text2image",
                  {{"cache", "mag"}, {"cache_ratios", {1.0, 1.1, 1.0}}}},
+        Features{"taylorseer_emoji",
+                 "emoji",
+                 {{"cache", "taylorseer"}, {"taylor_factors_dtype", "fp32"}}},
+        Features{"taylorseer_flux2", "flux2_klein/text2image", {{"cache", "taylorseer"}}},
+        Features{"taylorseer_lite",
+                 "qwen_image/text2image",
+                 {{"cache", "taylorseer"}, {"use_lite_mode", true}}},
         Features{"deep_emoji_sd", "emoji-sd", {{"cache", "deep"}}},
         Features{"deep_on_a_line", "emoji-sd", {{"cache", "deep"}, {"cache_order", 1}}}),
     [](const auto& info) { return std::string(info.param.name); });

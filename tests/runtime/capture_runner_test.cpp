@@ -149,11 +149,14 @@ TEST(CaptureRunner, TakesAnotherRunsValuesBeforeItIsPlayedBackForThat) {
 }
 
 TEST(CaptureRunner, NeverCapturesStepsThatShareFeatures) {
-  Fixture f;
-  f.call.step = {.index = 0, .interval = 2};
-  for (int i = 0; i < 4; ++i) f.numbers(i, 3);
-  EXPECT_EQ(f.counts.bodies, 4);
-  EXPECT_EQ(f.counts.captures, 0);
+  using Kind = SharedStep::Kind;
+  for (Kind kind : {Kind::deep, Kind::first_block, Kind::magnitude, Kind::attention}) {
+    Fixture f;
+    f.call.step = {.index = 0, .interval = 2, .kind = kind};
+    for (int i = 0; i < 4; ++i) f.numbers(i, 3);
+    EXPECT_EQ(f.counts.bodies, 4);
+    EXPECT_EQ(f.counts.captures, 0);
+  }
 }
 
 TEST(CaptureRunner, ForgetsEverythingWithTheWeights) {

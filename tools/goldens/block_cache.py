@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What diffusers makes with steps that share what a transformer's blocks add (its hooks first_block_cache
-and mag_cache).
+"""What diffusers makes with steps that share what a transformer's blocks add, or predict what its attentions
+make (its hooks first_block_cache, mag_cache and taylorseer_cache).
 
   tools/goldens/block_cache.py [--check]
 
@@ -12,7 +12,7 @@ import argparse
 
 import common
 import torch
-from diffusers import FirstBlockCacheConfig, MagCacheConfig
+from diffusers import FirstBlockCacheConfig, MagCacheConfig, TaylorSeerCacheConfig
 from diffusers.hooks import first_block_cache
 from diffusers.hooks.first_block_cache import FBCBlockHook
 
@@ -53,7 +53,36 @@ RUNS = {
         "flux2_klein",
         dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.3, max_sequence_length=24),
     ),
+    "taylorseer": ("flux_dev", dict(cache="taylorseer", **FLUX)),
+    "taylorseer_order_2": (
+        "flux_dev",
+        dict(cache="taylorseer", cache_interval=3, max_order=2, disable_cache_before_step=2,
+             disable_cache_after_step=9, taylor_factors_dtype="fp32", **FLUX),
+    ),
+    "taylorseer_lite": (
+        "flux_dev",
+        dict(cache="taylorseer", cache_interval=4, use_lite_mode=True,
+             taylor_factors_dtype="fp32", **FLUX),
+    ),
+    "taylorseer_flux2": ("flux2_klein", dict(cache="taylorseer", max_sequence_length=24)),
+    "taylorseer_flux2_order_0": (
+        "flux2_klein",
+        dict(cache="taylorseer", cache_interval=2, max_order=0, taylor_factors_dtype="fp16",
+             max_sequence_length=24),
+    ),
+    "taylorseer_lite_base": (
+        "flux2_klein_base",
+        dict(cache="taylorseer", cache_interval=2, use_lite_mode=True, max_sequence_length=48,
+             guidance_scale=3.0),
+    ),
+    "taylorseer_qwen": (
+        "qwen_image",
+        dict(cache="taylorseer", cache_interval=3, taylor_factors_dtype="fp32", guidance_scale=3.0),
+    ),
 }
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+TAYLORSEER = ("cache_interval", "disable_cache_before_step", "disable_cache_after_step", "max_order",
+              "use_lite_mode")
 
 
 class ImageOfBoth(FBCBlockHook):
@@ -86,6 +115,13 @@ def request_of(index, model, config):
     }
 
 
+def enable_taylorseer(transformer, config):
+    settings = {name: config[name] for name in TAYLORSEER if name in config}
+    if "taylor_factors_dtype" in config:
+        settings["taylor_factors_dtype"] = DTYPES[config["taylor_factors_dtype"]]
+    transformer.enable_cache(TaylorSeerCacheConfig(**settings))
+
+
 def enable(transformer, config):
     threshold = {"threshold": config["cache_threshold"]} if "cache_threshold" in config else {}
     if config["cache"] == "first_block":
@@ -116,9 +152,14 @@ def count_calls(block, calls):
 def generate(model, request):
     pipe = common.load_any(PIPELINES / model / "model")
     config, calls = request["config"], []
-    # The second block runs where the blocks are computed; the hooks call it under theirs.
-    count_calls(pipe.transformer.transformer_blocks[1], calls)
-    enable(pipe.transformer, config)
+    # The second block, or its attention, runs where it is computed; the hooks call it under theirs.
+    block = pipe.transformer.transformer_blocks[1]
+    if config["cache"] == "taylorseer":
+        count_calls(block if config.get("use_lite_mode") else block.attn, calls)
+        enable_taylorseer(pipe.transformer, config)
+    else:
+        count_calls(block, calls)
+        enable(pipe.transformer, config)
     names = ("num_inference_steps", "max_sequence_length", "width", "height")
     if model == "flux2_klein_base":
         names += ("guidance_scale",)

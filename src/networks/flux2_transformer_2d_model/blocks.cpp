@@ -120,6 +120,13 @@ Flux2ParallelSelfAttention::Flux2ParallelSelfAttention(Module* parent, const std
 
 Tensor Flux2ParallelSelfAttention::forward(Context& cx, const Tensor& x,
                                            const Tensor& rotary) const {
+  auto made =
+      cx.predicted_attention(path(), [&] { return std::vector<Tensor>{computed(cx, x, rotary)}; });
+  return made.front();
+}
+
+Tensor Flux2ParallelSelfAttention::computed(Context& cx, const Tensor& x,
+                                            const Tensor& rotary) const {
   Tensor all = to_qkv_mlp_proj.forward(cx, x);
   auto part = [&](int64_t i) { return all.narrow(2, i * inner_dim_, inner_dim_); };
   Tensor query = nn::turned_heads(cx, norm_q, part(0), heads_, rotary);

@@ -91,6 +91,8 @@ class Flux2ParallelSelfAttention final : public nn::Module {
   nn::Linear to_out;
 
  private:
+  Tensor computed(Context& cx, const Tensor& x, const Tensor& rotary) const;
+
   int64_t heads_, inner_dim_, mlp_dim_;
 };
 

@@ -104,13 +104,16 @@ Tensor Flux2Transformer2DModel::predict(Context& cx, const Values& inputs) const
   int64_t rows = input.sample.size(0), height = input.sample.size(2), width = input.sample.size(3);
   ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
          input.encoder_hidden_states.size(0), rows);
-  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
-  Tensor temb =
-      time_guidance_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr);
-  Tensor activated = cx.ops().activate(cx, {temb, ops::Activation::silu});
-  Tensor h = through_blocks(cx, embedded(cx, input), activated, rotary(cx, input));
-  h = norm_out.forward(cx, h.narrow(1, 0, height * width), activated);
-  return nn::image_of(proj_out.forward(cx, h), height, width);
+  const Tensor made = cx.predicted_output(proj_out.path(), [&] {
+    Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+    Tensor temb =
+        time_guidance_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr);
+    Tensor activated = cx.ops().activate(cx, {temb, ops::Activation::silu});
+    Tensor h = through_blocks(cx, embedded(cx, input), activated, rotary(cx, input));
+    h = norm_out.forward(cx, h.narrow(1, 0, height * width), activated);
+    return proj_out.forward(cx, h);
+  });
+  return nn::image_of(made, height, width);
 }
 
 std::vector<nn::NetworkInput> Flux2Transformer2DModel::inputs() const {

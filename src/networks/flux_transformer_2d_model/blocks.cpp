@@ -57,9 +57,12 @@ FluxSingleAttention::FluxSingleAttention(Module* parent, const std::string& name
       heads_(config.num_attention_heads) {}
 
 Tensor FluxSingleAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary) const {
-  Tensor query = nn::turned_heads(cx, norm_q, to_q.forward(cx, x), heads_, rotary);
-  Tensor key = nn::turned_heads(cx, norm_k, to_k.forward(cx, x), heads_, rotary);
-  return nn::attended_heads(cx, query, key, to_v.forward(cx, x), heads_);
+  auto made = cx.predicted_attention(path(), [&] {
+    Tensor query = nn::turned_heads(cx, norm_q, to_q.forward(cx, x), heads_, rotary);
+    Tensor key = nn::turned_heads(cx, norm_k, to_k.forward(cx, x), heads_, rotary);
+    return std::vector<Tensor>{nn::attended_heads(cx, query, key, to_v.forward(cx, x), heads_)};
+  });
+  return made.front();
 }
 
 FluxSingleTransformerBlock::FluxSingleTransformerBlock(Module* parent, const std::string& name,

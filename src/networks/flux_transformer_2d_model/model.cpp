@@ -107,14 +107,17 @@ Tensor FluxTransformer2DModel::predict(Context& cx, const Values& inputs) const 
          "latents of {}x{} are no whole tokens", input.sample.size(3), input.sample.size(2));
   Tensor latents = nn::packed_patches(input.sample);
   int64_t height = latents.size(2), width = latents.size(3);
-  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
-  Tensor temb = time_text_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr,
-                                        input.pooled_projections);
-  FluxContext context{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
-                      .rotary = rotary(cx, input, height, width)};
-  Tensor h = through_blocks(cx, embedded(cx, input, latents), context);
-  h = norm_out.forward(cx, h.narrow(1, 0, height * width), context.activated);
-  return nn::unpacked_patches(nn::image_of(proj_out.forward(cx, h), height, width));
+  const Tensor made = cx.predicted_output(proj_out.path(), [&] {
+    Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+    Tensor temb = time_text_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr,
+                                          input.pooled_projections);
+    FluxContext context{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
+                        .rotary = rotary(cx, input, height, width)};
+    Tensor h = through_blocks(cx, embedded(cx, input, latents), context);
+    h = norm_out.forward(cx, h.narrow(1, 0, height * width), context.activated);
+    return proj_out.forward(cx, h);
+  });
+  return nn::unpacked_patches(nn::image_of(made, height, width));
 }
 
 std::vector<nn::NetworkInput> FluxTransformer2DModel::inputs() const {

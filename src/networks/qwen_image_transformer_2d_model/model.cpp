@@ -106,15 +106,11 @@ Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInp
   return cx.ops().concat(cx, {made, references});
 }
 
-Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
+// Of the image that is made, {B, L, channels of a patch}.
+Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& input,
+                                            int64_t made) const {
   const Tensor& text = input.encoder_hidden_states;
-  int64_t rows = input.sample.size(0), patch = config_.patch_size;
-  int64_t height = input.sample.size(2) / patch, width = input.sample.size(3) / patch;
-  ensure(text.size(0) == rows, "{} rows of text for {} samples", text.size(0), rows);
-  ensure(input.sample.size(2) % patch == 0 && input.sample.size(3) % patch == 0,
-         "latents of {}x{} are no whole patches", input.sample.size(3), input.sample.size(2));
-  const Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+  const Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
   auto activated = [&](const Tensor& at_time) {
     Tensor temb = time_text_embed.forward(cx, at_time);
     return cx.ops().activate(cx, {temb, ops::Activation::silu});
@@ -130,7 +126,7 @@ Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) c
   QwenImageCall call{.activated = activated(timestep),
                      .rotary = rotary(cx, input),
                      .bias = padding.defined() ? &padding : nullptr,
-                     .made = height * width,
+                     .made = made,
                      .of_references = {}};
   if (config_.zero_cond_t && input.reference_latents)
     call.of_references = activated(cx.ops().affine(cx, {timestep, 0.0, 0.0}));
@@ -142,8 +138,19 @@ Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) c
   const Tensor hidden = cx.block_cache() ? x.image : Tensor();
   const Tensor all = cx.cached_blocks(
       "blocks", hidden, [&] { return through(0, head); }, [&] { return through(head, blocks); });
-  Tensor last = all.narrow(1, 0, call.made);
-  Tensor made = proj_out.forward(cx, norm_out.forward(cx, last, call.activated));
+  return proj_out.forward(cx, norm_out.forward(cx, all.narrow(1, 0, made), call.activated));
+}
+
+Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
+  const Tensor& text = input.encoder_hidden_states;
+  int64_t rows = input.sample.size(0), patch = config_.patch_size;
+  int64_t height = input.sample.size(2) / patch, width = input.sample.size(3) / patch;
+  ensure(text.size(0) == rows, "{} rows of text for {} samples", text.size(0), rows);
+  ensure(input.sample.size(2) % patch == 0 && input.sample.size(3) % patch == 0,
+         "latents of {}x{} are no whole patches", input.sample.size(3), input.sample.size(2));
+  const Tensor made =
+      cx.predicted_output(proj_out.path(), [&] { return patches(cx, input, height * width); });
   return nn::unpacked_patches(nn::image_of(made, height, width), patch);
 }
 

@@ -54,6 +54,7 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  Tensor patches(Context& cx, const QwenImageInput& input, int64_t made) const;
   Tensor rotary(Context& cx, const QwenImageInput& input) const;
   // {B, L, D}: the image that is made, and those to go by.
   Tensor image_tokens(Context& cx, const QwenImageInput& input) const;

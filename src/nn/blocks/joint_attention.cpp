@@ -54,6 +54,15 @@ JointAttention::JointAttention(Module* parent, const std::string& name,
 
 TextAndImage JointAttention::forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
                                      const Tensor* bias) const {
+  std::vector<Tensor> made = cx.predicted_attention(path(), [&] {
+    TextAndImage y = computed(cx, x, rotary, bias);
+    return std::vector<Tensor>{y.text, y.image};
+  });
+  return {.text = made[0], .image = made[1]};
+}
+
+TextAndImage JointAttention::computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                                      const Tensor* bias) const {
   auto joined = [&](const Tensor& text, const Tensor& image) {
     return cx.ops().concat(cx, {text, image});
   };

@@ -32,7 +32,7 @@ class JointAttention final : public Module {
   JointAttention(Module* parent, const std::string& name, const JointAttentionOptions& options);
   const char* class_name() const override { return "JointAttention"; }
   // rotary {2, T + L, head_dim / 2}: the tokens' positions, the text's first; bias as
-  // attended_heads has it.
+  // attended_heads has it. Steps may predict it (Context::predicted_attention).
   TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
                        const Tensor* bias = nullptr) const;
 
@@ -43,6 +43,9 @@ class JointAttention final : public Module {
   Linear add_q_proj, add_k_proj, add_v_proj, to_add_out;
 
  private:
+  TextAndImage computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                        const Tensor* bias) const;
+
   int64_t heads_;
 };
 
