@@ -87,12 +87,21 @@ std::optional<HttpResponse> Api::refuse_key(const HttpRequest& request) {
 }
 
 std::optional<HttpResponse> Api::admit(const HttpRequest& request) {
-  if (auto refused = refuse_origin(request)) return refused;
-  auto refused = request.method == "OPTIONS" ? std::nullopt : refuse_key(request);
-  if (!refused) return refused;
-  refused = in_form_of(request.path, std::move(*refused));
-  add_cors(request, *refused);
+  auto refused = refuse_origin(request);
+  if (!refused && request.method != "OPTIONS") refused = refuse_key(request);
+  if (refused) refused = in_form(request, std::move(*refused));
   return refused;
+}
+
+HttpResponse Api::refuse(const HttpRequest& request, int status, const std::string& detail) const {
+  return in_form(request, problem(status, "refused", detail, request.id));
+}
+
+// As the route's clients read it, and pages of other origins may.
+HttpResponse Api::in_form(const HttpRequest& request, HttpResponse response) const {
+  response = in_form_of(request.path, std::move(response));
+  add_cors(request, response);
+  return response;
 }
 
 void Api::add_cors(const HttpRequest& request, HttpResponse& response) const {
@@ -109,9 +118,7 @@ void Api::add_cors(const HttpRequest& request, HttpResponse& response) const {
 }
 
 void Api::respond(const Exchange& exchange, HttpResponse response) const {
-  response = in_form_of(exchange->request().path, std::move(response));
-  add_cors(exchange->request(), response);
-  exchange->respond(std::move(response));
+  exchange->respond(in_form(exchange->request(), std::move(response)));
 }
 
 void Api::handle(const Exchange& exchange) {

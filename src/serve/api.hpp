@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -46,6 +47,8 @@ class Api {
 
   // By the headers alone: who asks, from where, how often.
   std::optional<HttpResponse> admit(const HttpRequest& request);
+  // A request that breaks a limit of the connection's.
+  HttpResponse refuse(const HttpRequest& request, int status, const std::string& detail) const;
   void handle(const std::shared_ptr<HttpExchange>& exchange);
   // The key's name, or "anonymous"; "" of a key that is not known.
   std::string client_of(const HttpRequest& request) const;
@@ -75,6 +78,7 @@ class Api {
   std::optional<HttpResponse> refuse_origin(const HttpRequest& request) const;
   std::optional<HttpResponse> refuse_key(const HttpRequest& request);
   void add_cors(const HttpRequest& request, HttpResponse& response) const;
+  HttpResponse in_form(const HttpRequest& request, HttpResponse response) const;
   const ApiKey* key_of(const HttpRequest& request) const;
   void respond(const Exchange& exchange, HttpResponse response) const;
   void route(const Exchange& exchange);
@@ -85,6 +89,8 @@ class Api {
   void ready(const Exchange& exchange, const Values&);
   void page(const Exchange& exchange, const Values&);
   void metrics(const Exchange& exchange, const Values&);
+  void openapi(const Exchange& exchange, const Values&);
+  Json openapi_of_server() const;
   void generate(const Exchange& exchange, const Values&);
   Accepted accept(const HttpRequest& request, const ServedRequest& served);
   void check_priority(const HttpRequest& request, const ServedRequest& served) const;
@@ -111,8 +117,8 @@ class Api {
   void webui_options(const Exchange& exchange, const Values&);
   void webui_set_options(const Exchange& exchange, const Values&);
   void webui_image_info(const Exchange& exchange, const Values&);
-  void webui_list(const Exchange& exchange, const Values& values);
-  void webui_refresh(const Exchange& exchange, const Values& values);
+  void webui_list(const Exchange& exchange, const Values&);
+  void webui_refresh(const Exchange& exchange, const Values&);
   std::string webui_model(const HttpRequest& request) const;
   std::optional<JobView> webui_job(const HttpRequest& request) const;
   std::string latest_preview(const std::string& id);
@@ -135,6 +141,8 @@ class Api {
   Parts parts_;
   ApiLimits limits_;
   WebuiClients webui_clients_;
+  std::once_flag described_;
+  std::string document_;  // of /openapi.json
 };
 
 }  // namespace omnirt::serve

@@ -10,7 +10,6 @@
 namespace omnirt::serve {
 namespace {
 
-constexpr size_t most_listed = 200;
 constexpr size_t max_artifact_bytes = size_t{1} << 30;
 
 // Nothing of a text that is no number.
@@ -81,13 +80,13 @@ std::optional<JobView> Api::visible(const HttpRequest& request, const std::strin
 
 void Api::list(const Exchange& exchange, const Values&) {
   const HttpRequest& request = exchange->request();
-  size_t most = most_listed;
+  size_t most = most_listed_jobs;
   auto limit = request.query.find("limit");
   if (limit != request.query.end()) {
     auto given = number_of(limit->second);
-    if (!given || *given < 1 || *given > static_cast<int64_t>(most_listed))
+    if (!given || *given < 1 || *given > static_cast<int64_t>(most_listed_jobs))
       throw InvalidRequest({"limit", limit->second.substr(0, 100), "out of range",
-                            fmt::format("give 1 to {}", most_listed)});
+                            fmt::format("give 1 to {}", most_listed_jobs)});
     most = static_cast<size_t>(*given);
   }
   const ApiKey* key = key_of(request);

@@ -3,6 +3,7 @@
 
 #include "serve/api.hpp"
 #include "serve/problem.hpp"
+#include "serve/webui_lists.hpp"
 
 namespace omnirt::serve {
 
@@ -29,7 +30,8 @@ std::vector<Api::Route> Api::server_routes() {
         .path = "/readyz",
         .summary = "that it accepts jobs; 503 while it drains",
         .access = Access::open,
-        .answer = "Status"},
+        .answer = "Status",
+        .others = {503}},
        &Api::ready},
       {{.method = "GET",
         .path = "/",
@@ -49,6 +51,8 @@ std::vector<Api::Route> Api::server_routes() {
         .access = Access::metrics,
         .types = {"text/plain"}},
        &Api::metrics},
+      {{.method = "GET", .path = "/openapi.json", .summary = "this document", .answer = "Document"},
+       &Api::openapi},
   };
 }
 
@@ -61,7 +65,8 @@ std::vector<Api::Route> Api::run_routes() {
         .form = "GenerateForm",
         .answer = "Job",
         .types = {"image/*"},
-        .others = {202}},
+        .others = {202},
+        .runs = true},
        &Api::generate},
       {{.method = "POST",
         .path = "/v1/validate",
@@ -80,7 +85,8 @@ std::vector<Api::Route> Api::run_routes() {
         .path = "/v1/jobs/{id}/events",
         .summary = "a job's events as they come",
         .types = {"text/event-stream"},
-        .others = {204}},
+        .others = {204},
+        .headers = {"Last-Event-ID"}},
        &Api::job_events},
       {{.method = "GET",
         .path = "/v1/jobs/{id}/artifacts/{number}",
@@ -118,31 +124,35 @@ std::vector<Api::Route> Api::openai_routes() {
         .summary = "OpenAI's",
         .body = "OpenAiGeneration",
         .answer = "OpenAiImages",
-        .types = {"text/event-stream"}},
+        .types = {"text/event-stream"},
+        .runs = true},
        &Api::openai_generation},
       {{.method = "POST",
         .path = "/v1/images/edits",
         .summary = "OpenAI's",
         .form = "OpenAiEdit",
         .answer = "OpenAiImages",
-        .types = {"text/event-stream"}},
+        .types = {"text/event-stream"},
+        .runs = true},
        &Api::openai_edit},
   };
 }
 
 std::vector<Api::Route> Api::webui_routes() {
-  return {
+  std::vector<Route> made = {
       {{.method = "POST",
         .path = "/sdapi/v1/txt2img",
         .summary = "stable-diffusion-webui's",
         .body = "WebuiTextToImage",
-        .answer = "WebuiImages"},
+        .answer = "WebuiImages",
+        .runs = true},
        &Api::webui_text2image},
       {{.method = "POST",
         .path = "/sdapi/v1/img2img",
         .summary = "stable-diffusion-webui's",
         .body = "WebuiImageToImage",
-        .answer = "WebuiImages"},
+        .answer = "WebuiImages",
+        .runs = true},
        &Api::webui_image2image},
       {{.method = "GET",
         .path = "/sdapi/v1/progress",
@@ -163,7 +173,7 @@ std::vector<Api::Route> Api::webui_routes() {
       {{.method = "POST",
         .path = "/sdapi/v1/options",
         .summary = "chooses the client's model (sd_model_checkpoint)",
-        .body = "WebuiOptions",
+        .body = "WebuiModelChoice",
         .answer = "Null"},
        &Api::webui_set_options},
       {{.method = "POST",
@@ -172,19 +182,21 @@ std::vector<Api::Route> Api::webui_routes() {
         .body = "WebuiImage",
         .answer = "WebuiImageInfo"},
        &Api::webui_image_info},
-      {{.method = "GET",
-        .path = "/sdapi/v1/{name}",
-        .summary = "lists of names: samplers, schedulers, sd-models, loras, upscalers, "
-                   "latent-upscale-modes; sd-vae, embeddings, hypernetworks, face-restorers, "
-                   "prompt-styles and scripts, which are empty",
-        .answer = "WebuiList"},
-       &Api::webui_list},
-      {{.method = "POST",
-        .path = "/sdapi/v1/{name}",
-        .summary = "refresh-checkpoints, refresh-loras, refresh-vae: nothing is to be done",
-        .answer = "Null"},
-       &Api::webui_refresh},
   };
+  for (const WebuiListInfo& list : webui_lists()) {
+    made.push_back({{.method = "GET",
+                     .path = std::string(webui_prefix) + list.name,
+                     .summary = list.summary,
+                     .answer = list.schema},
+                    &Api::webui_list});
+  }
+  for (const char* name : {"refresh-checkpoints", "refresh-loras", "refresh-vae"})
+    made.push_back({{.method = "POST",
+                     .path = std::string(webui_prefix) + name,
+                     .summary = "nothing is to be done",
+                     .answer = "Null"},
+                    &Api::webui_refresh});
+  return made;
 }
 
 std::vector<RouteInfo> Api::route_infos() {

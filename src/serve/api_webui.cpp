@@ -4,11 +4,10 @@
 #include "io/image.hpp"
 #include "serve/api.hpp"
 #include "serve/problem.hpp"
-#include "serve/request_words.hpp"
 #include "serve/webui.hpp"
 #include "serve/webui_answer.hpp"
 #include "serve/webui_image.hpp"
-#include "serve/webui_names.hpp"
+#include "serve/webui_lists.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -47,79 +46,12 @@ std::string infotext_of(const std::filesystem::path& file) {
   }
 }
 
-Json sampler_list() {
-  Json list = Json::array();
-  for (const WebuiSampler& each : webui_samplers()) {
-    Json options = Json::object();
-    if (!each.automatic.empty()) options["scheduler"] = each.automatic;
-    list.push_back(
-        {{"name", each.name}, {"aliases", Json::array({each.alias})}, {"options", options}});
-  }
-  return list;
-}
-
-Json schedule_list() {
-  Json list = Json::array();
-  for (const WebuiSchedule& each : webui_schedules())
-    list.push_back({{"name", each.name},
-                    {"label", each.label},
-                    {"aliases", nullptr},
-                    {"default_rho", -1},
-                    {"need_inner_model", false}});
-  return list;
-}
-
-Json model_list(const ServedModels& models) {
-  Json list = Json::array();
-  for (const auto& [id, path] : models.models)
-    list.push_back({{"title", id},
-                    {"model_name", id},
-                    {"hash", nullptr},
-                    {"sha256", nullptr},
-                    {"filename", id},
-                    {"config", nullptr}});
-  return list;
-}
-
-Json lora_list(const ServedModels& models) {
-  Json list = Json::array();
-  for (const std::string& name : served_lora_names(models))
-    list.push_back({{"name", name}, {"alias", name}, {"path", name}, {"metadata", Json::object()}});
-  return list;
-}
-
-Json upscaler_list() {
-  Json list = Json::array();
-  for (std::string_view name : webui_image_upscalers())
-    list.push_back({{"name", name},
-                    {"model_name", nullptr},
-                    {"model_path", nullptr},
-                    {"model_url", nullptr},
-                    {"scale", 4}});
-  return list;
-}
-
-Json latent_upscaler_list() {
-  Json list = Json::array();
-  for (std::string_view name : webui_latent_upscalers()) list.push_back({{"name", name}});
-  return list;
-}
-
-// Nothing of a name that is no list.
-std::optional<Json> list_of(const std::string& name, const ServedModels& models) {
-  if (name == "samplers") return sampler_list();
-  if (name == "schedulers") return schedule_list();
-  if (name == "sd-models") return model_list(models);
-  if (name == "loras") return lora_list(models);
-  if (name == "upscalers") return upscaler_list();
-  if (name == "latent-upscale-modes") return latent_upscaler_list();
-  if (name == "embeddings") return Json{{"loaded", Json::object()}, {"skipped", Json::object()}};
-  if (name == "scripts") return Json{{"txt2img", Json::array()}, {"img2img", Json::array()}};
-  for (const char* empty : {"sd-vae", "sd-modules", "hypernetworks", "face-restorers",
-                            "realesrgan-models", "prompt-styles", "script-info", "extensions"}) {
-    if (name == empty) return Json::array();
-  }
-  return std::nullopt;
+// Of a request's query; false where it is not there.
+bool flag_of(const HttpRequest& request, const char* name) {
+  auto it = request.query.find(name);
+  if (it == request.query.end() || it->second == "false" || it->second == "0") return false;
+  if (it->second == "true" || it->second == "1") return true;
+  throw InvalidRequest({name, it->second.substr(0, 100), "true or false is expected", ""});
 }
 
 }  // namespace
@@ -204,9 +136,7 @@ std::string Api::latest_preview(const std::string& id) {
 void Api::webui_progress(const Exchange& exchange, const Values&) {
   const HttpRequest& request = exchange->request();
   auto view = webui_job(request);
-  auto skip = request.query.find("skip_current_image");
-  const bool wanted =
-      skip == request.query.end() || (skip->second != "true" && skip->second != "1");
+  const bool wanted = !flag_of(request, "skip_current_image");
   const std::string preview = view && wanted ? latest_preview(view->job.id) : "";
   // As far as the preview is, or farther.
   auto now = view ? parts_.jobs.find(view->job.id) : std::nullopt;
@@ -259,18 +189,17 @@ void Api::webui_image_info(const Exchange& exchange, const Values&) {
   respond(exchange, json_response(200, serve::webui_image_info(image->get<std::string>())));
 }
 
-void Api::webui_list(const Exchange& exchange, const Values& values) {
-  if (auto list = list_of(values[0], parts_.models))
-    return respond(exchange, json_response(200, *list));
+void Api::webui_list(const Exchange& exchange, const Values&) {
+  const std::string name = exchange->request().path.substr(webui_prefix.size());
+  for (const WebuiListInfo& list : webui_lists()) {
+    if (list.name == name) return respond(exchange, json_response(200, list.make(parts_.models)));
+  }
   refuse_route(exchange);
 }
 
 // What is there is looked up at each request.
-void Api::webui_refresh(const Exchange& exchange, const Values& values) {
-  for (const char* name : {"refresh-checkpoints", "refresh-loras", "refresh-vae"}) {
-    if (values[0] == name) return respond(exchange, json_response(200, nullptr));
-  }
-  refuse_route(exchange);
+void Api::webui_refresh(const Exchange& exchange, const Values&) {
+  respond(exchange, json_response(200, nullptr));
 }
 
 }  // namespace omnirt::serve

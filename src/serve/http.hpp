@@ -68,8 +68,9 @@ struct HttpProgram {
   std::function<void(std::shared_ptr<HttpExchange>)> handle;
   // After each answer, or where the client left (status 499).
   std::function<void(const HttpRequest&, int status, size_t bytes, double ms)> log;
-  // An answer of the server's own to a request that breaks a limit.
-  std::function<HttpResponse(int status, const std::string& detail, const std::string& id)> refuse;
+  // An answer of the server's own to a request that breaks a limit; of one that could not be read
+  // nothing but its id is known.
+  std::function<HttpResponse(const HttpRequest&, int status, const std::string& detail)> refuse;
 };
 
 // HTTP/1.1 over TCP. One thread reads and writes, workers handle requests.

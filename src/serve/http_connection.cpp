@@ -89,7 +89,7 @@ HttpRequest HttpConnection::head() const {
 }
 
 HttpResponse HttpConnection::refusal(int status, const std::string& detail) const {
-  return shared_->program.refuse(status, detail, current_.id);
+  return shared_->program.refuse(current_, status, detail);
 }
 
 // What is wrong with a request by its headers.

@@ -13,15 +13,17 @@ constexpr size_t lingering_bytes = size_t{64} << 20;
 
 using Response = http::response<http::string_body>;
 
-Response made_of(HttpResponse&& from, const std::string& id, bool keep) {
+// The answer to HEAD says how long a body would be, and has none.
+Response made_of(HttpResponse&& from, const HttpRequest& request, bool keep) {
   Response made{static_cast<http::status>(from.status), 11};
   if (!from.type.empty()) made.set(http::field::content_type, from.type);
-  made.set("X-Request-Id", id);
+  made.set("X-Request-Id", request.id);
   made.set("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : from.headers) made.set(name, value);
   made.keep_alive(keep);
   made.body() = std::move(from.body);
   made.prepare_payload();
+  if (request.method == "HEAD") made.body().clear();
   return made;
 }
 
@@ -71,7 +73,7 @@ void HttpConnection::respond(HttpResponse response) {
   const int status = response.status;
   sent_bytes_ = response.body.size();
   auto made = std::make_shared<Response>(
-      made_of(std::move(response), current_.id, keep_ && !shared_->stopping));
+      made_of(std::move(response), current_, keep_ && !shared_->stopping));
   response_ = made;
   stream_.expires_after(std::chrono::seconds(shared_->limits.write_seconds));
   http::async_write(stream_, *made,

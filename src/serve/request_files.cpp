@@ -13,15 +13,18 @@ namespace {
 constexpr const char* how =
     R"(send the image itself: {"data": BASE64}, or {"part": NAME} of a multipart body)";
 
-// Inputs that are texts; all others are files.
-bool is_text(std::string_view name) {
+}  // namespace
+
+bool is_text_input(std::string_view name) {
   static constexpr std::array texts{"prompt",          "prompt_2",          "prompt_3",
                                     "negative_prompt", "negative_prompt_2", "negative_prompt_3",
                                     "entity_prompts"};
   return std::find(texts.begin(), texts.end(), name) != texts.end();
 }
 
-}  // namespace
+bool is_image_input(std::string_view name) {
+  return !is_text_input(name) && name != "latents" && name != "encoded_prompt";
+}
 
 void RequestFiles::refuse(const std::string& field, const std::string& value,
                           const std::string& message) {
@@ -33,12 +36,12 @@ void RequestFiles::take_inputs(Json& json) {
   Json& inputs = json["inputs"];
   if (!inputs.is_object()) return;
   for (auto& [name, value] : inputs.items()) {
-    if (!is_text(name)) take("inputs." + name, value);
+    if (!is_text_input(name)) take("inputs." + name, value);
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (used_[i]) continue;
     const std::string& name = parts_[i].name;
-    if (is_text(name) || inputs.contains(name)) {
+    if (is_text_input(name) || inputs.contains(name)) {
       refuse(fmt::format("part {}", name.substr(0, 100)), "", "no input of the request names it");
       continue;
     }

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -15,6 +16,11 @@ inline constexpr size_t max_sent_files = 32;
 // Of images that come with requests.
 inline constexpr io::ImageLimits sent_image_limits{
     .max_side = 8192, .max_pixels = int64_t{32} << 20, .max_file_bytes = size_t{32} << 20};
+
+// What inputs are: texts, or files; of these, images can be sent, and latents and encoded prompts
+// cannot.
+bool is_text_input(std::string_view name);
+bool is_image_input(std::string_view name);
 
 // Takes the images out of a request's inputs.
 class RequestFiles {

@@ -14,17 +14,6 @@ namespace {
 
 constexpr const char* by_server = "omit it: over HTTP no request names a path of the server";
 
-// Keys that are paths, or go with one.
-const std::set<std::string>& refused_keys() {
-  static const std::set<std::string> names = [] {
-    std::set<std::string> made{keys::stop_after.name, keys::preview_name.name};
-    for (const KeyInfo* key : keys::paths()) made.insert(key->name);
-    made.erase(keys::preview_decoder.name);  // some of its values are names
-    return made;
-  }();
-  return names;
-}
-
 bool looks_like_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.find('\\') != std::string_view::npos ||
          text.starts_with(".") || text.starts_with("~");
@@ -40,14 +29,14 @@ void refuse_slashes(const std::string& field, const Json& value, std::vector<Fin
   }
 }
 
-// These take one of their names here, and elsewhere the path of a network, too.
-void require_name(const Json& config, const char* key, const std::set<std::string>& names,
-                  std::vector<Finding>& findings) {
-  auto it = config.find(key);
-  if (it == config.end() || it->is_null()) return;
-  if (it->is_string() && names.contains(it->get<std::string>())) return;
-  findings.push_back({std::string("config.") + key, shown(*it), "is none of its names",
-                      fmt::format("give {}", fmt::join(names, ", "))});
+void require_names(const Json& config, std::vector<Finding>& findings) {
+  for (const auto& [key, names] : served_choices()) {
+    auto it = config.find(key);
+    if (it == config.end() || it->is_null()) continue;
+    if (it->is_string() && names.contains(it->get<std::string>())) continue;
+    findings.push_back({"config." + key, shown(*it), "is none of its names",
+                        fmt::format("give {}", fmt::join(names, ", "))});
+  }
 }
 
 bool names_adapters(const Json& texts) {
@@ -57,25 +46,38 @@ bool names_adapters(const Json& texts) {
 
 }  // namespace
 
+const std::set<std::string>& refused_config_keys() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> made{keys::stop_after.name, keys::preview_name.name};
+    for (const KeyInfo* key : keys::paths()) made.insert(key->name);
+    made.erase(keys::preview_decoder.name);  // some of its values are names
+    return made;
+  }();
+  return names;
+}
+
+const std::map<std::string, std::set<std::string>>& served_choices() {
+  static const std::map<std::string, std::set<std::string>> choices{
+      {keys::preview_decoder.name, {"linear", "tiny"}},
+      {"hires_upscaler",
+       {"latent", "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased",
+        "latent-nearest", "latent-nearest-exact", "lanczos", "nearest"}},
+      {keys::metadata.name, {"short", "none"}},
+      // Frames would be a folder.
+      {"output_format", {"png", "jpeg", "webp", "gif", "mp4"}}};
+  return choices;
+}
+
 void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings) {
   for (const auto& [name, value] : request.config.items()) {
     const std::string field = "config." + name;
-    if (refused_keys().contains(name))
+    if (refused_config_keys().contains(name))
       findings.push_back({field, shown(value), "is a path", by_server});
     else
       refuse_slashes(field, value, findings);
   }
   refuse_slashes("guider", request.guider, findings);
-  require_name(request.config, keys::preview_decoder.name, {"linear", "tiny"}, findings);
-  require_name(request.config, "hires_upscaler",
-               {"latent", "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased",
-                "latent-nearest", "latent-nearest-exact", "lanczos", "nearest"},
-               findings);
-  require_name(request.config, keys::metadata.name, {"short", "none"}, findings);
-  auto format = request.config.find("output_format");
-  if (format != request.config.end() && *format == "frames")
-    findings.push_back({"config.output_format", "frames", "is a folder, which is not served",
-                        "give mp4, gif or webp"});
+  require_names(request.config, findings);
   for (const auto& [name, value] : request.components.items())
     findings.push_back({"components." + name, shown(value), "is a path", by_server});
   for (const auto& [name, value] : request.inputs.items()) {

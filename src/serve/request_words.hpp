@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -6,6 +8,11 @@
 #include "serve/served_request.hpp"
 
 namespace omnirt::serve {
+
+// Config keys that are paths, or go with one: none of them is served.
+const std::set<std::string>& refused_config_keys();
+// Keys that take these names here, and elsewhere paths or files of a network, too.
+const std::map<std::string, std::set<std::string>>& served_choices();
 
 // A finding for everything in the request that is, or could be read as, a path of this machine:
 // keys that are paths, components, texts with a slash where a name is expected, adapters in

@@ -22,7 +22,12 @@ struct RouteInfo {
   std::vector<std::string> types{};  // of answers that are no JSON: "image/*", "text/event-stream"
   std::vector<int> others{};         // further statuses of success
   std::vector<std::string> query{};  // names of what may stand in its query
+  std::vector<std::string> headers{};  // that it reads, besides those of all routes
+  bool runs = false;                   // it may wait for a job, and answer with how that ended
 };
+
+// In one answer.
+inline constexpr size_t most_listed_jobs = 200;
 
 // What stands in `path` where the template has names in braces, in their order; nothing where it
 // does not match.

@@ -12,8 +12,6 @@
 namespace omnirt::serve {
 namespace {
 
-constexpr int64_t max_deadline_ms = int64_t{7} * 24 * 3600 * 1000;
-
 // Fields of the server's own, taken out of the request. Null counts as not given.
 class OwnFields {
  public:

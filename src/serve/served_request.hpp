@@ -12,6 +12,8 @@
 
 namespace omnirt::serve {
 
+inline constexpr int64_t max_deadline_ms = int64_t{7} * 24 * 3600 * 1000;
+
 // What requests may ask for, and what their names mean here.
 struct ServedModels {
   std::map<std::string, std::string> models;  // {id: as the engine is given it}

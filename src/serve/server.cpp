@@ -106,8 +106,10 @@ struct Server::Impl {
                   metrics.count_request(Api::route_of(request.path), status, ms);
                   log_request(api, request, status, bytes, ms);
                 },
-            .refuse = [](int status, const std::string& detail,
-                         const std::string& id) { return problem(status, "refused", detail, id); }};
+            .refuse =
+                [this](const HttpRequest& request, int status, const std::string& detail) {
+                  return api.refuse(request, status, detail);
+                }};
   }
 
   StateFolder folder;
