@@ -27,6 +27,7 @@ struct ServeFlags {
   double max_megapixels = 4;
   std::string max_body = "32MB", keep_bytes = "4GB";
   std::vector<std::string> origins;
+  std::string order = "shortest";
 };
 
 // What the signal handler reaches.
@@ -70,6 +71,7 @@ serve::ServerOptions settled(const ServeFlags& flags) {
   options.jobs.queue.keep_ms = flags.keep_hours * 3'600'000;
   options.jobs.queue.kept_bytes = static_cast<int64_t>(bytes_of("--keep-bytes", flags.keep_bytes));
   options.jobs.in_flight = static_cast<size_t>(flags.in_flight);
+  options.jobs.queue.order = *choice_of<serve::JobOrder>(flags.order);
   // A plan counts what the process holds: runs that are paused would be in each other's way.
   if (!options.api.memory_budget.empty()) {
     bytes_of("--memory-budget", options.api.memory_budget);
@@ -134,6 +136,12 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
                   "runs that have begun; those that do not compute pause at a step [4]")
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("INT 1..64");
+  command
+      .add_option("--order", flags.order,
+                  "which job goes first, of one client and priority: the shortest, or by arrival "
+                  "[shortest]")
+      ->check(CLI::IsMember({"shortest", "arrival"}).description(""))
+      ->type_name("shortest|arrival");
   command
       .add_option("--memory-budget", flags.options.api.memory_budget,
                   "memory that the process may take; each run is planned within it, one at a "

@@ -31,10 +31,12 @@ double JobQueue::left_ms(const Job& job) const {
 // created does, at any time: a job is overtaken only by those that come within remaining / ageing.
 JobQueue::Rank JobQueue::rank(const Job& job) const {
   const int64_t waited = std::max<int64_t>(clock_.now_ms() - job.created_ms, 0);
-  const double remaining = left_ms(job);
+  double key = 0;  // of all the same: the earlier goes first
+  if (limits_.order == JobOrder::shortest)
+    key = left_ms(job) - limits_.ageing * static_cast<double>(waited);
   return {.had = shares_.had(job.client),
           .level = static_cast<int64_t>(job.priority) + waited / limits_.promote_ms,
-          .key = remaining - limits_.ageing * static_cast<double>(waited),
+          .key = key,
           .number = job.number};
 }
 
@@ -90,7 +92,7 @@ void JobQueue::check_deadline(const Submission& submission) const {
   if (!own) return;
   const Rank rank{.had = 0,
                   .level = static_cast<int64_t>(submission.priority),
-                  .key = *own,
+                  .key = limits_.order == JobOrder::shortest ? *own : 0,
                   .number = next_number_};
   const double whole = ahead_ms(rank) + *own;
   if (whole <= static_cast<double>(submission.deadline_in_ms)) return;

@@ -14,7 +14,14 @@
 
 namespace omnirt::serve {
 
+// Which of a client's jobs of one priority goes first.
+enum class JobOrder {
+  shortest,  // by remaining time, less what waiting makes up for
+  arrival,   // first come, first served
+};
+
 struct QueueLimits {
+  JobOrder order = JobOrder::shortest;
   size_t waiting = 64;                          // queued jobs
   size_t kept = 1000;                           // ended jobs, the newest
   int64_t kept_bytes = int64_t{4} << 30;        // of their files and results
@@ -156,3 +163,8 @@ class JobQueue {
 };
 
 }  // namespace omnirt::serve
+
+template <>
+struct omnirt::ChoiceNames<omnirt::serve::JobOrder> {
+  static constexpr std::array names{"shortest", "arrival"};
+};

@@ -116,6 +116,20 @@ TEST(JobQueue, TheShortestRemainingTimeGoesFirst) {
   EXPECT_EQ(server.queue.first(true, paused), "long");
 }
 
+TEST(JobQueue, ByArrivalTheFirstGoesFirst) {
+  Server server({.order = JobOrder::arrival});
+  server.submit("long", 50);
+  server.submit("short", 4);
+  server.submit("urgent", 50, "a", Priority::high);
+  EXPECT_EQ(server.first(), "urgent");
+  server.run("urgent", 50);
+  EXPECT_EQ(server.first(), "long");
+  const Lease lease = server.queue.lease("long");
+  server.step(lease, 1, 50);
+  const std::vector<std::string> paused{"long"};
+  EXPECT_EQ(server.queue.first(true, paused), "long");
+}
+
 TEST(JobQueue, WaitingMakesUpForLength) {
   Server server({.ageing = 0.1});
   server.submit("timed", 10);
