@@ -125,17 +125,30 @@ Tensor Flux2ParallelSelfAttention::forward(Context& cx, const Tensor& x,
   return made.front();
 }
 
-Tensor Flux2ParallelSelfAttention::computed(Context& cx, const Tensor& x,
+Tensor Flux2ParallelSelfAttention::attended(Context& cx, const Tensor& all,
                                             const Tensor& rotary) const {
-  Tensor all = to_qkv_mlp_proj.forward(cx, x);
   auto part = [&](int64_t i) { return all.narrow(2, i * inner_dim_, inner_dim_); };
   Tensor query = nn::turned_heads(cx, norm_q, part(0), heads_, rotary);
   Tensor key = nn::turned_heads(cx, norm_k, part(1), heads_, rotary);
-  Tensor attention = nn::attended_heads(cx, query, key, part(2), heads_).flatten(0, 1);
+  return nn::attended_heads(cx, query, key, part(2), heads_).flatten(0, 1);
+}
+
+// What the last matrix takes, {B T, D + mlp}. The first one's result is the widest tensor of the
+// whole network: it is dropped once it was read, before the two parts are joined.
+Tensor Flux2ParallelSelfAttention::both(Context& cx, const Tensor& x, const Tensor& rotary) const {
+  Tensor all = to_qkv_mlp_proj.forward(cx, x);
+  Tensor attention = attended(cx, all, rotary);
   Tensor halves = all.narrow(2, 3 * inner_dim_, 2 * mlp_dim_);
   Tensor perceptron = cx.ops().swiglu(cx, {halves}).flatten(0, 1);
-  Tensor both = cx.ops().concat(cx, {attention, perceptron});
-  return to_out.forward(cx, both.view({x.size(0), x.size(1), inner_dim_ + mlp_dim_}));
+  all.reset();
+  halves.reset();
+  return cx.ops().concat(cx, {attention, perceptron});
+}
+
+Tensor Flux2ParallelSelfAttention::computed(Context& cx, const Tensor& x,
+                                            const Tensor& rotary) const {
+  Tensor joined = both(cx, x, rotary);
+  return to_out.forward(cx, joined.view({x.size(0), x.size(1), inner_dim_ + mlp_dim_}));
 }
 
 Flux2SingleTransformerBlock::Flux2SingleTransformerBlock(Module* parent, const std::string& name,

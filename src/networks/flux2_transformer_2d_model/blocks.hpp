@@ -92,6 +92,8 @@ class Flux2ParallelSelfAttention final : public nn::Module {
 
  private:
   Tensor computed(Context& cx, const Tensor& x, const Tensor& rotary) const;
+  Tensor both(Context& cx, const Tensor& x, const Tensor& rotary) const;
+  Tensor attended(Context& cx, const Tensor& all, const Tensor& rotary) const;
 
   int64_t heads_, inner_dim_, mlp_dim_;
 };
