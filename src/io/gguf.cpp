@@ -229,7 +229,9 @@ class GgufReader {
     entry.dtype = known->plain.value_or(Dtype::f32);
     if (!known->plain) entry.encoding = ggml_encoding(*known);
     std::optional<size_t> count = element_count(entry.shape);
-    if (!count) fail(entry, "its sizes multiply to more than 2^63 elements");
+    // Of an empty tensor, the other sizes count all the same: readers multiply them.
+    if (!count || !tensor_bytes(entry.dtype, entry.shape))
+      fail(entry, "its sizes multiply to more than 2^63 elements or bits");
     size_t row = entry.shape.empty() ? 1 : static_cast<size_t>(entry.shape.back());
     if (row % known->block != 0) {
       fail(entry, fmt::format("rows of {} elements, and {} has blocks of {}", row, known->name,
@@ -260,7 +262,8 @@ class GgufReader {
     entry.aligned = entry.encoding || entry.offset % dtype_alignment(entry.dtype) == 0;
     auto shape = shapes_.find(entry.name);
     if (shape == shapes_.end()) return;
-    if (element_count(shape->second) != element_count(entry.shape)) {
+    if (element_count(shape->second) != element_count(entry.shape) ||
+        !tensor_bytes(entry.dtype, shape->second)) {
       fail(entry, fmt::format("its sizes are [{}], and {} says [{}]", fmt::join(entry.shape, ", "),
                               gguf_shape_key, fmt::join(shape->second, ", ")));
     }

@@ -148,6 +148,9 @@ TEST(Gguf, SizesThatMultiplyBeyondAnyFileAreRefused) {
       HasSubstr("more than 2^63 elements"));
   EXPECT_THAT(Bytes().counts(1, 0).tensor("a", ~uint64_t{0}, 1, 0).data(8).refused(),
               HasSubstr("a size of"));
+  // Empty, but its 2^59 columns of 32 bits are more than sizes may multiply to.
+  EXPECT_THAT(Bytes().counts(1, 0).tensor("a", uint64_t{1} << 59, 0, 0).data(8).refused(),
+              HasSubstr("more than 2^63 elements"));
 }
 
 TEST(Gguf, TensorsMustBeApartAlignedAndOfOneNameEach) {
