@@ -60,5 +60,29 @@ TEST(Bench, RefusesCountsAndScenariosThatCannotBe) {
   expect_refused({"bench", "--steps", "2"}, "prompt");
 }
 
+TEST(Bench, RefusesALoadThatCannotBe) {
+  Scratch scratch;
+  auto expect_refused = [](const std::vector<std::string>& more, const std::string& told) {
+    std::vector<std::string> words{"bench", "--prompt", "x"};
+    words.insert(words.end(), more.begin(), more.end());
+    Ended ended = run_program(words);
+    EXPECT_EQ(ended.exit_code, 2) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(told));
+  };
+  const std::string none = "http://127.0.0.1:1";
+  expect_refused({"--mix", "1:1"}, "--mix");
+  expect_refused({"--load", "1"}, "needs --serve");
+  expect_refused({"--serve", none, "--concurrency", "2"}, "--concurrency");
+  expect_refused({"--serve", none, "--load", "1", "--rate", "1"}, "--rate");
+  expect_refused({"--serve", none, "--trace", "x", "--mix", "1:1"}, "--trace");
+  expect_refused({"--serve", none, "--mix", "much"}, "SHARE:STEPS");
+  expect_refused({"--serve", "https://example.org"}, "http://HOST:PORT");
+  expect_refused({"--serve", none, "--trace", scratch.write("t", "[]")}, "t:1");
+  expect_refused({"--serve", none, "--key-file", scratch.write("k", "a b")}, "holds no key");
+  const Ended ended = run_program({"bench", "--prompt", "x", "--serve", none});
+  EXPECT_EQ(ended.exit_code, 3) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("alone"));
+}
+
 }  // namespace
 }  // namespace omnirt::testing

@@ -44,6 +44,39 @@ void wait_until_it_steps(uint16_t port, const std::string& id) {
   client.read_until(R"("stage":"denoise_loop","step":1,)");
 }
 
+TEST(Serve, ALoadIsMeasuredOverIt) {
+  Scratch state;
+  const std::string trace = state.write(
+      "trace.jsonl", "{\"at_ms\": 5, \"kind\": \"a\"}\n{\"at_ms\": 0, \"kind\": \"b\"}\n");
+  Json mixed, traced;
+  Ended text;
+  const Ended served = serve_over(state, [&](uint16_t port, int child) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(port);
+    auto bench = [&](std::vector<std::string> more) {
+      std::vector<std::string> words{"bench",   "--serve", url,        "-p", "a red apple",
+                                     "--steps", "1",       "--warmup", "0"};
+      words.insert(words.end(), more.begin(), more.end());
+      return run_program(words);
+    };
+    mixed = parse_json(bench({"--mix", "1:1,1:2", "--rate", "50", "--total", "6", "--json"}).out,
+                       "the result");
+    traced = parse_json(bench({"--trace", trace, "--json"}).out, "the result");
+    text = bench({"--load", "0.5", "--total", "2", "--slo", "1000"});
+    kill(child, SIGTERM);
+  });
+  EXPECT_EQ(served.exit_code, 0) << served.err;
+  EXPECT_EQ(mixed["requests"], 6);
+  EXPECT_EQ(mixed["statuses"], Json({{"200", 6}}));
+  EXPECT_EQ(mixed["kinds"][1]["name"], "2 steps");
+  EXPECT_EQ(mixed["rate"], 50.0);
+  EXPECT_EQ(mixed["healthz"]["failed"], 0);
+  EXPECT_EQ(traced["requests"], 2);
+  EXPECT_EQ(traced["kinds"].size(), 2u);
+  EXPECT_FALSE(traced.contains("rate"));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("SLO attainment           100.0% of all"));
+}
+
 TEST(Serve, TheFirstSignalHandsTheJobsBackAndTheNextServerTakesThemUp) {
   Scratch state;
   std::string id;

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Measures a server on this machine, with the embedded model: what docs/performance.md says of it.
+
+  tools/api/measure.py build/release/omnirt load|overload|cancel [--seconds N] [--requests N] [--seed N]
+
+load      load 0.9 of 50/40/10 % requests of 4/20/50 steps, by --order shortest and by arrival
+overload  4 times what the server can do: statuses, memory, /healthz
+cancel    requests of which half are cancelled; the others' images have the bits that they have alone
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import http.client
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+MIX = "50:4,40:20,10:50"
+
+
+class Server:
+    """`omnirt serve` on a free port of this machine."""
+
+    def __init__(self, omnirt, *flags):
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([omnirt, "serve", "--port", "0", "-m", "emoji", "--drain-seconds", "0", *flags],
+                                        stderr=self.log)
+        self.port = None
+        while self.port is None and self.process.poll() is None:
+            time.sleep(0.1)
+            self.log.seek(0)
+            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", self.log.read())
+            self.port = found and int(found.group(1))
+        if self.port is None:
+            sys.exit("the server did not start")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        self.process.terminate()
+        self.process.wait(60)
+
+    def rss_mb(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+
+    def ask(self, method, path, body=None, accept="application/json"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
+        try:
+            connection.request(method, path, json.dumps(body) if body is not None else None,
+                               {"Content-Type": "application/json", "Accept": accept})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+
+def bench(omnirt, server, *flags):
+    command = [omnirt, "bench", "--serve", f"http://127.0.0.1:{server.port}", "-p", "a red apple", "--seed", "3", "--mix", MIX,
+               "--json", *flags]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def show(name, result):
+    print(f"{name}: load {result['load']:.2f}, {result['requests']} requests over {result['seconds']:.0f} s, "
+          f"attainment {result['attainment']:.3f}, {result['per_second']:.2f} per second, statuses {result['statuses']}, "
+          f"/healthz p50 {result['healthz']['p50_ms']:.1f} p99 {result['healthz']['p99_ms']:.1f} ms")
+    for kind in result["kinds"]:
+        print(f"  {kind['name']}: alone {kind['own_ms']:.0f} ms, {kind['requests']} requests, in SLO "
+              f"{kind['attainment']:.3f}, p50 {kind['p50_ms']:.0f}, p99 {kind['p99_ms']:.0f} ms")
+
+
+# The same arrivals for both, at the rate that was measured first, so that they differ by the order alone.
+def load(arguments):
+    rate = None
+    for order in ("shortest", "arrival"):
+        with Server(arguments.omnirt, "--order", order, "--queue", "1000", "--connections", "2000") as server:
+            flags = ["--rate", str(rate)] if rate else ["--load", "0.9"]
+            result = bench(arguments.omnirt, server, *flags, "--seconds", str(arguments.seconds), "--total", "100000",
+                           "--arrival-seed", str(arguments.seed))
+            rate = rate or result["rate"]
+            show(order, result)
+
+
+def overload(arguments):
+    with Server(arguments.omnirt, "--connections", "1000") as server:
+        sizes, over = [], threading.Event()
+
+        def watch():
+            while not over.wait(2):
+                sizes.append(server.rss_mb())
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        result = bench(arguments.omnirt, server, "--load", "4", "--seconds", str(arguments.seconds), "--total", "100000",
+                       "--arrival-seed", str(arguments.seed))
+        over.set()
+        thread.join()
+        show("overload", result)
+        quarters = [sizes[len(sizes) * i // 4:len(sizes) * (i + 1) // 4] for i in range(4)]
+        print("  RSS, MB, most in each quarter:", ", ".join(f"{max(each):.0f}" for each in quarters if each))
+
+
+def cancel(arguments):
+    draw = random.Random(arguments.seed)
+    with Server(arguments.omnirt, "--queue", "2000", "--connections", "1000") as server:
+
+        def request(seed):
+            return {"inputs": {"prompt": "a red apple"}, "config": {"seed": seed, "num_inference_steps": 1 + seed % 8}}
+
+        alone = {seed: hashlib.sha256(server.ask("POST", "/v1/generate", request(seed), "image/png")[1]).hexdigest()
+                 for seed in range(16)}
+        plan = [(i % 16, i % 2 == 0, draw.random()) for i in range(arguments.requests)]
+
+        def one(seed, leaves, wait):
+            if not leaves:
+                status, body = server.ask("POST", "/v1/generate", request(seed), "image/png")
+                return "same" if status == 200 and hashlib.sha256(body).hexdigest() == alone[seed] else f"other: {status}"
+            status, body = server.ask("POST", "/v1/generate", {**request(seed), "async": True})
+            job = json.loads(body)
+            time.sleep(wait)
+            status, _ = server.ask("DELETE", f"/v1/jobs/{job['id']}")
+            return f"cancelled: {json.loads(server.ask('GET', '/v1/jobs/' + job['id'])[1])['state']}"
+
+        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+            outcomes = list(pool.map(lambda each: one(*each), plan))
+        print({outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))}, f"RSS {server.rss_mb():.0f} MB")
+    return any(outcome.startswith("other") for outcome in outcomes)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("omnirt")
+    parser.add_argument("what", choices=["load", "overload", "cancel"])
+    parser.add_argument("--seconds", type=float, default=180)
+    parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    return {"load": load, "overload": overload, "cancel": cancel}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
