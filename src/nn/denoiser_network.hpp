@@ -20,6 +20,15 @@ struct NetworkInput {
 
 using omnirt::Values;
 
+// An input by which a denoiser takes residuals of ControlNets: a list of {B, L, D}, one for each of
+// its blocks of a kind, added to the image's tokens after the block.
+struct ResidualSite {
+  std::string input;
+  size_t blocks = 0;
+  int64_t dim = 0;
+  int64_t patch = 2;  // latents per token and side
+};
+
 // Rows of a batch, equal ones held once: row i of the batch is row rows[i] of the tensor; where
 // `rows` is empty, row i is row i.
 struct DistinctRows {
@@ -54,6 +63,8 @@ class DenoiserNetwork : public Network {
   virtual std::array<int64_t, 2> sample_size() const = 0;
   // Width of encoder_hidden_states.
   virtual int64_t context_dim() const = 0;
+  // Width of what it is told of a prompt as a whole (pooled_projections); 0: nothing.
+  virtual int64_t pooled_dim() const { return 0; }
   // Width of timestep_cond, where the network takes the guidance scale as an input (as latent
   // consistency models do); it then predicts guided results in one evaluation.
   virtual std::optional<int64_t> time_cond_dim() const { return std::nullopt; }
@@ -65,10 +76,19 @@ class DenoiserNetwork : public Network {
   virtual size_t cache_branches() const { return 0; }
   // Whether steps can share what its blocks add (Context::cached_blocks).
   virtual bool caches_blocks() const { return false; }
+  // The image's tokens as the first block takes them, {B, L, D}, of `sample` and
+  // `encoder_hidden_states`; for ControlNets that have no embedding of their own.
+  virtual Tensor image_tokens(Context& cx, const Values& inputs) const;
+  // None: it takes no residuals of tokens.
+  virtual std::vector<ResidualSite> residual_sites() const { return {}; }
 
  protected:
   using Network::Network;
 };
+
+// x {B, L, D} with the residual of this block; x where there are none.
+Tensor with_residual(Context& cx, const Tensor& x, const std::vector<Tensor>& residuals,
+                     size_t block);
 
 // A value with each row of the batch; made once per run where it lives so long.
 Tensor each_row(Context& cx, const std::string& name, const Value& value);

@@ -47,8 +47,27 @@ def ids_of(height, width):
     return Flux._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32)
 
 
-def flux_golden(model, seed, rows, height, width, text, timesteps, references=()):
-    """references: {height, width} in latents of each image next to the one that is made."""
+def of_blocks(residuals, blocks):
+    """One residual for each block, as FluxTransformer2DModel takes a few."""
+    interval = -(-blocks // len(residuals))
+    return [residuals[block // interval] for block in range(blocks)]
+
+
+def residuals_golden(inputs, config, seed, tokens, counts):
+    """What is given to the reference, and to inputs of ours: {controlnet_block_samples, ...}."""
+    given = {}
+    places = (("controlnet_block_samples", config.num_layers), ("controlnet_single_block_samples", config.num_single_layers))
+    for (name, blocks), count in zip(places, counts):
+        shape = (*tokens.shape[:2], config.num_attention_heads * config.attention_head_dim)
+        given[name] = [common.normal(seed + 10 * blocks + i, *shape) for i in range(count)]
+        for block, residual in enumerate(of_blocks(given[name], blocks)):
+            inputs[f"in.{name}.{block}"] = residual
+    return given
+
+
+def flux_golden(model, seed, rows, height, width, text, timesteps, references=(), residuals=()):
+    """references: {height, width} in latents of each image next to the one that is made; residuals: how many of
+    ControlNets there are for the first blocks and for the others."""
     config = model.config
     channels = config.in_channels // 4
     sample = common.normal(seed, rows, channels, height, width)
@@ -78,8 +97,10 @@ def flux_golden(model, seed, rows, height, width, text, timesteps, references=()
     if config.guidance_embeds:
         guidance = torch.linspace(1.5, 4.0, rows)
         inputs["in.guidance"] = guidance
+    control = residuals_golden(inputs, config, seed, tokens, residuals) if residuals else {}
     out = model(
         tokens,
+        **control,
         encoder_hidden_states=embeds,
         pooled_projections=pooled,
         timestep=times / 1000,
@@ -107,6 +128,8 @@ def flux_case(seed, dtype=torch.float32, **config):
         yield "golden_references", flux_golden(
             model, 870, 2, 10, 6, 6, [875.0], references=((6, 10), (4, 2))
         )
+        if config.get("num_layers", 2) > 1:
+            yield "golden_residuals", flux_golden(model, 890, 2, 4, 6, 3, [640.0, 10.0], residuals=(1, 2))
         yield "golden_smallest", flux_golden(model, 880, 1, 2, 2, 1, [250.0])
 
     return make, goldens
@@ -317,7 +340,9 @@ def given_images(request, folder, count):
     if "image_reference" in inputs:
         taken["image_reference"] = Image.open(folder / inputs["image_reference"][0]).convert("RGB")
     if "control_image" in inputs:
-        taken["control_image"] = Image.open(folder / inputs["control_image"]).convert("RGB")
+        paths = inputs["control_image"]
+        images = [Image.open(folder / path).convert("RGB") for path in ([paths] if isinstance(paths, str) else paths)]
+        taken["control_image"] = images[0] if isinstance(paths, str) else images
     return taken
 
 
@@ -341,7 +366,7 @@ def generate(pipe, request, folder):
     count = len(inputs["prompt"]) if isinstance(inputs["prompt"], list) else 1
     names = ["num_inference_steps", "guidance_scale", "true_cfg_scale", "num_images_per_prompt"]
     names += ["width", "height", "max_sequence_length", "strength"]
-    names += ["max_area"]
+    names += ["max_area", "controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end", "control_mode"]
     given.update({name: config[name] for name in names if name in config})
     if "auto_resize" in config:
         given["_auto_resize"] = config["auto_resize"]

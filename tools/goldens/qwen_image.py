@@ -10,6 +10,7 @@ a folder and RUN/{request.json,golden.safetensors} next to it a run, as pipeline
 import shutil
 
 import common
+import flux
 import flux2
 import networks
 import torch
@@ -193,8 +194,8 @@ def unpacked(tokens, height, width):
     return Pipeline._unpack_latents(tokens, 16 * height, 16 * width, 8)[:, :, 0]
 
 
-def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=None, images=()):
-    """height, width, and those of each of the reference images: in tokens."""
+def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=None, images=(), residuals=0):
+    """height, width, and those of each of the reference images: in tokens; residuals: how many a ControlNet gives."""
     config = model.config
     channels = config.in_channels // 4
     sample = common.normal(seed, rows, channels, 2 * height, 2 * width)
@@ -213,8 +214,16 @@ def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=
         inputs["in.reference_ids"] = reference_ids(images)
         most = max(max(h // 2, w // 2) for h, w in [(height, width), *images])
         inputs["in.text_start"] = torch.tensor([[float(most)]])
+    control = {}
+    if residuals:
+        shape = (*tokens.shape[:2], config.num_attention_heads * config.attention_head_dim)
+        given = [common.normal(seed + 3 + i, *shape) for i in range(residuals)]
+        control["controlnet_block_samples"] = given
+        for block, residual in enumerate(flux.of_blocks(given, config.num_layers)):
+            inputs[f"in.controlnet_block_samples.{block}"] = residual
     out = model(
         tokens,
+        **control,
         encoder_hidden_states=embeds,
         encoder_hidden_states_mask=mask,
         timestep=times / 1000,
@@ -249,6 +258,8 @@ def transformer_case(seed, dtype=torch.float32, **config):
         yield "golden", transformer_golden(model, 800, 3, 4, 4, 7, [999.0, 1.0, 570.857])
         yield "golden_wide", transformer_golden(model, 810, 1, 3, 11, 13, [499.5])
         yield "golden_padding", transformer_golden(model, 820, 2, 5, 2, 9, [875.0], [9, 4])
+        if not config.get("num_layers"):
+            yield "golden_residuals", transformer_golden(model, 850, 2, 3, 4, 5, [640.0, 10.0], [5, 2], residuals=2)
         yield "golden_smallest", transformer_golden(model, 830, 1, 1, 1, 1, [250.0])
         yield "golden_references", transformer_golden(
             model, 840, 2, 5, 3, 6, [875.0, 20.0], [6, 2], images=((3, 9), (2, 1))
@@ -373,7 +384,7 @@ def pipeline_of(pipe, task):
         "image2image": diffusers.QwenImageImg2ImgPipeline,
         "inpaint": diffusers.QwenImageInpaintPipeline,
     }
-    made = classes[task](**pipe.components)
+    made = pipe if hasattr(pipe, "controlnet") else classes[task](**pipe.components)
     made.set_progress_bar_config(disable=True)
     return made
 
@@ -399,6 +410,11 @@ def generate(pipe, request, folder):
     if scale > 1:
         given["negative_prompt"] = [inputs.get("negative_prompt", "")] * len(seeds)
     # So are images, so that each draws for itself (tests/goldens/pipelines/README.md).
+    if "control_image" in inputs:
+        images = flux2.pictures(inputs, "control_image", folder)
+        given["control_image"] = images if isinstance(inputs["control_image"], list) else images[0]
+        names = ["controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end"]
+        given.update({name: config[name] for name in names if name in config})
     if "image" in inputs:
         given["image"] = flux2.pictures(inputs, "image", folder) * len(seeds)
     if "mask" in inputs:

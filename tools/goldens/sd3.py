@@ -37,7 +37,19 @@ SD3 = dict(
 DUAL = dict(dual_attention_layers=(0, 1), qk_norm="rms_norm")
 
 
-def sd3_golden(model, seed, rows, height, width, text, timesteps, **asked):
+def residuals_golden(inputs, config, seed, height, width, count):
+    """What is given to the reference, and one for each block to inputs of ours."""
+    rows, tokens = inputs["in.sample"].shape[0], height * width // config.patch_size**2
+    shape = (rows, tokens, config.num_attention_heads * config.attention_head_dim)
+    given = [common.normal(seed + 3 + i, *shape) for i in range(count)]
+    for block in range(config.num_layers):
+        place = int(block / (config.num_layers / count))
+        inputs[f"in.block_controlnet_hidden_states.{block}"] = given[place]
+    return given
+
+
+def sd3_golden(model, seed, rows, height, width, text, timesteps, residuals=0, **asked):
+    """residuals: how many a ControlNet gives."""
     config = model.config
     inputs = {
         "in.sample": common.normal(seed, rows, config.in_channels, height, width),
@@ -47,9 +59,12 @@ def sd3_golden(model, seed, rows, height, width, text, timesteps, **asked):
         ),
         "in.pooled_projections": common.normal(seed + 2, rows, config.pooled_projection_dim),
     }
+    if residuals:
+        plain = dict(inputs)
+        asked["block_controlnet_hidden_states"] = residuals_golden(inputs, config, seed, height, width, residuals)
     names = {"sample": "hidden_states"}
     given = {}
-    for name, value in inputs.items():
+    for name, value in (plain if residuals else inputs).items():
         name = name.removeprefix("in.")
         given[names.get(name, name)] = value
     return {**inputs, "out.sample": model(**given, **asked, return_dict=False)[0]}
@@ -70,6 +85,8 @@ def sd3_case(seed, dtype=torch.float32, **config):
         yield "golden", sd3_golden(model, 900, 3, 4 * side, 5 * side, 7, [999.0, 1.0, 570.857])
         yield "golden_wide", sd3_golden(model, 910, 1, 3 * side, 11 * side, 13, [499.5])
         yield "golden_whole", sd3_golden(model, 920, 2, 12 * side, 12 * side, 5, [875.0])
+        if not config.get("num_layers"):
+            yield "golden_residuals", sd3_golden(model, 940, 2, 2 * side, 3 * side, 4, [640.0, 10.0], residuals=2)
         yield "golden_smallest", sd3_golden(model, 930, 1, side, side, 1, [250.0])
 
     return make, goldens
@@ -268,6 +285,13 @@ def given_images(request, folder, count):
     return taken
 
 
+def control_images(paths, folder):
+    from PIL import Image
+
+    images = [Image.open(folder / path).convert("RGB") for path in ([paths] if isinstance(paths, str) else paths)]
+    return images[0] if isinstance(paths, str) else images
+
+
 def decoded(pipe, latents):
     """As the other two pipelines decode: the one for inpainting forgets shift_factor."""
     config = pipe.vae.config
@@ -282,11 +306,16 @@ def generate(pipe, request, folder):
     import diffusers
 
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
-    pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
+    if not hasattr(pipe, "controlnet"):
+        pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
     pipe.set_progress_bar_config(disable=True)
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
     given = given_images(request, folder, len(seeds))
+    if "control_image" in inputs:
+        given["control_image"] = control_images(inputs["control_image"], folder)
+        names = ["controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end"]
+        given.update({name: config[name] for name in names if name in config})
     given.update({name: inputs[name] for name in TEXTS if name in inputs})
     count = len(inputs["prompt"]) if isinstance(inputs["prompt"], list) else 1
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]

@@ -8,38 +8,19 @@
 namespace omnirt {
 namespace {
 
-constexpr nn::Conv2dOptions halving{3, 2, {1, 1, 1, 1}, true};
+nn::ControlEmbeddingOptions embedding_options(const ControlNetConfig& config) {
+  return {.in = config.conditioning_channels,
+          .channels = config.conditioning_embedding_out_channels,
+          .out = config.unet.block_out_channels.front()};
+}
 
 }  // namespace
-
-ControlNetConditioningEmbedding::ControlNetConditioningEmbedding(Module* parent,
-                                                                 const std::string& name,
-                                                                 const ControlNetConfig& config)
-    : Module(parent, name),
-      conv_in(this, "conv_in", config.conditioning_channels,
-              config.conditioning_embedding_out_channels.front()),
-      blocks(this, "blocks"),
-      conv_out(this, "conv_out", config.conditioning_embedding_out_channels.back(),
-               config.unet.block_out_channels.front()) {
-  const auto& channels = config.conditioning_embedding_out_channels;
-  for (size_t i = 0; i + 1 < channels.size(); ++i) {
-    blocks.add(channels[i], channels[i]);
-    blocks.add(channels[i], channels[i + 1], halving);
-  }
-}
-
-Tensor ControlNetConditioningEmbedding::forward(Context& cx, const Tensor& conditioning) const {
-  const nn::ConvEpilogue activated{.activation = ops::Activation::silu};
-  Tensor x = conv_in.forward(cx, conditioning, activated);
-  for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i].forward(cx, x, activated);
-  return conv_out.forward(cx, x);
-}
 
 ControlNetModel::ControlNetModel(const ControlNetConfig& config, Json json)
     : Network(std::move(json)),
       conv_in(this, "conv_in", config.unet.in_channels, config.unet.block_out_channels.front()),
       time_embedding(this, "time_embedding", time_options(config.unet)),
-      controlnet_cond_embedding(this, "controlnet_cond_embedding", config),
+      controlnet_cond_embedding(this, "controlnet_cond_embedding", embedding_options(config)),
       down_blocks(this, "down_blocks"),
       controlnet_down_blocks(this, "controlnet_down_blocks"),
       mid_block(this, "mid_block", mid_options(config.unet, unet_levels(config.unet).back())),
@@ -130,7 +111,7 @@ std::vector<std::array<int64_t, 3>> ControlNetModel::residual_shapes(int64_t hei
 }
 
 int64_t ControlNetModel::scale_factor() const {
-  return int64_t{1} << (config_.conditioning_embedding_out_channels.size() - 1);
+  return controlnet_cond_embedding.scale();
 }
 
 int64_t ControlNetModel::context_dim() const {

@@ -3,26 +3,12 @@
 #include <optional>
 
 #include "networks/controlnet_model/config.hpp"
+#include "nn/blocks/control_embedding.hpp"
 #include "nn/blocks/time_embedding.hpp"
 #include "nn/blocks/unet_2d_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
-
-// A control image made as large as the latents: convolutions, each but the last activated by SiLU
-// (diffusers controlnet.py ControlNetConditioningEmbedding).
-class ControlNetConditioningEmbedding final : public nn::Module {
- public:
-  ControlNetConditioningEmbedding(Module* parent, const std::string& name,
-                                  const ControlNetConfig& config);
-  const char* class_name() const override { return "ControlNetConditioningEmbedding"; }
-  // {B, conditioning_channels, H scale, W scale} -> {B, C, H, W}.
-  Tensor forward(Context& cx, const Tensor& conditioning) const;
-
-  nn::Conv2d conv_in;
-  nn::ModuleList<nn::Conv2d> blocks;
-  nn::Conv2d conv_out;
-};
 
 struct ControlNetInput {
   Tensor sample;                           // {B, C, H, W}
@@ -72,7 +58,7 @@ class ControlNetModel final : public nn::Network {
 
   nn::Conv2d conv_in;
   nn::TimestepEmbedding time_embedding;
-  ControlNetConditioningEmbedding controlnet_cond_embedding;
+  nn::ControlNetConditioningEmbedding controlnet_cond_embedding;
   nn::ModuleList<nn::UNetDownBlock2D> down_blocks;
   nn::ModuleList<nn::Conv2d> controlnet_down_blocks;
   std::optional<nn::TimestepEmbedding> add_embedding;

@@ -1,6 +1,6 @@
 #include "networks/flux_transformer_2d_model/model.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
 #include "networks/flux_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
@@ -58,29 +58,30 @@ nn::TextAndImage FluxTransformer2DModel::embedded(Context& cx, const FluxInput& 
   return streams;
 }
 
-// Positions of all tokens, the text's, the image's and the reference images': once per run, text
-// and size. All of a text's share one: their order in the text, the last axis, is left out.
-Tensor FluxTransformer2DModel::rotary(Context& cx, const FluxInput& input, int64_t height,
-                                      int64_t width) const {
-  const Tensor& text = input.encoder_hidden_states;
-  return cx.once(fmt::format("rotary {}x{}", height, width), text, [&] {
-    Tensor positions = cx.ops().token_positions(cx, {text, text.size(1), height, width});
-    if (input.reference_ids) {
-      Tensor ids = input.reference_ids->narrow(0, 0, 1);
-      positions = cx.ops().concat(cx, {positions.unsqueeze(0), ids}).squeeze(0);
-    }
-    Tensor without_place = positions.narrow(1, 0, 3);
-    return cx.ops().rotary_table(cx, {.x = without_place,
-                                      .axes = config_.axes_dims_rope,
-                                      .theta = FluxTransformer2DConfig::rope_theta,
-                                      .angles_in_fp64 = true});
-  });
+// h {B, T + L, D}, of which the first `texts` are the text's; the others of the result.
+Tensor FluxTransformer2DModel::through_single_blocks(Context& cx, const FluxInput& input, Tensor h,
+                                                     int64_t texts,
+                                                     const nn::FluxContext& context) const {
+  const int64_t images = h.size(1) - texts;
+  const auto& residuals = input.controlnet_single_block_samples;
+  for (size_t i = 0; i < single_transformer_blocks.size(); ++i) {
+    h = single_transformer_blocks[i].forward(cx, h, context);
+    if (residuals.empty()) continue;
+    Tensor image = nn::with_residual(cx, h.narrow(1, texts, images), residuals, i);
+    Tensor text = h.narrow(1, 0, texts);
+    h = cx.ops().concat(cx, {text, image});
+  }
+  return h.narrow(1, texts, images);
 }
 
 // Of the image's tokens and the reference images', {B, L, D}.
-Tensor FluxTransformer2DModel::through_blocks(Context& cx, nn::TextAndImage streams,
-                                              const FluxContext& context) const {
-  auto one = [&](size_t i) { streams = transformer_blocks[i].forward(cx, streams, context); };
+Tensor FluxTransformer2DModel::through_blocks(Context& cx, const FluxInput& input,
+                                              nn::TextAndImage streams,
+                                              const nn::FluxContext& context) const {
+  auto one = [&](size_t i) {
+    streams = transformer_blocks[i].forward(cx, streams, context);
+    streams.image = nn::with_residual(cx, streams.image, input.controlnet_block_samples, i);
+  };
   auto first = [&] {
     if (!transformer_blocks.empty()) one(0);
     return streams.image;
@@ -88,11 +89,9 @@ Tensor FluxTransformer2DModel::through_blocks(Context& cx, nn::TextAndImage stre
   auto rest = [&] {
     for (size_t i = 1; i < transformer_blocks.size(); ++i) one(i);
     Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
-    const int64_t texts = streams.text.size(1), images = streams.image.size(1);
+    const int64_t texts = streams.text.size(1);
     streams = {};
-    for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-      h = single_transformer_blocks[i].forward(cx, h, context);
-    return h.narrow(1, texts, images);
+    return through_single_blocks(cx, input, std::move(h), texts, context);
   };
   const Tensor hidden = cx.block_cache() ? streams.image : Tensor();
   return cx.cached_blocks("blocks", hidden, first, rest);
@@ -107,13 +106,19 @@ Tensor FluxTransformer2DModel::predict(Context& cx, const Values& inputs) const 
          "latents of {}x{} are no whole tokens", input.sample.size(3), input.sample.size(2));
   Tensor latents = nn::packed_patches(input.sample);
   int64_t height = latents.size(2), width = latents.size(3);
+  const Tensor* references = input.reference_ids ? &*input.reference_ids : nullptr;
   const Tensor made = cx.predicted_output(proj_out.path(), [&] {
     Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
     Tensor temb = time_text_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr,
                                           input.pooled_projections);
-    FluxContext context{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
-                        .rotary = rotary(cx, input, height, width)};
-    Tensor h = through_blocks(cx, embedded(cx, input, latents), context);
+    nn::FluxContext context{.activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
+                            .rotary = nn::flux_rotary(cx, config_.axes_dims_rope,
+                                                      {.text = input.encoder_hidden_states,
+                                                       .texts = input.encoder_hidden_states.size(1),
+                                                       .height = height,
+                                                       .width = width,
+                                                       .reference_ids = references})};
+    Tensor h = through_blocks(cx, input, embedded(cx, input, latents), context);
     h = norm_out.forward(cx, h.narrow(1, 0, height * width), context.activated);
     return proj_out.forward(cx, h);
   });
@@ -126,6 +131,12 @@ std::vector<nn::NetworkInput> FluxTransformer2DModel::inputs() const {
     return !config_.guidance_embeds && input.name == "guidance";
   });
   return names;
+}
+
+std::vector<nn::ResidualSite> FluxTransformer2DModel::residual_sites() const {
+  const int64_t dim = config_.inner_dim();
+  return {{"controlnet_block_samples", transformer_blocks.size(), dim},
+          {"controlnet_single_block_samples", single_transformer_blocks.size(), dim}};
 }
 
 const nn::NetworkInfo& flux_transformer_2d_model_info() {

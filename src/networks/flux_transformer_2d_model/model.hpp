@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "networks/flux_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/flux_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
@@ -14,6 +14,9 @@ struct FluxInput {
   std::optional<Tensor> guidance;           // {B}: the guidance scale; where guidance_embeds
   std::optional<Tensor> reference_latents;  // {B, N, 4 C}: tokens of reference images
   std::optional<Tensor> reference_ids;      // {B, N, 4}: their positions, all rows alike
+  // Of ControlNets, {B, L, D} for each block; not with reference images.
+  std::vector<Tensor> controlnet_block_samples;
+  std::vector<Tensor> controlnet_single_block_samples;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -23,6 +26,8 @@ struct FluxInput {
     v("guidance", self.guidance);
     v("reference_latents", self.reference_latents);
     v("reference_ids", self.reference_ids);
+    v("controlnet_block_samples", self.controlnet_block_samples);
+    v("controlnet_single_block_samples", self.controlnet_single_block_samples);
   }
 };
 
@@ -48,22 +53,25 @@ class FluxTransformer2DModel final : public nn::DenoiserNetwork {
   }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
-  int64_t pooled_dim() const { return config_.pooled_projection_dim; }
+  int64_t pooled_dim() const override { return config_.pooled_projection_dim; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
   bool caches_blocks() const override { return config_.num_layers > 0; }
+  std::vector<nn::ResidualSite> residual_sites() const override;
 
   nn::TimeTextEmbedding time_text_embed;
   nn::Linear context_embedder;
   nn::Linear x_embedder;
-  nn::ModuleList<FluxTransformerBlock> transformer_blocks;
-  nn::ModuleList<FluxSingleTransformerBlock> single_transformer_blocks;
+  nn::ModuleList<nn::FluxTransformerBlock> transformer_blocks;
+  nn::ModuleList<nn::FluxSingleTransformerBlock> single_transformer_blocks;
   nn::AdaLayerNormContinuous norm_out;
   nn::Linear proj_out;
 
  private:
   nn::TextAndImage embedded(Context& cx, const FluxInput& input, const Tensor& latents) const;
-  Tensor rotary(Context& cx, const FluxInput& input, int64_t height, int64_t width) const;
-  Tensor through_blocks(Context& cx, nn::TextAndImage streams, const FluxContext& context) const;
+  Tensor through_blocks(Context& cx, const FluxInput& input, nn::TextAndImage streams,
+                        const nn::FluxContext& context) const;
+  Tensor through_single_blocks(Context& cx, const FluxInput& input, Tensor h, int64_t texts,
+                               const nn::FluxContext& context) const;
 
   FluxTransformer2DConfig config_;
 };

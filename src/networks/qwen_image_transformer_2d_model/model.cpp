@@ -1,31 +1,13 @@
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "networks/qwen_image_transformer_2d_model/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
-namespace {
-
-constexpr double qwen_image_theta = 10000;  // in the reference's code, not in the config
-
-// Rows and columns are counted from the middle of the image: {H W, 3} of {0, row, column, 0}.
-Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int64_t width) {
-  auto counted = [&](int64_t axis, int64_t size) {
-    Tensor values = positions.narrow(1, axis, 1);
-    return cx.ops().affine(cx, {values, 1.0, -static_cast<double>(size - size / 2)});
-  };
-  Tensor rows = counted(1, height), columns = counted(2, width);
-  Tensor first = cx.ops().concat(cx, {positions.narrow(1, 0, 1), rows});
-  return cx.ops().concat(cx, {first, columns});
-}
-
-}  // namespace
-
 QwenImageTransformer2DModel::QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config,
                                                          Json json)
     : DenoiserNetwork(std::move(json)),
@@ -53,49 +35,6 @@ std::vector<nn::OriginalLayout> QwenImageTransformer2DModel::original_layouts() 
   return {{"qwen_image", {{"", ""}}}};
 }
 
-// Positions of all tokens: once per run, text and size. The text continues the images' diagonal.
-Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& input) const {
-  const Tensor& text = input.encoder_hidden_states;
-  int64_t height = input.sample.size(2) / config_.patch_size;
-  int64_t width = input.sample.size(3) / config_.patch_size;
-  return cx.once(fmt::format("rotary {}x{}", height, width), text, [&] {
-    int64_t texts = text.size(1);
-    Tensor all = cx.ops().token_positions(cx, {text, texts, height, width});
-    Tensor places = all.narrow(0, 0, texts).narrow(1, 3, 1);
-    if (input.text_start) {
-      Tensor start = input.text_start->narrow(0, 0, 1);
-      places = cx.ops().add(cx, {places, start});
-    } else {
-      auto start = static_cast<double>(std::max(height / 2, width / 2));
-      places = cx.ops().affine(cx, {places, 1.0, start});
-    }
-    Tensor of_text = places.expand({texts, 3}).unsqueeze(0);
-    Tensor of_image =
-        from_the_middle(cx, all.narrow(0, texts, height * width), height, width).unsqueeze(0);
-    Tensor positions = cx.ops().concat(cx, {of_text, of_image});
-    if (input.reference_ids) {
-      Tensor ids = input.reference_ids->narrow(0, 0, 1);
-      positions = cx.ops().concat(cx, {positions, ids});
-    }
-    Tensor each = positions.squeeze(0);
-    return cx.ops().rotary_table(
-        cx, {.x = each, .axes = config_.axes_dims_rope, .theta = qwen_image_theta});
-  });
-}
-
-Tensor QwenImageTransformer2DModel::bias(Context& cx, const QwenImageInput& input,
-                                         const Tensor& tokens) const {
-  if (!input.encoder_attention_mask) return {};
-  const Tensor& mask = *input.encoder_attention_mask;
-  return cx.once(fmt::format("bias {}", tokens.size(1)), mask, [&] {
-    Tensor first = tokens.select(2, 0);
-    Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
-    Tensor of_text = nn::in_form(cx, mask);
-    Tensor all = cx.ops().concat(cx, {of_text, ones});
-    return cx.ops().key_mask(cx, {all, cx.dtype()});
-  });
-}
-
 Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInput& input) const {
   Tensor patches = nn::packed_patches(input.sample, config_.patch_size);
   Tensor made = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, patches)));
@@ -115,6 +54,7 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
     Tensor temb = time_text_embed.forward(cx, at_time);
     return cx.ops().activate(cx, {temb, ops::Activation::silu});
   };
+  auto given = [](const std::optional<Tensor>& tensor) { return tensor ? &*tensor : nullptr; };
   // What stays the same through a run, the text, is embedded once.
   nn::TextAndImage x{.text = cx.once(txt_in.path(), text,
                                      [&] {
@@ -122,16 +62,27 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
                                        return txt_in.forward(cx, normed);
                                      }),
                      .image = image_tokens(cx, input)};
-  const Tensor padding = bias(cx, input, x.image);
-  QwenImageCall call{.activated = activated(timestep),
-                     .rotary = rotary(cx, input),
-                     .bias = padding.defined() ? &padding : nullptr,
-                     .made = made,
-                     .of_references = {}};
+  const Tensor padding = input.encoder_attention_mask
+                             ? nn::qwen_image_bias(cx, *input.encoder_attention_mask, x.image)
+                             : Tensor();
+  nn::QwenImageCall call{
+      .activated = activated(timestep),
+      .rotary = nn::qwen_image_rotary(cx, config_.axes_dims_rope,
+                                      {.text = text,
+                                       .height = input.sample.size(2) / config_.patch_size,
+                                       .width = input.sample.size(3) / config_.patch_size,
+                                       .text_start = given(input.text_start),
+                                       .reference_ids = given(input.reference_ids)}),
+      .bias = padding.defined() ? &padding : nullptr,
+      .made = made,
+      .of_references = {}};
   if (config_.zero_cond_t && input.reference_latents)
     call.of_references = activated(cx.ops().affine(cx, {timestep, 0.0, 0.0}));
   auto through = [&](size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i) x = transformer_blocks[i].forward(cx, x, call);
+    for (size_t i = from; i < to; ++i) {
+      x = transformer_blocks[i].forward(cx, x, call);
+      x.image = nn::with_residual(cx, x.image, input.controlnet_block_samples, i);
+    }
     return x.image;
   };
   const size_t blocks = transformer_blocks.size(), head = std::min<size_t>(1, blocks);

@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "networks/qwen_image_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/qwen_image_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
@@ -14,6 +14,7 @@ struct QwenImageInput {
   std::optional<Tensor> reference_latents;       // {B, N, in_channels}: tokens of reference images
   std::optional<Tensor> reference_ids;           // {B, N, 3}: their positions, all rows alike
   std::optional<Tensor> text_start;  // {B, 1}: the text's first position, where there are such
+  std::vector<Tensor> controlnet_block_samples;  // {B, L, D} for each block; not with references
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -23,6 +24,7 @@ struct QwenImageInput {
     v("reference_latents", self.reference_latents);
     v("reference_ids", self.reference_ids);
     v("text_start", self.text_start);
+    v("controlnet_block_samples", self.controlnet_block_samples);
   }
 };
 
@@ -43,23 +45,24 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t out_channels() const override { return config_.predicted_channels(); }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   bool caches_blocks() const override { return config_.num_layers > 0; }
+  std::vector<nn::ResidualSite> residual_sites() const override {
+    return {{"controlnet_block_samples", transformer_blocks.size(), config_.inner_dim(),
+             config_.patch_size}};
+  }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   int64_t patch_size() const { return config_.patch_size; }
 
-  QwenTimestepProjEmbeddings time_text_embed;
+  nn::QwenTimestepProjEmbeddings time_text_embed;
   nn::RmsNorm txt_norm;
   nn::Linear img_in, txt_in;
-  nn::ModuleList<QwenImageTransformerBlock> transformer_blocks;
-  QwenImageNormOut norm_out;
+  nn::ModuleList<nn::QwenImageTransformerBlock> transformer_blocks;
+  nn::QwenImageNormOut norm_out;
   nn::Linear proj_out;
 
  private:
   Tensor patches(Context& cx, const QwenImageInput& input, int64_t made) const;
-  Tensor rotary(Context& cx, const QwenImageInput& input) const;
   // {B, L, D}: the image that is made, and those to go by.
   Tensor image_tokens(Context& cx, const QwenImageInput& input) const;
-  // Undefined where no text has padding.
-  Tensor bias(Context& cx, const QwenImageInput& input, const Tensor& tokens) const;
 
   QwenImageTransformer2DConfig config_;
 };

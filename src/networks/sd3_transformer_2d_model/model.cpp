@@ -46,10 +46,19 @@ Tensor SD3Transformer2DModel::predict(Context& cx, const Values& inputs) const {
   streams.text = cx.once(context_embedder.path(), told,
                          [&] { return context_embedder.forward(cx, nn::in_form(cx, told)); });
   streams.image = pos_embed.forward(cx, nn::in_form(cx, input.sample), told);
-  for (size_t i = 0; i < transformer_blocks.size(); ++i)
+  const size_t blocks = transformer_blocks.size();
+  for (size_t i = 0; i < blocks; ++i) {
     streams = transformer_blocks[i].forward(cx, streams, activated);
+    if (i + 1 < blocks)
+      streams.image = nn::with_residual(cx, streams.image, input.block_controlnet_hidden_states, i);
+  }
   Tensor h = proj_out.forward(cx, norm_out.forward(cx, streams.image, activated));
   return nn::image_of_patches(h, height, width, side);
+}
+
+Tensor SD3Transformer2DModel::image_tokens(Context& cx, const Values& inputs) const {
+  return pos_embed.forward(cx, nn::in_form(cx, one(inputs, "sample")),
+                           one(inputs, "encoder_hidden_states"));
 }
 
 const nn::NetworkInfo& sd3_transformer_2d_model_info() {

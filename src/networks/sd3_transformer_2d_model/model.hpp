@@ -1,5 +1,5 @@
 #pragma once
-#include "networks/sd3_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/sd3_blocks.hpp"
 #include "nn/blocks/time_text_embedding.hpp"
 #include "nn/denoiser_network.hpp"
 
@@ -10,12 +10,15 @@ struct SD3Input {
   Tensor timestep;               // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;  // {B, T, joint_attention_dim}
   Tensor pooled_projections;     // {B, pooled_projection_dim}
+  // Of ControlNets, {B, L, D} for each block; that of the last is not used.
+  std::vector<Tensor> block_controlnet_hidden_states{};
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
     v("pooled_projections", self.pooled_projections);
+    v("block_controlnet_hidden_states", self.block_controlnet_hidden_states);
   }
 };
 
@@ -33,21 +36,27 @@ class SD3Transformer2DModel final : public nn::DenoiserNetwork {
   Tensor predict(Context& cx, const Values& inputs) const override;
   std::vector<nn::NetworkInput> inputs() const override { return nn::input_names<SD3Input>(); }
 
+  std::vector<nn::ResidualSite> residual_sites() const override {
+    return {{"block_controlnet_hidden_states", transformer_blocks.size(), config_.inner_dim(),
+             config_.patch_size}};
+  }
+  Tensor image_tokens(Context& cx, const Values& inputs) const override;
+
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.predicted_channels(); }
   std::array<int64_t, 2> sample_size() const override {
     return {config_.sample_size, config_.sample_size};
   }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
-  int64_t pooled_dim() const { return config_.pooled_projection_dim; }
+  int64_t pooled_dim() const override { return config_.pooled_projection_dim; }
   // Latents of a token, in height and in width, and the most tokens of a side.
   int64_t patch_size() const { return config_.patch_size; }
   int64_t max_side() const { return config_.pos_embed_max_size; }
 
-  SD3PatchEmbed pos_embed;
+  nn::SD3PatchEmbed pos_embed;
   nn::TimeTextEmbedding time_text_embed;
   nn::Linear context_embedder;
-  nn::ModuleList<SD3TransformerBlock> transformer_blocks;
+  nn::ModuleList<nn::SD3TransformerBlock> transformer_blocks;
   nn::AdaLayerNormContinuous norm_out;
   nn::Linear proj_out;
 

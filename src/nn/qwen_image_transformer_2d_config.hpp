@@ -1,11 +1,11 @@
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/config.hpp"
+#include "nn/config_check.hpp"
 
 namespace omnirt {
 
@@ -46,14 +46,10 @@ struct QwenImageTransformer2DConfig {
   int64_t predicted_channels() const { return out_channels.value_or(in_channels); }
 };
 
+void check_qwen_image_transformer_2d_config(const QwenImageTransformer2DConfig& config,
+                                            nn::ConfigCheck& check);
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 QwenImageTransformer2DConfig read_qwen_image_transformer_2d_config(const Json& json,
                                                                    const std::string& where);
-
-// The config.json of a transformer that is published as one file (its names are the reference's),
-// as inferred from names and shapes; null for files of other classes. Throws Unsupported under
-// `where` for heads that no released model has.
-Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int64_t>>& shapes,
-                                    const std::string& where);
 
 }  // namespace omnirt

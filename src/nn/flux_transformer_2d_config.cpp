@@ -1,6 +1,4 @@
-#include "networks/flux_transformer_2d_model/config.hpp"
-
-#include "nn/config_check.hpp"
+#include "nn/flux_transformer_2d_config.hpp"
 
 namespace omnirt {
 namespace {
@@ -10,10 +8,8 @@ constexpr size_t flux_position_axes = 3;
 
 }  // namespace
 
-FluxTransformer2DConfig read_flux_transformer_2d_config(const Json& json,
-                                                        const std::string& where) {
-  auto config = read_config<FluxTransformer2DConfig>(json, where);
-  nn::ConfigCheck check(where);
+void check_flux_transformer_2d_config(const FluxTransformer2DConfig& config,
+                                      nn::ConfigCheck& check) {
   check.range("patch_size", config.patch_size, 1, 64);
   check.range("in_channels", config.in_channels, 1, 1 << 14);
   check.range("out_channels", config.out_channels.value_or(1), 1, 1 << 14);
@@ -30,6 +26,13 @@ FluxTransformer2DConfig read_flux_transformer_2d_config(const Json& json,
                     config.latents_of_a_token);
   check.rotary_axes("axes_dims_rope", config.axes_dims_rope, flux_position_axes, 2,
                     config.attention_head_dim);
+}
+
+FluxTransformer2DConfig read_flux_transformer_2d_config(const Json& json,
+                                                        const std::string& where) {
+  auto config = read_config<FluxTransformer2DConfig>(json, where);
+  nn::ConfigCheck check(where);
+  check_flux_transformer_2d_config(config, check);
   check.finish();
   return config;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "nn/config_check.hpp"
 
 namespace omnirt {
 
@@ -50,6 +51,8 @@ struct FluxTransformer2DConfig {
   }
 };
 
+void check_flux_transformer_2d_config(const FluxTransformer2DConfig& config,
+                                      nn::ConfigCheck& check);
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 FluxTransformer2DConfig read_flux_transformer_2d_config(const Json& json, const std::string& where);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "nn/config_check.hpp"
 
 namespace omnirt {
 
@@ -53,6 +54,7 @@ struct SD3Transformer2DConfig {
   bool is_last(int64_t layer) const { return layer == num_layers - 1; }
 };
 
+void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::ConfigCheck& check);
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 SD3Transformer2DConfig read_sd3_transformer_2d_config(const Json& json, const std::string& where);
 

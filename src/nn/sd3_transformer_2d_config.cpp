@@ -1,8 +1,6 @@
-#include "networks/sd3_transformer_2d_model/config.hpp"
+#include "nn/sd3_transformer_2d_config.hpp"
 
 #include <algorithm>
-
-#include "nn/config_check.hpp"
 
 namespace omnirt {
 
@@ -10,9 +8,7 @@ bool SD3Transformer2DConfig::is_dual(int64_t layer) const {
   return std::ranges::count(dual_attention_layers, layer) > 0;
 }
 
-SD3Transformer2DConfig read_sd3_transformer_2d_config(const Json& json, const std::string& where) {
-  auto config = read_config<SD3Transformer2DConfig>(json, where);
-  nn::ConfigCheck check(where);
+void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::ConfigCheck& check) {
   check.range("patch_size", config.patch_size, 1, 64);
   check.range("sample_size", config.sample_size, config.patch_size, 1 << 14);
   check.range("in_channels", config.in_channels, 1, 1 << 12);
@@ -31,6 +27,12 @@ SD3Transformer2DConfig read_sd3_transformer_2d_config(const Json& json, const st
                "the two must agree");
   for (int64_t layer : config.dual_attention_layers)
     check.range("dual_attention_layers", layer, 0, config.num_layers - 1);
+}
+
+SD3Transformer2DConfig read_sd3_transformer_2d_config(const Json& json, const std::string& where) {
+  auto config = read_config<SD3Transformer2DConfig>(json, where);
+  nn::ConfigCheck check(where);
+  check_sd3_transformer_2d_config(config, check);
   check.finish();
   return config;
 }

@@ -1,11 +1,14 @@
-#include "networks/qwen_image_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/qwen_image_blocks.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "nn/layout.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 namespace {
 
 constexpr double qwen_image_eps = 1e-6;  // of all norms: in the reference's code, not in the config
@@ -17,7 +20,7 @@ struct QwenImageModulation {
 };
 
 // Those of the attention, then of the perceptron.
-std::array<QwenImageModulation, 2> qwen_image_modulations(Context& cx, const nn::Linear& linear,
+std::array<QwenImageModulation, 2> qwen_image_modulations(Context& cx, const Linear& linear,
                                                           const Tensor& activated) {
   Tensor all = linear.forward(cx, activated).unsqueeze(1);
   int64_t dim = activated.size(1);
@@ -26,7 +29,7 @@ std::array<QwenImageModulation, 2> qwen_image_modulations(Context& cx, const nn:
           QwenImageModulation{part(3), part(4), part(5)}};
 }
 
-Tensor qwen_image_modulated(Context& cx, const nn::LayerNorm& norm, const Tensor& x,
+Tensor qwen_image_modulated(Context& cx, const LayerNorm& norm, const Tensor& x,
                             const QwenImageModulation& by) {
   Tensor normed = norm.forward(cx, x);
   return cx.ops().modulate(cx, {normed, by.scale, by.shift});
@@ -35,13 +38,13 @@ Tensor qwen_image_modulated(Context& cx, const nn::LayerNorm& norm, const Tensor
 // What an image's tokens are modulated by, those of reference images maybe by something else.
 class ImageModulation {
  public:
-  ImageModulation(Context& cx, const nn::Linear& linear, const QwenImageCall& call)
+  ImageModulation(Context& cx, const Linear& linear, const QwenImageCall& call)
       : made_(call.made), of_made_(qwen_image_modulations(cx, linear, call.activated)) {
     if (call.of_references.defined())
       of_references_ = qwen_image_modulations(cx, linear, call.of_references);
   }
 
-  Tensor modulated(Context& cx, const nn::LayerNorm& norm, const Tensor& x, size_t part) const {
+  Tensor modulated(Context& cx, const LayerNorm& norm, const Tensor& x, size_t part) const {
     const Tensor normed = norm.forward(cx, x);
     return apart(cx, normed, [&](const Tensor& tokens, int64_t, const auto& by) {
       return cx.ops().modulate(cx, {tokens, by[part].scale, by[part].shift});
@@ -70,14 +73,62 @@ class ImageModulation {
   std::optional<std::array<QwenImageModulation, 2>> of_references_;
 };
 
-nn::JointAttentionOptions qwen_image_attention(const QwenImageTransformer2DConfig& config) {
+JointAttentionOptions qwen_image_attention(const QwenImageTransformer2DConfig& config) {
   return {.heads = config.num_attention_heads,
           .head_dim = config.attention_head_dim,
           .eps = qwen_image_eps,
           .bias = true};
 }
 
+constexpr double qwen_image_theta = 10000;  // in the reference's code, not in the config
+
+// Rows and columns are counted from the middle of the image: {H W, 3} of {0, row, column, 0}.
+Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int64_t width) {
+  auto counted = [&](int64_t axis, int64_t size) {
+    Tensor values = positions.narrow(1, axis, 1);
+    return cx.ops().affine(cx, {values, 1.0, -static_cast<double>(size - size / 2)});
+  };
+  Tensor rows = counted(1, height), columns = counted(2, width);
+  Tensor first = cx.ops().concat(cx, {positions.narrow(1, 0, 1), rows});
+  return cx.ops().concat(cx, {first, columns});
+}
+
 }  // namespace
+
+Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const QwenImagePlaces& at) {
+  return cx.once(fmt::format("rotary {}x{}", at.height, at.width), at.text, [&] {
+    const int64_t texts = at.text.size(1);
+    Tensor all = cx.ops().token_positions(cx, {at.text, texts, at.height, at.width});
+    Tensor places = all.narrow(0, 0, texts).narrow(1, 3, 1);
+    if (at.text_start) {
+      Tensor start = at.text_start->narrow(0, 0, 1);
+      places = cx.ops().add(cx, {places, start});
+    } else {
+      auto start = static_cast<double>(std::max(at.height / 2, at.width / 2));
+      places = cx.ops().affine(cx, {places, 1.0, start});
+    }
+    Tensor of_text = places.expand({texts, 3}).unsqueeze(0);
+    Tensor image = all.narrow(0, texts, at.height * at.width);
+    Tensor of_image = from_the_middle(cx, image, at.height, at.width).unsqueeze(0);
+    Tensor positions = cx.ops().concat(cx, {of_text, of_image});
+    if (at.reference_ids) {
+      Tensor ids = at.reference_ids->narrow(0, 0, 1);
+      positions = cx.ops().concat(cx, {positions, ids});
+    }
+    Tensor each = positions.squeeze(0);
+    return cx.ops().rotary_table(cx, {.x = each, .axes = axes, .theta = qwen_image_theta});
+  });
+}
+
+Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens) {
+  return cx.once(fmt::format("bias {}", tokens.size(1)), mask, [&] {
+    Tensor first = tokens.select(2, 0);
+    Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
+    Tensor of_text = in_form(cx, mask);
+    Tensor all = cx.ops().concat(cx, {of_text, ones});
+    return cx.ops().key_mask(cx, {all, cx.dtype()});
+  });
+}
 
 QwenTimestepProjEmbeddings::QwenTimestepProjEmbeddings(Module* parent, const std::string& name,
                                                        int64_t dim)
@@ -87,7 +138,7 @@ QwenTimestepProjEmbeddings::QwenTimestepProjEmbeddings(Module* parent, const std
 Tensor QwenTimestepProjEmbeddings::forward(Context& cx, const Tensor& timestep) const {
   Tensor waves = cx.ops().timestep_embedding(
       cx, {timestep, qwen_image_waves, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  return timestep_embedder.forward(cx, nn::in_form(cx, waves), nullptr);
+  return timestep_embedder.forward(cx, in_form(cx, waves), nullptr);
 }
 
 QwenImageTransformerBlock::QwenImageTransformerBlock(Module* parent, const std::string& name,
@@ -106,15 +157,15 @@ QwenImageTransformerBlock::QwenImageTransformerBlock(Module* parent, const std::
   txt_mod.add_at(1, config.inner_dim(), 6 * config.inner_dim());
 }
 
-nn::TextAndImage QwenImageTransformerBlock::forward(Context& cx, const nn::TextAndImage& x,
-                                                    const QwenImageCall& call) const {
+TextAndImage QwenImageTransformerBlock::forward(Context& cx, const TextAndImage& x,
+                                                const QwenImageCall& call) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
     const ImageModulation image(cx, img_mod[0], call);
     const auto text = qwen_image_modulations(cx, txt_mod[0], call.activated);
-    nn::TextAndImage normed{.text = qwen_image_modulated(cx, txt_norm1, x.text, text[0]),
-                            .image = image.modulated(cx, img_norm1, x.image, 0)};
-    nn::TextAndImage y = attn.forward(cx, normed, call.rotary, call.bias);
+    TextAndImage normed{.text = qwen_image_modulated(cx, txt_norm1, x.text, text[0]),
+                        .image = image.modulated(cx, img_norm1, x.image, 0)};
+    TextAndImage y = attn.forward(cx, normed, call.rotary, call.bias);
     y.image = image.gated(cx, y.image, x.image, 0);
     y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
     if (!cx.site(txt_mlp.path())) {
@@ -140,4 +191,4 @@ Tensor QwenImageNormOut::forward(Context& cx, const Tensor& x, const Tensor& act
   return cx.ops().modulate(cx, {normed, /*scale=*/parts[0], /*shift=*/parts[1]});
 }
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

@@ -1,11 +1,11 @@
-#include "networks/sd3_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/sd3_blocks.hpp"
 
 #include <fmt/format.h>
 
 #include "base/ensure.hpp"
 #include "nn/layout.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 namespace {
 
 constexpr double sd3_eps = SD3Transformer2DConfig::eps;
@@ -20,7 +20,7 @@ int64_t sd3_mlp_dim(const SD3Transformer2DConfig& config) {
 }
 
 // x {B, T, heads * d}, normalised over each head where there is a norm.
-Tensor normed_by_heads(Context& cx, const std::optional<nn::RmsNorm>& norm, const Tensor& x,
+Tensor normed_by_heads(Context& cx, const std::optional<RmsNorm>& norm, const Tensor& x,
                        int64_t heads) {
   if (!norm) return x;
   return norm->forward(cx, x.view({x.size(0), x.size(1), heads, x.size(2) / heads})).flatten(2);
@@ -33,10 +33,12 @@ SD3Attention::Over attends_over(const SD3Transformer2DConfig& config, int64_t la
 }  // namespace
 
 SD3PatchEmbed::SD3PatchEmbed(Module* parent, const std::string& name,
-                             const SD3Transformer2DConfig& config)
+                             const SD3Transformer2DConfig& config, bool positions)
     : Module(parent, name),
-      pos_embed(param("pos_embed", {1, config.pos_embed_max_size * config.pos_embed_max_size,
-                                    config.inner_dim()})),
+      pos_embed(
+          param("pos_embed",
+                {1, config.pos_embed_max_size * config.pos_embed_max_size, config.inner_dim()},
+                positions)),
       proj(this, "proj", config.in_channels, config.inner_dim(),
            {.kernel = config.patch_size, .stride = config.patch_size, .padding = {0, 0, 0, 0}}),
       max_size_(config.pos_embed_max_size) {
@@ -51,15 +53,16 @@ Tensor SD3PatchEmbed::cropped(Context& cx, int64_t height, int64_t width) const 
   Tensor middle = table.view({1, max_size_, max_size_, table.size(2)})
                       .narrow(1, (max_size_ - height) / 2, height)
                       .narrow(2, (max_size_ - width) / 2, width);
-  return nn::in_form(cx, middle.reshape({1, height * width, table.size(2)}));
+  return in_form(cx, middle.reshape({1, height * width, table.size(2)}));
 }
 
 Tensor SD3PatchEmbed::forward(Context& cx, const Tensor& latents, const Tensor& run_value) const {
   Tensor patches = proj.forward(cx, latents);
   int64_t height = patches.size(2), width = patches.size(3);
+  if (!pos_embed) return tokens_of(patches);
   Tensor positions = cx.once(fmt::format("{} {}x{}", path(), width, height), run_value,
                              [&] { return cropped(cx, height, width); });
-  Tensor tokens = nn::tokens_of(patches);
+  Tensor tokens = tokens_of(patches);
   return cx.ops().add(cx, {tokens, positions});
 }
 
@@ -91,12 +94,12 @@ SD3Attention::SD3Attention(Module* parent, const std::string& name,
 Tensor SD3Attention::forward(Context& cx, const Tensor& x) const {
   Tensor query = normed_by_heads(cx, norm_q, to_q.forward(cx, x), heads_);
   Tensor key = normed_by_heads(cx, norm_k, to_k.forward(cx, x), heads_);
-  return to_out[0].forward(cx, nn::attended_heads(cx, query, key, to_v.forward(cx, x), heads_));
+  return to_out[0].forward(cx, attended_heads(cx, query, key, to_v.forward(cx, x), heads_));
 }
 
-nn::TextAndImage SD3Attention::forward(Context& cx, const nn::TextAndImage& x) const {
-  auto both = [&](const nn::Linear& of_image, const std::optional<nn::RmsNorm>& image_norm,
-                  const nn::Linear& of_text, const std::optional<nn::RmsNorm>& text_norm) {
+TextAndImage SD3Attention::forward(Context& cx, const TextAndImage& x) const {
+  auto both = [&](const Linear& of_image, const std::optional<RmsNorm>& image_norm,
+                  const Linear& of_text, const std::optional<RmsNorm>& text_norm) {
     Tensor image = normed_by_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
     Tensor text = normed_by_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
     return cx.ops().concat(cx, {image, text});
@@ -104,9 +107,9 @@ nn::TextAndImage SD3Attention::forward(Context& cx, const nn::TextAndImage& x) c
   Tensor query = both(to_q, norm_q, *add_q_proj, norm_added_q);
   Tensor key = both(to_k, norm_k, *add_k_proj, norm_added_k);
   Tensor value = both(to_v, std::nullopt, *add_v_proj, std::nullopt);
-  Tensor y = nn::attended_heads(cx, query, key, value, heads_);
+  Tensor y = attended_heads(cx, query, key, value, heads_);
   int64_t places = x.image.size(1);
-  nn::TextAndImage made{.text = {}, .image = to_out[0].forward(cx, y.narrow(1, 0, places))};
+  TextAndImage made{.text = {}, .image = to_out[0].forward(cx, y.narrow(1, 0, places))};
   if (to_add_out) made.text = to_add_out->forward(cx, y.narrow(1, places, y.size(1) - places));
   return made;
 }
@@ -131,37 +134,54 @@ SD3TransformerBlock::SD3TransformerBlock(Module* parent, const std::string& name
 
 Tensor SD3TransformerBlock::image_after(Context& cx, const Tensor& image, const Tensor& normed,
                                         const Tensor& attended,
-                                        const std::vector<nn::Modulation>& by) const {
+                                        const std::vector<Modulation>& by) const {
   Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &image});
   if (attn2) {
     Tensor second = attn2->forward(cx, cx.ops().modulate(cx, {normed, by[2].scale, by[2].shift}));
     h = cx.ops().gate(cx, {second, by[2].gate, &h});
   }
-  return nn::through_perceptron(cx, norm2, ff, h, by[1]);
+  return through_perceptron(cx, norm2, ff, h, by[1]);
 }
 
-nn::TextAndImage SD3TransformerBlock::forward(Context& cx, const nn::TextAndImage& x,
-                                              const Tensor& activated) const {
+TextAndImage SD3TransformerBlock::forward(Context& cx, const TextAndImage& x,
+                                          const Tensor& activated) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
     auto image = norm1.modulations(cx, activated);
     Tensor normed = norm1.norm.forward(cx, x.image);
-    nn::TextAndImage in{.text = {},
-                        .image = cx.ops().modulate(cx, {normed, image[0].scale, image[0].shift})};
+    TextAndImage in{.text = {},
+                    .image = cx.ops().modulate(cx, {normed, image[0].scale, image[0].shift})};
     if (last_norm1_context) {
       in.text = last_norm1_context->forward(cx, x.text, activated);
       Tensor attended = attn.forward(cx, in).image;
-      return nn::TextAndImage{.text = x.text,
-                              .image = image_after(cx, x.image, normed, attended, image)};
+      return TextAndImage{.text = x.text,
+                          .image = image_after(cx, x.image, normed, attended, image)};
     }
     auto text = norm1_context->modulations(cx, activated);
-    in.text = nn::modulated_by(cx, norm1_context->norm, x.text, text[0]);
-    nn::TextAndImage attended = attn.forward(cx, in);
+    in.text = modulated_by(cx, norm1_context->norm, x.text, text[0]);
+    TextAndImage attended = attn.forward(cx, in);
     Tensor told = cx.ops().gate(cx, {attended.text, text[0].gate, &x.text});
-    return nn::TextAndImage{
-        .text = nn::through_perceptron(cx, *norm2_context, *ff_context, told, text[1]),
-        .image = image_after(cx, x.image, normed, attended.image, image)};
+    return TextAndImage{.text = through_perceptron(cx, *norm2_context, *ff_context, told, text[1]),
+                        .image = image_after(cx, x.image, normed, attended.image, image)};
   });
 }
 
-}  // namespace omnirt
+SD3SingleTransformerBlock::SD3SingleTransformerBlock(Module* parent, const std::string& name,
+                                                     const SD3Transformer2DConfig& config)
+    : Module(parent, name),
+      norm1(this, "norm1", config.inner_dim(), 2, sd3_eps),
+      attn(this, "attn", config, SD3Attention::Over::image),
+      norm2(this, "norm2", config.inner_dim(), sd3_eps, /*affine=*/false),
+      ff(this, "ff", config.inner_dim(), sd3_mlp_dim(config)) {}
+
+Tensor SD3SingleTransformerBlock::forward(Context& cx, const Tensor& x,
+                                          const Tensor& activated) const {
+  return cx.segment(path(), [&] {
+    auto by = norm1.modulations(cx, activated);
+    Tensor attended = attn.forward(cx, modulated_by(cx, norm1.norm, x, by[0]));
+    Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &x});
+    return through_perceptron(cx, norm2, ff, h, by[1]);
+  });
+}
+
+}  // namespace omnirt::nn

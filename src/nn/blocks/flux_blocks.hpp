@@ -1,11 +1,11 @@
 #pragma once
-#include "networks/flux_transformer_2d_model/config.hpp"
 #include "nn/blocks/ada_layer_norm.hpp"
 #include "nn/blocks/gelu_feed_forward.hpp"
 #include "nn/blocks/joint_attention.hpp"
 #include "nn/blocks/time_text_embedding.hpp"
+#include "nn/flux_transformer_2d_config.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 
 // What all blocks are given beside their tokens.
 struct FluxContext {
@@ -13,27 +13,39 @@ struct FluxContext {
   Tensor rotary;     // {2, T + L, head_dim / 2}: the tokens' positions, the text's first
 };
 
+// Where the tokens of a call are.
+struct FluxPlaces {
+  const Tensor& text;                     // {B, T, D}: lives as long as the run
+  int64_t texts;                          // tokens before the image's, T or more
+  int64_t height, width;                  // tokens of the image
+  const Tensor* reference_ids = nullptr;  // {1, N, 4}: of reference images, after it
+};
+
+// The positions of all tokens, the text's first, as angles {2, T + L, head_dim / 2}: made once per
+// run, text and size. A text's tokens share one: their order in it is left out (diffusers
+// FluxPosEmbed).
+Tensor flux_rotary(Context& cx, const std::vector<int64_t>& axes, const FluxPlaces& places);
+
 // Attention and perceptron over text and image, which have weights of their own (diffusers
 // FluxTransformerBlock).
-class FluxTransformerBlock final : public nn::Module {
+class FluxTransformerBlock final : public Module {
  public:
   FluxTransformerBlock(Module* parent, const std::string& name,
                        const FluxTransformer2DConfig& config);
   const char* class_name() const override { return "FluxTransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
-  nn::TextAndImage forward(Context& cx, const nn::TextAndImage& x,
-                           const FluxContext& context) const;
+  TextAndImage forward(Context& cx, const TextAndImage& x, const FluxContext& context) const;
 
-  nn::AdaLayerNormZero norm1, norm1_context;
-  nn::JointAttention attn;
-  nn::LayerNorm norm2;
-  nn::GeluFeedForward ff;
-  nn::LayerNorm norm2_context;
-  nn::GeluFeedForward ff_context;
+  AdaLayerNormZero norm1, norm1_context;
+  JointAttention attn;
+  LayerNorm norm2;
+  GeluFeedForward ff;
+  LayerNorm norm2_context;
+  GeluFeedForward ff_context;
 };
 
 // The projections of a block whose result goes with the perceptron's through one matrix.
-class FluxSingleAttention final : public nn::Module {
+class FluxSingleAttention final : public Module {
  public:
   FluxSingleAttention(Module* parent, const std::string& name,
                       const FluxTransformer2DConfig& config);
@@ -41,8 +53,8 @@ class FluxSingleAttention final : public nn::Module {
   // x {B, T, D}, rotary {2, T, head_dim / 2}; {B, T, D}.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
 
-  nn::Linear to_q, to_k, to_v;
-  nn::RmsNorm norm_q, norm_k;
+  Linear to_q, to_k, to_v;
+  RmsNorm norm_q, norm_k;
 
  private:
   int64_t heads_;
@@ -50,7 +62,7 @@ class FluxSingleAttention final : public nn::Module {
 
 // Attention and perceptron side by side (Dehghani et al. 2023, arXiv 2302.05442; diffusers
 // FluxSingleTransformerBlock).
-class FluxSingleTransformerBlock final : public nn::Module {
+class FluxSingleTransformerBlock final : public Module {
  public:
   FluxSingleTransformerBlock(Module* parent, const std::string& name,
                              const FluxTransformer2DConfig& config);
@@ -59,10 +71,10 @@ class FluxSingleTransformerBlock final : public nn::Module {
   // x {B, T + L, D}, text and image; {B, T + L, D}.
   Tensor forward(Context& cx, const Tensor& x, const FluxContext& context) const;
 
-  nn::AdaLayerNormZero norm;
-  nn::Linear proj_mlp;
-  nn::Linear proj_out;
+  AdaLayerNormZero norm;
+  Linear proj_mlp;
+  Linear proj_out;
   FluxSingleAttention attn;
 };
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

@@ -1,11 +1,13 @@
-#include "networks/flux_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/flux_blocks.hpp"
 
-namespace omnirt {
+#include <fmt/format.h>
+
+namespace omnirt::nn {
 namespace {
 
 constexpr double flux_eps = FluxTransformer2DConfig::eps;
 
-nn::JointAttentionOptions joint_options(const FluxTransformer2DConfig& config) {
+JointAttentionOptions joint_options(const FluxTransformer2DConfig& config) {
   return {.heads = config.num_attention_heads,
           .head_dim = config.attention_head_dim,
           .eps = flux_eps,
@@ -18,6 +20,22 @@ int64_t mlp_dim(const FluxTransformer2DConfig& config) {
 
 }  // namespace
 
+Tensor flux_rotary(Context& cx, const std::vector<int64_t>& axes, const FluxPlaces& places) {
+  return cx.once(fmt::format("rotary {}x{}", places.height, places.width), places.text, [&] {
+    Tensor positions =
+        cx.ops().token_positions(cx, {places.text, places.texts, places.height, places.width});
+    if (places.reference_ids) {
+      Tensor ids = places.reference_ids->narrow(0, 0, 1);
+      positions = cx.ops().concat(cx, {positions.unsqueeze(0), ids}).squeeze(0);
+    }
+    Tensor without_place = positions.narrow(1, 0, 3);
+    return cx.ops().rotary_table(cx, {.x = without_place,
+                                      .axes = axes,
+                                      .theta = FluxTransformer2DConfig::rope_theta,
+                                      .angles_in_fp64 = true});
+  });
+}
+
 FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& name,
                                            const FluxTransformer2DConfig& config)
     : Module(parent, name),
@@ -29,20 +47,19 @@ FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& na
       norm2_context(this, "norm2_context", config.inner_dim(), flux_eps, /*affine=*/false),
       ff_context(this, "ff_context", config.inner_dim(), mlp_dim(config)) {}
 
-nn::TextAndImage FluxTransformerBlock::forward(Context& cx, const nn::TextAndImage& x,
-                                               const FluxContext& context) const {
+TextAndImage FluxTransformerBlock::forward(Context& cx, const TextAndImage& x,
+                                           const FluxContext& context) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
     auto image = norm1.modulations(cx, context.activated);
     auto text = norm1_context.modulations(cx, context.activated);
-    nn::TextAndImage normed{.text = nn::modulated_by(cx, norm1_context.norm, x.text, text[0]),
-                            .image = nn::modulated_by(cx, norm1.norm, x.image, image[0])};
-    nn::TextAndImage y = attn.forward(cx, normed, context.rotary);
+    TextAndImage normed{.text = modulated_by(cx, norm1_context.norm, x.text, text[0]),
+                        .image = modulated_by(cx, norm1.norm, x.image, image[0])};
+    TextAndImage y = attn.forward(cx, normed, context.rotary);
     y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
     y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
-    return nn::TextAndImage{
-        .text = nn::through_perceptron(cx, norm2_context, ff_context, y.text, text[1]),
-        .image = nn::through_perceptron(cx, norm2, ff, y.image, image[1])};
+    return TextAndImage{.text = through_perceptron(cx, norm2_context, ff_context, y.text, text[1]),
+                        .image = through_perceptron(cx, norm2, ff, y.image, image[1])};
   });
 }
 
@@ -58,9 +75,9 @@ FluxSingleAttention::FluxSingleAttention(Module* parent, const std::string& name
 
 Tensor FluxSingleAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary) const {
   auto made = cx.predicted_attention(path(), [&] {
-    Tensor query = nn::turned_heads(cx, norm_q, to_q.forward(cx, x), heads_, rotary);
-    Tensor key = nn::turned_heads(cx, norm_k, to_k.forward(cx, x), heads_, rotary);
-    return std::vector<Tensor>{nn::attended_heads(cx, query, key, to_v.forward(cx, x), heads_)};
+    Tensor query = turned_heads(cx, norm_q, to_q.forward(cx, x), heads_, rotary);
+    Tensor key = turned_heads(cx, norm_k, to_k.forward(cx, x), heads_, rotary);
+    return std::vector<Tensor>{attended_heads(cx, query, key, to_v.forward(cx, x), heads_)};
   });
   return made.front();
 }
@@ -77,8 +94,8 @@ Tensor FluxSingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                            const FluxContext& context) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    nn::Modulation by = norm.modulations(cx, context.activated)[0];
-    Tensor h = nn::modulated_by(cx, norm.norm, x, by);
+    Modulation by = norm.modulations(cx, context.activated)[0];
+    Tensor h = modulated_by(cx, norm.norm, x, by);
     Tensor perceptron = proj_mlp.forward(cx, h, ops::Activation::gelu_tanh).flatten(0, 1);
     Tensor attention = attn.forward(cx, h, context.rotary).flatten(0, 1);
     Tensor both = cx.ops().concat(cx, {attention, perceptron});
@@ -87,4 +104,4 @@ Tensor FluxSingleTransformerBlock::forward(Context& cx, const Tensor& x,
   });
 }
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

@@ -1,34 +1,9 @@
-#include "networks/qwen_image_transformer_2d_model/config.hpp"
+#include "networks/qwen_image_transformer_2d_model/from_tensors.hpp"
 
-#include "nn/config_check.hpp"
+#include "base/error.hpp"
 #include "weights/tensor_shapes.hpp"
 
 namespace omnirt {
-namespace {
-
-// Positions have three axes: image of the sequence, row, column.
-constexpr size_t qwen_image_axes = 3;
-
-}  // namespace
-
-QwenImageTransformer2DConfig read_qwen_image_transformer_2d_config(const Json& json,
-                                                                   const std::string& where) {
-  auto config = read_config<QwenImageTransformer2DConfig>(json, where);
-  nn::ConfigCheck check(where);
-  check.range("patch_size", config.patch_size, 1, 16);
-  check.range("in_channels", config.in_channels, 1, 1 << 14);
-  check.range("out_channels", config.out_channels.value_or(1), 1, 1 << 14);
-  check.range("num_layers", config.num_layers, 0, 512);
-  check.range("attention_head_dim", config.attention_head_dim, 1, 1 << 10);
-  check.range("num_attention_heads", config.num_attention_heads, 1, 1 << 10);
-  check.range("joint_attention_dim", config.joint_attention_dim, 1, 1 << 17);
-  check.rotary_axes("axes_dims_rope", config.axes_dims_rope, qwen_image_axes, 2,
-                    config.attention_head_dim);
-  if (check.ok())
-    check.divisible("in_channels", config.in_channels, "patch_size squared", config.patch_area());
-  check.finish();
-  return config;
-}
 
 Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int64_t>>& all,
                                     const std::string& where) {

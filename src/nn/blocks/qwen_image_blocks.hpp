@@ -1,22 +1,37 @@
 #pragma once
-#include "networks/qwen_image_transformer_2d_model/config.hpp"
 #include "nn/blocks/gelu_feed_forward.hpp"
 #include "nn/blocks/joint_attention.hpp"
 #include "nn/blocks/time_embedding.hpp"
 #include "nn/layers.hpp"
+#include "nn/qwen_image_transformer_2d_config.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 
 // The timestep, embedded (diffusers transformer_qwenimage.py QwenTimestepProjEmbeddings).
-class QwenTimestepProjEmbeddings final : public nn::Module {
+class QwenTimestepProjEmbeddings final : public Module {
  public:
   QwenTimestepProjEmbeddings(Module* parent, const std::string& name, int64_t dim);
   const char* class_name() const override { return "QwenTimestepProjEmbeddings"; }
   // timestep {B}, 0..1000; {B, D}.
   Tensor forward(Context& cx, const Tensor& timestep) const;
 
-  nn::TimestepEmbedding timestep_embedder;
+  TimestepEmbedding timestep_embedder;
 };
+
+// Where the tokens of a call are.
+struct QwenImagePlaces {
+  const Tensor& text;                     // {B, T, D}: lives as long as the run
+  int64_t height, width;                  // tokens of the image that is made
+  const Tensor* text_start = nullptr;     // {B, 1}: the text's first position; null: by the image
+  const Tensor* reference_ids = nullptr;  // {1, N, 3}: of reference images, after the image
+};
+
+// The positions of all tokens, the text's first, as angles {2, T + L, head_dim / 2}: made once per
+// run, text and size. The text continues the images' diagonal (diffusers QwenEmbedRope).
+Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const QwenImagePlaces& at);
+// What keeps queries from padding of texts, {B, 1, 1, T + L}, for image tokens {B, L, D}: made once
+// per run. mask {B, T}: 0 where a text has padding; lives as long as the run.
+Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens);
 
 // What all blocks of a call share.
 struct QwenImageCall {
@@ -31,35 +46,35 @@ struct QwenImageCall {
 
 // Attention and perceptron over text and image, which have weights of their own (diffusers
 // QwenImageTransformerBlock).
-class QwenImageTransformerBlock final : public nn::Module {
+class QwenImageTransformerBlock final : public Module {
  public:
   QwenImageTransformerBlock(Module* parent, const std::string& name,
                             const QwenImageTransformer2DConfig& config);
   const char* class_name() const override { return "QwenImageTransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
-  nn::TextAndImage forward(Context& cx, const nn::TextAndImage& x, const QwenImageCall& call) const;
+  TextAndImage forward(Context& cx, const TextAndImage& x, const QwenImageCall& call) const;
 
-  nn::ModuleList<nn::Linear> img_mod;  // 0 is the activation
-  nn::LayerNorm img_norm1;
-  nn::JointAttention attn;
-  nn::LayerNorm img_norm2;
-  nn::GeluFeedForward img_mlp;
-  nn::ModuleList<nn::Linear> txt_mod;
-  nn::LayerNorm txt_norm1, txt_norm2;
-  nn::GeluFeedForward txt_mlp;
+  ModuleList<Linear> img_mod;  // 0 is the activation
+  LayerNorm img_norm1;
+  JointAttention attn;
+  LayerNorm img_norm2;
+  GeluFeedForward img_mlp;
+  ModuleList<Linear> txt_mod;
+  LayerNorm txt_norm1, txt_norm2;
+  GeluFeedForward txt_mlp;
 };
 
 // A layer norm whose scale and shift depend on the timestep (diffusers normalization.py
 // AdaLayerNormContinuous).
-class QwenImageNormOut final : public nn::Module {
+class QwenImageNormOut final : public Module {
  public:
   QwenImageNormOut(Module* parent, const std::string& name, int64_t dim);
   const char* class_name() const override { return "AdaLayerNormContinuous"; }
   // x {B, L, D}, activated {B, D}: SiLU of the embedded timestep.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& activated) const;
 
-  nn::Linear linear;
-  nn::LayerNorm norm;
+  Linear linear;
+  LayerNorm norm;
 };
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

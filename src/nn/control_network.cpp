@@ -1,0 +1,23 @@
+#include "nn/control_network.hpp"
+
+#include <algorithm>
+
+namespace omnirt::nn {
+
+size_t residual_of(ResidualOrder order, size_t block, size_t blocks, size_t count) {
+  ensure(count > 0 && block < blocks, "block {} of {}, and {} residuals", block, blocks, count);
+  switch (order) {
+    case ResidualOrder::repeated:
+      return block % count;
+    case ResidualOrder::even:
+      // In the reference's own arithmetic, whose quotients are rounded.
+      return std::min(count - 1, static_cast<size_t>(
+                                     static_cast<double>(block) /
+                                     (static_cast<double>(blocks) / static_cast<double>(count))));
+    case ResidualOrder::intervals:
+      break;
+  }
+  return block / ((blocks + count - 1) / count);
+}
+
+}  // namespace omnirt::nn

@@ -1,0 +1,62 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt::nn {
+
+// How residuals are shared out among a denoiser's blocks where there are fewer of them.
+enum class ResidualOrder {
+  intervals,  // each to ceil(blocks / count) blocks that follow each other
+  repeated,   // block i takes i modulo count
+  even        // block i takes floor(i / (blocks / count))
+};
+
+// The residual, of `count`, that block `block` of `blocks` takes (diffusers:
+// controlnet_block_samples of FluxTransformer2DModel, block_controlnet_hidden_states of
+// SD3Transformer2DModel).
+size_t residual_of(ResidualOrder order, size_t block, size_t blocks, size_t count);
+
+// A network that reads a control image and makes residuals for a denoiser of tokens, not scaled
+// yet.
+class ControlNetwork : public Network {
+ public:
+  // Those of one of the denoiser's ResidualSites.
+  struct Residuals {
+    std::string input;
+    size_t count = 0;
+    ResidualOrder order = ResidualOrder::intervals;
+  };
+  virtual std::vector<Residuals> residuals() const = 0;
+  // Lists of {B, L, D} by the denoiser's input. `inputs` are those of the denoiser's step that
+  // inputs() names, image_tokens (DenoiserNetwork::image_tokens) among them, with controlnet_cond:
+  // latents {B or 1, C, H, W} of the control image, or its pixels {1, 3, H, W} in -1..1; and
+  // control_mode {1} int64 where there are modes.
+  virtual Values control(Context& cx, const Values& inputs) const = 0;
+  virtual std::vector<NetworkInput> inputs() const = 0;
+
+  virtual int64_t in_channels() const = 0;     // of the denoiser's latents
+  virtual int64_t token_dim() const = 0;       // D
+  virtual int64_t patch() const { return 2; }  // latents per token and side
+  // Width of encoder_hidden_states; 0: it reads no text.
+  virtual int64_t context_dim() const = 0;
+  // Width of pooled_projections; 0: it takes none.
+  virtual int64_t pooled_dim() const { return 0; }
+  // The guidance scale is one of its inputs.
+  virtual bool takes_guidance_scale() const { return false; }
+  // Whether latents of the control image are shifted as the model's are, or scaled alone.
+  virtual bool shifts_latents() const { return true; }
+  // The most tokens of a side that there are positions for; 0: any number.
+  virtual int64_t max_side() const { return 0; }
+  // Pixels of the control image per token and side, where it reads pixels; 0: it reads latents.
+  virtual int64_t pixels_per_token() const { return 0; }
+  // Of a union: kinds of control images, told apart by number.
+  virtual std::optional<int64_t> modes() const { return std::nullopt; }
+
+ protected:
+  using Network::Network;
+};
+
+}  // namespace omnirt::nn
