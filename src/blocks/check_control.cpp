@@ -19,8 +19,9 @@ Trigger unread(const ControlKind& kind) {
 
 }  // namespace
 
-CheckControl::CheckControl(const ControlKind& kind)
-    : Block("check_" + kind.component, Stage::prepare_conditions, Guidance::shared, unread(kind)),
+CheckControl::CheckControl(const ControlKind& kind, const Trigger& when)
+    : Block("check_" + kind.component, Stage::prepare_conditions, Guidance::shared,
+            when.text().empty() ? unread(kind) : unread(kind) && when),
       kind_(kind) {
   for (const auto& [input, component] : kind.reads) {
     inputs_.emplace_back(this, input, "an image for " + kind.what);

@@ -18,7 +18,8 @@ struct ControlKind {
 // nothing in a run.
 class CheckControl final : public Block {
  public:
-  explicit CheckControl(const ControlKind& kind);
+  // Only where `when` holds.
+  explicit CheckControl(const ControlKind& kind, const Trigger& when = {});
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
 

@@ -3,6 +3,7 @@
 #include "blocks/check_control.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/controlnet.hpp"
+#include "blocks/encode_control_image.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/ip_adapter.hpp"
 #include "blocks/t2i_adapter.hpp"
@@ -43,6 +44,25 @@ BlockList control_checks() {
        {kind("controlnet", "control_image", "a ControlNet"),
         kind("t2i_adapter", "adapter_image", "a T2I-Adapter"), image_prompts()})
     list.push_back(std::make_shared<CheckControl>(each));
+  return list;
+}
+
+BlockList token_control_checks(const Trigger& when) {
+  return {
+      std::make_shared<CheckControl>(kind("controlnet", "control_image", "a ControlNet"), when)};
+}
+
+BlockList encode_control_images() {
+  BlockList list;
+  for (size_t i = 0; i < most_controls; ++i)
+    list.push_back(std::make_shared<EncodeControlImage>(i));
+  return list;
+}
+
+BlockList token_controlnets(const TokenControlOptions& options) {
+  BlockList list;
+  for (size_t i = 0; i < most_controls; ++i)
+    list.push_back(std::make_shared<TokenControlNet>(i, options));
   return list;
 }
 

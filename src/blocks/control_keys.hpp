@@ -30,6 +30,15 @@ inline constexpr Key<Json> control_guidance_end{
     "the part of the steps at which a ControlNet ends: a number, or a list",
     "",
     "number|list"};
+inline constexpr Key<Json> control_mode{
+    "control_mode",
+    std::monostate{},
+    {},
+    "",
+    "what a union ControlNet's image is, by the number that its makers give the kind: a number, or "
+    "a list with one for each ControlNet (null for one that is no union)",
+    "",
+    "number|list"};
 inline constexpr Key<bool> guess_mode{
     "guess_mode",
     false,

@@ -36,8 +36,20 @@ void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts) {
   for (size_t i = 0; i < parts; ++i) preprocess_of(given, port, i);
 }
 
+Json mode_at(const std::optional<Json>& given, size_t place) {
+  if (!given || !given->is_array()) return given.value_or(Json());
+  return place < given->size() ? given->at(place) : Json();
+}
+
 double part_of(const Json& value, size_t place) {
   return value.is_array() ? value.at(place).get<double>() : value.get<double>();
+}
+
+double strength_at(const LoopProgress& at, const ControlStrength& all, size_t place) {
+  auto step = static_cast<double>(at.step), steps = static_cast<double>(at.steps);
+  bool before = step / steps < part_of(all.start, place);
+  bool after = (step + 1) / steps > part_of(all.end, place);
+  return before || after ? 0.0 : part_of(all.scale, place);
 }
 
 void check_parts(Checks& checks, const Config<Json>& port, size_t parts, double lowest,

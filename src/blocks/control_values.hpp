@@ -7,6 +7,7 @@
 #include "io/preprocess.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/denoiser.hpp"
+#include "pipeline/walk.hpp"
 
 // What the blocks of ControlNets, T2I-Adapters and IP-Adapters have in common.
 namespace omnirt::blocks {
@@ -27,8 +28,17 @@ io::Preprocess preprocess_of(const std::optional<Json>& given, const Config<Json
 // Finds what is wrong with it, for this many parts.
 void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts);
 
+// The mode of the ControlNet at `place`, of a number for all or a list; null where it is given
+// none.
+Json mode_at(const std::optional<Json>& given, size_t place);
 // The value of the part at `place` of a number for all, or of a list.
 double part_of(const Json& value, size_t place);
+// The strength of the part at `place` at a step; 0 where that is outside its part of the run
+// (reference: controlnet_keep).
+struct ControlStrength {
+  Json scale, start, end;  // a number for all, or a list each
+};
+double strength_at(const LoopProgress& at, const ControlStrength& all, size_t place);
 // Finds what is wrong with a number or list: `parts` of it, each in lowest..highest.
 void check_parts(Checks& checks, const Config<Json>& port, size_t parts, double lowest,
                  double highest);

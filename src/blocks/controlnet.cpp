@@ -79,13 +79,6 @@ const Value& ControlNet::pixels_for(Frame& frame, const RowBatch& batch) const {
   return first ? frame[pixels] : *of_second;
 }
 
-double ControlNet::scale_at(Frame& frame, const LoopProgress& at) const {
-  auto step = static_cast<double>(at.step), steps = static_cast<double>(at.steps);
-  bool before = step / steps < part_of(frame[start], place_);
-  bool after = (step + 1) / steps > part_of(frame[end], place_);
-  return before || after ? 0.0 : part_of(frame[scale], place_);
-}
-
 // The residuals of these rows, each {rows, C, H, W}, the mid block's last.
 std::vector<Tensor> ControlNet::predicted(Frame& frame, const LoopProgress& at,
                                           const RowBatch& batch,
@@ -117,7 +110,7 @@ std::vector<Tensor> ControlNet::predicted(Frame& frame, const LoopProgress& at,
 }
 
 void ControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const {
-  double strength = scale_at(frame, at);
+  double strength = strength_at(at, {frame[scale], frame[start], frame[end]}, place_);
   if (strength == 0.0) return;
   const ControlNetModel& network = frame[controlnet];
   bool guess = frame[guess_mode] || network.global_pool_conditions();

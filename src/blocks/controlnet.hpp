@@ -43,8 +43,6 @@ class ControlNet final : public StepBlock {
  private:
   // The control image at the size of the pass that asks for this batch.
   const Value& pixels_for(Frame& frame, const RowBatch& batch) const;
-  // 0 where the step is outside the ControlNet's part of the run.
-  double scale_at(Frame& frame, const LoopProgress& at) const;
   std::vector<Tensor> predicted(Frame& frame, const LoopProgress& at, const RowBatch& batch,
                                 const std::vector<int64_t>& rows) const;
   void refuse(Checks& checks, const std::string& why) const;

@@ -28,14 +28,17 @@
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/controlnet_model/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
+#include "networks/flux_controlnet_model/model.hpp"
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
+#include "networks/qwen_image_controlnet_model/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/rrdb_net/model.hpp"
+#include "networks/sd3_controlnet_model/model.hpp"
 #include "networks/sd3_transformer_2d_model/model.hpp"
 #include "networks/span/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
@@ -88,6 +91,9 @@ Catalogue builtin_catalogue() {
                   sd3_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
+                  flux_controlnet_model_info(),
+                  qwen_image_controlnet_model_info(),
+                  sd3_controlnet_model_info(),
                   t2i_adapter_info(),
                   ip_adapter_info(),
                   rrdb_net_info(),

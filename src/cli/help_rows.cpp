@@ -63,6 +63,7 @@ constexpr HelpRow rows[] = {
     {"controlnet-conditioning-scale", "Adapters and parts"},
     {"control-guidance-start", "Adapters and parts"},
     {"control-guidance-end", "Adapters and parts"},
+    {"control-mode", "Adapters and parts"},
     {"guess-mode", "Adapters and parts"},
     {"adapter-conditioning-scale", "Adapters and parts"},
     {"adapter-conditioning-factor", "Adapters and parts"},

@@ -35,10 +35,16 @@ class Attaching {
     std::set<std::string> of_guider;
     for (const Condition& condition : proposal.guider->conditions())
       of_guider.insert(condition.network);
-    for (const auto& [name, component] : pipeline.components()) {
-      if (!component->network || of_guider.contains(name)) continue;
-      const auto* info = proposal.catalogue->find_network(component->class_name);
-      targets_.emplace_back(name, *component->network, info && info->role == "denoiser");
+    // ControlNets come last: they have blocks of the same names as the network that files which
+    // name no component are made for.
+    for (const bool controls : {false, true}) {
+      for (const auto& [name, component] : pipeline.components()) {
+        if (!component->network || of_guider.contains(name)) continue;
+        const auto* info = proposal.catalogue->find_network(component->class_name);
+        const std::string role = info ? info->role : "";
+        if ((role == "controlnet") == controls)
+          targets_.emplace_back(name, *component->network, role == "denoiser");
+      }
     }
     for (const auto& [name, component] : proposal.folder.components) {
       if (!pipeline.find(name)) not_loaded_.insert(name);

@@ -38,18 +38,21 @@ std::vector<Tensor> Denoiser::predict(const std::vector<Row>& rows) {
   std::map<Signature, std::vector<size_t>> groups;
   for (size_t i = 0; i < rows.size(); ++i) groups[signature(rows[i])].push_back(i);
   std::vector<Tensor> out(rows.size());
+  AskedRows asked(rows,
+                  [&](const std::vector<size_t>& some) { return batch_of(rows, some).inputs; });
   for (const auto& [shapes, members] : groups) {
     for (size_t from = 0; from < members.size(); from += max_rows_) {
       size_t to = std::min(members.size(), from + max_rows_);
-      predict_group(rows, {members.begin() + from, members.begin() + to}, out);
+      predict_group(asked, {members.begin() + from, members.begin() + to}, out);
     }
   }
   return out;
 }
 
-void Denoiser::predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
+void Denoiser::predict_group(AskedRows& asked, const std::vector<size_t>& group,
                              std::vector<Tensor>& out) {
-  RowBatch batch = batch_of(rows, group);
+  RowBatch batch = batch_of(asked.rows, group);
+  batch.asked = &asked;
   if (before_) before_(batch);
   Tensor predicted = network_(batch);
   for (size_t k = 0; k < group.size(); ++k) {

@@ -19,6 +19,21 @@ struct Row {
   SharedStep step{};                        // what it shares with the steps before
 };
 
+// All rows of one prediction, for step blocks: batches of one step may share what they make.
+class AskedRows {
+ public:
+  AskedRows(const std::vector<Row>& rows, std::function<Values(const std::vector<size_t>&)> join)
+      : rows(rows), join_(std::move(join)) {}
+  // The inputs of some rows, joined as those of a batch are. They must have equal names and shapes.
+  Values inputs_of(const std::vector<size_t>& some) const { return join_(some); }
+
+  const std::vector<Row>& rows;
+  std::map<std::string, Values> made;  // what step blocks made for several batches, by their names
+
+ private:
+  std::function<Values(const std::vector<size_t>&)> join_;
+};
+
 // Rows that go through the network together. Of inputs that live as long as the run equal rows are
 // held once (Value::rows).
 struct RowBatch {
@@ -27,6 +42,7 @@ struct RowBatch {
   std::string network;                    // as in Row
   std::shared_ptr<const SitePlan> sites;  // as in Row
   SharedStep step;                        // as in Row
+  AskedRows* asked = nullptr;             // all of the prediction, this batch's among them
 };
 
 // The only place that groups, batches and splits the conditions and images of a request.
@@ -44,8 +60,7 @@ class Denoiser {
   std::vector<Tensor> predict(const std::vector<Row>& rows);
 
  private:
-  void predict_group(const std::vector<Row>& rows, const std::vector<size_t>& group,
-                     std::vector<Tensor>& out);
+  void predict_group(AskedRows& asked, const std::vector<size_t>& group, std::vector<Tensor>& out);
   RowBatch batch_of(const std::vector<Row>& rows, const std::vector<size_t>& group);
   Value joined(const std::vector<Value>& of_rows);
   Value kept(const std::vector<Value>& distinct);

@@ -1,5 +1,6 @@
 #include "families/flux/flux.hpp"
 
+#include "blocks/control_blocks.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/hires.hpp"
@@ -28,6 +29,7 @@ BlockList flux_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux::CheckParts>());
+  for (auto& block : blocks::token_control_checks(!flux::follows_control())) list.push_back(block);
   add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::SizeInTokens>(nn::patch_side));
   add(std::make_shared<blocks::StartNoise>());
@@ -39,6 +41,7 @@ BlockList flux_blocks() {
   // The order of these is the order of draws from the noise source.
   add(std::make_shared<flux::SkipMaskedImage>(inpaint && flux::follows_control()));
   add(std::make_shared<flux::EncodeControl>(flux::follows_control()));
+  for (auto& block : blocks::encode_control_images()) list.push_back(block);
   add(std::make_shared<blocks::PrepareLatents>(!image));
   add(std::make_shared<blocks::EncodeImage>(image));
   add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
@@ -46,6 +49,9 @@ BlockList flux_blocks() {
   add(std::make_shared<flux::EncodeMasked>(fill));
   add(std::make_shared<blocks::KeepUnmasked>(put_back));
   add(std::make_shared<blocks::PutBackUnmasked>(put_back));
+  for (auto& block : blocks::token_controlnets(
+           {.class_name = "FluxControlNetModel", .own_text = false, .unions = true}))
+    list.push_back(block);
   add(std::make_shared<blocks::DenoiseLoop>(
       blocks::DenoiseOptions{.network = "transformer",
                              .constants = {{flux::pooled_prompt_embeds.name, "pooled_projections",

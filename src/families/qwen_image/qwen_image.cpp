@@ -1,5 +1,6 @@
 #include "families/qwen_image/qwen_image.hpp"
 
+#include "blocks/control_blocks.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
@@ -36,6 +37,7 @@ BlockList qwen_image_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<qwen_image::CheckParts>());
+  for (auto& block : blocks::token_control_checks()) list.push_back(block);
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<qwen_image::ImageSize>());
   add(std::make_shared<blocks::RefuseHires>());
@@ -44,6 +46,8 @@ BlockList qwen_image_blocks() {
   add(std::make_shared<blocks::SetShiftedTimesteps>(by_tokens, !image));
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(by_tokens, image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  // The order of these is the order of draws from the noise source.
+  for (auto& block : blocks::encode_control_images()) list.push_back(block);
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(!image));
   add(std::make_shared<blocks::EncodeImage>(image));
@@ -51,6 +55,8 @@ BlockList qwen_image_blocks() {
   add(std::make_shared<blocks::PrepareMask>(inpaint));
   add(std::make_shared<blocks::KeepUnmasked>(inpaint));
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  for (auto& block : blocks::token_controlnets({.class_name = "QwenImageControlNetModel"}))
+    list.push_back(block);
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
   add(std::make_shared<blocks::DecodeLatents>());
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);

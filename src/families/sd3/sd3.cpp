@@ -1,5 +1,7 @@
 #include "families/sd3/sd3.hpp"
 
+#include "blocks/control_blocks.hpp"
+#include "blocks/control_values.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
@@ -10,6 +12,7 @@
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/sd3/check.hpp"
+#include "families/sd3/control.hpp"
 #include "families/sd3/encode_prompt.hpp"
 #include "families/sd3/entries.hpp"
 #include "families/sd3/single_file.hpp"
@@ -29,6 +32,7 @@ BlockList sd3_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<sd3::CheckParts>());
+  for (auto& block : blocks::token_control_checks()) list.push_back(block);
   add(std::make_shared<blocks::RefuseHires>());
   const Trigger given_noise = has("latents") && from_noise;
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
@@ -41,6 +45,7 @@ BlockList sd3_blocks() {
   add(std::make_shared<blocks::SetShiftedTimesteps>(shift, from_noise));
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  for (size_t i = 0; i < blocks::most_controls; ++i) add(std::make_shared<sd3::EncodeControl>(i));
   // The order of these is the order of draws from the noise source.
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(from_noise));
@@ -49,6 +54,9 @@ BlockList sd3_blocks() {
   add(std::make_shared<blocks::PrepareMask>(inpaint));
   add(std::make_shared<blocks::KeepUnmasked>(inpaint));
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  for (auto& block :
+       blocks::token_controlnets({.class_name = "SD3ControlNetModel", .own_text = true}))
+    list.push_back(block);
   add(std::make_shared<blocks::DenoiseLoop>(
       blocks::DenoiseOptions{.network = "transformer",
                              .constants = {{sd3::pooled_prompt_embeds.name, "pooled_projections",

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Tiny random ControlNets of Stable Diffusion 3: what diffusers makes of them, and of requests with them.
+
+  tools/goldens/sd3_controlnets.py [--only networks,runs] [--runs one] [--check]
+
+tests/goldens/networks/sd3_controlnet* as networks.py makes them; tests/goldens/control/sd3/RUN/{request.json,
+golden.safetensors} a run over the model sd3. The reference draws for the control image from torch's own generator,
+which is given the request's seed first.
+"""
+
+import common
+import networks
+import sd3
+import torch
+from golden_files import arguments, check_or_write, make_networks
+
+HALF = torch.float16
+FOLDER = common.GOLDENS / "control"
+# The model's transformer reads what its CLIPs and T5 make.
+MODEL = dict(sd3.SD3)
+
+# -------------------------------------------------------------------------------------- networks
+# As InstantX's, of 3 medium; as Stability's, of 3.5 large; as others, of 3.5 medium.
+CONTROLNETS = {
+    "sd3_controlnet": (350, dict(num_layers=2)),
+    "sd3_controlnet_single": (
+        351,
+        dict(
+            num_layers=2,
+            joint_attention_dim=None,
+            use_pos_embed=False,
+            pos_embed_type=None,
+            qk_norm="rms_norm",
+            force_zeros_for_pooled_projection=False,
+        ),
+    ),
+    "sd3_controlnet_dual": (
+        352,
+        dict(num_layers=3, force_zeros_for_pooled_projection=False, **sd3.DUAL),
+    ),
+}
+
+
+def control_golden(model, seed, rows, height, width, text, timesteps):
+    """height and width in tokens."""
+    config, side = model.config, model.config.patch_size
+    times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
+    pooled = common.normal(seed + 2, rows, config.pooled_projection_dim)
+    cond = common.normal(seed + 3, rows, config.in_channels, side * height, side * width)
+    inputs = {"in.timestep": times, "in.pooled_projections": pooled, "in.controlnet_cond": cond}
+    embeds = None
+    if config.joint_attention_dim:
+        embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
+        inputs["in.encoder_hidden_states"] = embeds
+    if config.use_pos_embed:
+        sample = inputs["in.sample"] = common.normal(seed, *cond.shape)
+    else:
+        width_of_tokens = config.num_attention_heads * config.attention_head_dim
+        sample = inputs["in.image_tokens"] = common.normal(seed, rows, height * width, width_of_tokens)
+    residuals = model(
+        sample,
+        controlnet_cond=cond,
+        encoder_hidden_states=embeds,
+        # The pipeline has these zeros.
+        pooled_projections=pooled * 0 if config.force_zeros_for_pooled_projection else pooled,
+        timestep=times,
+        return_dict=False,
+    )[0]
+    for i, residual in enumerate(residuals):
+        inputs[f"out.block_controlnet_hidden_states.{i}"] = residual
+    return inputs
+
+
+def control_case(seed, config):
+    from diffusers import SD3ControlNetModel
+
+    def make(folder):
+        networks.save_checkpoint(SD3ControlNetModel(**{**MODEL, **config}), folder, seed, 1.0, HALF)
+
+    def goldens(folder):
+        model = SD3ControlNetModel.from_pretrained(
+            folder, torch_dtype=torch.float32, low_cpu_mem_usage=False
+        ).eval()
+        yield "golden", control_golden(model, 960, 2, 2, 3, 5, [999.0, 20.5])
+        yield "golden_wide", control_golden(model, 970, 1, 1, 9, 3, [433.25])
+
+    return make, goldens
+
+
+def network_cases():
+    for name, (seed, config) in CONTROLNETS.items():
+        yield name, control_case(seed, config)
+
+
+# ------------------------------------------------------------------------------------------ runs
+EDGES, DEPTH = "../../inputs/edges.png", "../../inputs/depth_48x40.png"
+
+
+def run(seed, inputs, names, **config):
+    folders = [f"../../../networks/sd3_controlnet{name}" for name in names]
+    values = {"num_inference_steps": 4, "seed": seed, "max_sequence_length": 24, "width": 48, "height": 40}
+    return {
+        "task": "text2image",
+        "model": "../../../pipelines/sd3/model",
+        "inputs": inputs,
+        "components": {"controlnet": folders[0] if len(folders) == 1 else folders},
+        "config": {**values, **config},
+    }
+
+
+def runs():
+    prompt, negative = sd3.PROMPT, sd3.NEGATIVE
+    edges, depth = {"control_image": EDGES}, {"control_image": DEPTH}
+    yield "one", run(
+        360, {**prompt, **negative, **edges}, [""], guidance_scale=3.0, controlnet_conditioning_scale=0.8
+    )
+    yield "single", run(361, {**prompt, **depth}, ["_single"], guidance_scale=4.0)
+    yield "part", run(
+        362,
+        {**prompt, **depth},
+        ["_dual"],
+        guidance_scale=1.0,
+        num_inference_steps=5,
+        control_guidance_start=0.2,
+        control_guidance_end=0.8,
+    )
+    yield "two", run(
+        363,
+        {**prompt, **negative, "control_image": [EDGES, DEPTH]},
+        ["", ""],
+        guidance_scale=2.0,
+        controlnet_conditioning_scale=[0.9, 0.4],
+    )
+
+
+def generate(folder, request):
+    """As sd3.generate."""
+    import diffusers
+
+    paths = request["components"]["controlnet"]
+    several = isinstance(paths, list)
+    nets = [
+        diffusers.SD3ControlNetModel.from_pretrained(
+            folder / path, torch_dtype=torch.float32, low_cpu_mem_usage=False
+        ).eval()
+        for path in (paths if several else [paths])
+    ]
+    net = diffusers.SD3MultiControlNetModel(nets) if several else nets[0]
+    pipe = sd3.load(folder / request["model"])
+    made = diffusers.StableDiffusion3ControlNetPipeline(**pipe.components, controlnet=net)
+    torch.manual_seed(request["config"]["seed"])
+    return sd3.generate(made, request, folder)
+
+
+def main():
+    options = arguments(__doc__)
+    wanted = options.only or {"networks", "runs"}
+    if "networks" in wanted:
+        make_networks(network_cases(), options.check)
+    if "runs" not in wanted:
+        return
+    for title, request in runs():
+        if options.runs and title not in options.runs:
+            continue
+        folder = FOLDER / "sd3" / title
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = torch.no_grad()(generate)(folder, request)
+        if not options.check:
+            common.write_json(folder / "request.json", request)
+        check_or_write(folder / "golden.safetensors", tensors, options.check)
+
+
+if __name__ == "__main__":
+    main()
