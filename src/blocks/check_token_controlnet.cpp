@@ -114,6 +114,10 @@ void TokenControlNet::check(Checks& checks) const {
   check_mode(checks);
   check_size(checks);
   const size_t parts = checks.count_alike(controlnet);
+  if (place_ == 0 && checks[cache] != CacheKind::none)
+    checks.error({"config.cache", name_of(checks[cache]),
+                  "a ControlNet adds to the blocks, whose work such steps leave out in part",
+                  "set it to none, or remove the ControlNet"});
   if (place_ + 1 < parts) return;  // The last one looks at what all share.
   check_parts(checks, scale, parts, -100, 100);
   check_parts(checks, start, parts, 0, 1);

@@ -35,6 +35,7 @@ class TokenControlNet final : public StepBlock {
   Config<Json> preprocess{this, keys::control_preprocess};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
+  Config<CacheKind> cache{this, keys::cache};
   std::optional<Config<Json>> mode;
   Input<Value> control;
 

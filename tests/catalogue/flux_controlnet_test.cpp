@@ -107,6 +107,14 @@ TEST(FluxControlNets, OfSeveralKindsAreToldWhichOneTheirImageIs) {
   EXPECT_THAT(errors_of(both), about("config.control_mode", "no union"));
 }
 
+TEST(FluxControlNets, RefuseStepsThatLeaveOutBlocks) {
+  for (const char* cache : {"first_block", "taylorseer"}) {
+    GenerateRequest request = flux_control("one");
+    request.config["cache"] = cache;
+    EXPECT_THAT(errors_of(request), about("config.cache", "such steps leave out"));
+  }
+}
+
 TEST(FluxControlNets, ChecksScalesAndTheirNumber) {
   GenerateRequest request = flux_control("two");
   request.config["controlnet_conditioning_scale"] = Json::array({1});
