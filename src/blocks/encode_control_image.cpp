@@ -16,7 +16,7 @@ const std::vector<std::string>& control_values_shape() {
 }
 
 EncodeControlImage::EncodeControlImage(size_t place)
-    : Block(numbered("encode_control_image", place), Stage::prepare_latents, Guidance::shared,
+    : Block(numbered("encode_controlnet_image", place), Stage::prepare_latents, Guidance::shared,
             has_component(numbered("controlnet", place))),
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),

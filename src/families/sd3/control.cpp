@@ -11,7 +11,7 @@
 namespace omnirt::sd3 {
 
 EncodeControl::EncodeControl(size_t place)
-    : Block(numbered("encode_control_image", place), Stage::prepare_latents, Guidance::shared,
+    : Block(numbered("encode_controlnet_image", place), Stage::prepare_latents, Guidance::shared,
             has_component(numbered("controlnet", place))),
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),
