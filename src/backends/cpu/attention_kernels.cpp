@@ -33,12 +33,9 @@ bool accepts(const ops::Attention& args) {
          readable(args.value) && args.x.numel() > 0 && args.key.size(1) > 0;
 }
 
-// A small product is done before a split one has begun.
-constexpr int64_t least_tokens_to_split = 128, least_keys_to_split = 128;
-
 bool accepts_split(const ops::Attention& args) {
-  return accepts(args) && !args.bias && !args.causal && args.x.size(1) >= least_tokens_to_split &&
-         args.key.size(1) >= least_keys_to_split;
+  return accepts(args) && !args.bias && !args.causal &&
+         worth_splitting_attention(args.x.size(1), args.key.size(1));
 }
 
 // Where there is a matrix unit it takes what is worth its while; else all but tiny products.

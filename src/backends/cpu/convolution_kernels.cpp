@@ -167,32 +167,27 @@ Tensor run_winograd(const ops::Conv2d& args) {
   return call.y;
 }
 
-// Few pixels leave the weights' reading as the cost, few channels the image's.
-constexpr int64_t least_pixels_to_split = 12, least_channels_to_split = 24;
 constexpr int64_t most_pixels_to_pack_split = 256;
 constexpr size_t most_bytes_to_pack_split = size_t{5} << 20;
 
 bool accepts_split_conv(const ops::Conv2d& args) {
-  if (!takes(args) || is_quantised(args)) return false;
-  const int64_t kernel = args.weight.size(2), around = kernel / 2;
-  auto [up_height, up_width] = args.upsample_to;
-  const int64_t pixels = up_height > 0 ? up_height * up_width : args.x.size(2) * args.x.size(3);
-  return (kernel == 1 || kernel == 3) && args.weight.size(3) == kernel && args.stride == 1 &&
-         args.padding == std::array<int64_t, 4>{around, around, around, around} &&
-         args.weight.size(0) >= least_channels_to_split &&
-         args.weight.size(1) >= least_channels_to_split && pixels >= least_pixels_to_split &&
+  return takes(args) && !is_quantised(args) &&
+         worth_splitting_conv(shape_of(args), args.weight.size(2), args.weight.size(3),
+                              args.stride) &&
          (!args.norm || args.norm->activation == ops::Activation::none ||
           args.norm->activation == ops::Activation::silu);
 }
 
 // With numbers rounded to bf16, of any stride and padding.
+constexpr int64_t least_pixels_to_round = 12, least_channels_to_round = 24;
+
 bool accepts_rounded_conv(const ops::Conv2d& args) {
   if (accepts_split_conv(args)) return true;
   const ops::Shape y = ops::Conv2d::shape(args);
   return takes(args) && !is_quantised(args) && args.weight.size(2) <= 3 &&
          args.weight.size(3) == args.weight.size(2) &&
-         args.weight.size(0) >= least_channels_to_split &&
-         args.weight.size(1) >= least_channels_to_split && y[2] * y[3] >= least_pixels_to_split &&
+         args.weight.size(0) >= least_channels_to_round &&
+         args.weight.size(1) >= least_channels_to_round && y[2] * y[3] >= least_pixels_to_round &&
          (!args.norm || args.norm->activation == ops::Activation::none ||
           args.norm->activation == ops::Activation::silu);
 }

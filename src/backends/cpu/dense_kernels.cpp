@@ -111,18 +111,13 @@ Tensor run_gated(const ops::GatedLinear& args) {
   return y;
 }
 
-// A small product is done before a split one has begun.
-constexpr int64_t least_work_to_split = 3'000'000;
-constexpr int64_t least_rows_to_split = 12, least_width_to_split = 24;
 // Splitting a weight at each call costs as much as some hundred rows of its product.
 constexpr int64_t most_rows_to_pack_split = 256;
 constexpr size_t most_matrix_bytes_to_pack_split = size_t{3} << 20;
 
-bool worth_splitting(const Tensor& x, const Tensor& weight, const ops::PackSlot* slot) {
-  int64_t rows = rows_of_sample(x), out = weight.size(0), in = weight.size(1);
-  return !is_quantised(slot, weight) && rows >= least_rows_to_split &&
-         rows * out * in >= least_work_to_split && out >= least_width_to_split &&
-         in >= least_width_to_split;
+bool splits(const Tensor& x, const Tensor& weight, const ops::PackSlot* slot) {
+  return !is_quantised(slot, weight) &&
+         worth_splitting(rows_of_sample(x), weight.size(0), weight.size(1));
 }
 
 template <size_t parts>
@@ -144,11 +139,11 @@ void split_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
 }
 
 bool accepts_split_linear(const ops::Linear& args) {
-  return accepts_linear(args) && worth_splitting(args.x, args.weight, args.pack);
+  return accepts_linear(args) && splits(args.x, args.weight, args.pack);
 }
 
 bool accepts_split_gated(const ops::GatedLinear& args) {
-  return accepts_gated(args) && worth_splitting(args.x, args.weight, args.pack);
+  return accepts_gated(args) && splits(args.x, args.weight, args.pack);
 }
 
 bool accepts_table(const ops::Embedding& args) {

@@ -259,8 +259,7 @@ void run_int8(const Int8Product& product, float* shared) {
   Int8Run(product).run(shared);
 }
 
-void int8_linear(const Int8Kernels& kernels, const GemmArgs& args, const PackedInt8& weight) {
-  const Int8View view(weight);
+void int8_linear(const Int8Kernels& kernels, const GemmArgs& args, const Int8View& view) {
   ensure(args.k == view.inner && args.n == view.outputs(),
          "int8 product of {} x {} with a weight packed as {} x {}", args.n, args.k, view.outputs(),
          view.inner);
@@ -291,7 +290,7 @@ void int8_rotate(const float* x, int64_t pixels, int64_t channels, int64_t group
   });
 }
 
-void int8_linear(const GemmArgs& args, const PackedInt8& weight) {
+void int8_linear(const GemmArgs& args, const Int8View& weight) {
   int8_linear(int8_kernels(), args, weight);
 }
 

@@ -64,6 +64,33 @@ class PackedInt8 {
   bool gated_ = false;
 };
 
+// Packed weights as a product reads them: a PackedInt8's, or its parts in memory of another owner's
+// (tensors of torch).
+struct Int8View {
+  const int8_t* data = nullptr;
+  const float* scales = nullptr;
+  const int32_t* sums = nullptr;
+  int64_t rows = 0, inner = 0, padded_inner = 0, panels = 0, group = 1;
+  bool gated = false;
+
+  Int8View() = default;
+  Int8View(const PackedInt8& packed)
+      : data(packed.data_.get()),
+        scales(packed.scales_.data()),
+        sums(packed.sums_.data()),
+        rows(packed.rows_),
+        inner(packed.inner_),
+        padded_inner(packed.padded_inner_),
+        panels(packed.panels_),
+        group(packed.group_),
+        gated(packed.gated_) {}
+
+  int64_t outputs() const { return gated ? rows / 2 : rows; }
+  int64_t unit() const { return gated ? 2 : 1; }  // panels that one panel of y takes
+  int64_t columns() const;                        // of all panels: as many as scales and sums
+  size_t panel_bytes() const;
+};
+
 // Bytes that packing takes.
 size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated = false);
 
@@ -85,7 +112,7 @@ void int8_rotate(const float* x, int64_t pixels, int64_t channels, int64_t group
 // The arguments of gemm; with geglu the weight must have been packed gated. Rows are rotated here
 // where the weight's are.
 // Throws InternalError when sizes do not agree.
-void int8_linear(const GemmArgs& args, const PackedInt8& weight);
+void int8_linear(const GemmArgs& args, const Int8View& weight);
 
 struct Int8ConvShape {
   int64_t batch = 1;
@@ -103,7 +130,7 @@ struct Int8ConvShape {
 
 // y[b,h,w,o] = act(conv(pad(up(x))) + bias[o] + sample_bias[b,o] + residual[b,h,w,o]), channels
 // contiguous. y must not overlap x. Throws InternalError when sizes do not agree.
-void int8_conv(const Int8ConvShape& shape, const ConvInput& x, const PackedInt8& weight,
+void int8_conv(const Int8ConvShape& shape, const ConvInput& x, const Int8View& weight,
                const ConvEpilogue& epilogue, float* y, const ConvStrides& y_strides);
 
 }  // namespace omnirt::cpu

@@ -106,9 +106,8 @@ void find_ranges(const ConvTask& task, Int8Range* ranges) {
 }  // namespace
 
 void int8_conv(const Int8Kernels& kernels, const Int8ConvShape& shape, const ConvInput& x,
-               const PackedInt8& weight, const ConvEpilogue& epilogue, float* y,
+               const Int8View& view, const ConvEpilogue& epilogue, float* y,
                const ConvStrides& y_strides) {
-  const Int8View view(weight);
   const int64_t taps = shape.kernel_height * shape.kernel_width;
   ensure(view.inner == shape.in_channels * taps && view.rows == shape.out_channels && !view.gated,
          "int8 convolution of {} x {} with a weight packed as {} x {}", shape.out_channels,
@@ -130,7 +129,7 @@ void int8_conv(const Int8Kernels& kernels, const Int8ConvShape& shape, const Con
   run_int8(product, shared + range_floats);
 }
 
-void int8_conv(const Int8ConvShape& shape, const ConvInput& x, const PackedInt8& weight,
+void int8_conv(const Int8ConvShape& shape, const ConvInput& x, const Int8View& weight,
                const ConvEpilogue& epilogue, float* y, const ConvStrides& y_strides) {
   int8_conv(int8_kernels(), shape, x, weight, epilogue, y, y_strides);
 }

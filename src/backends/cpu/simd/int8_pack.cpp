@@ -36,6 +36,14 @@ size_t PackedInt8::bytes() const {
          scales_.size() * sizeof(float) + sums_.size() * sizeof(int32_t);
 }
 
+int64_t Int8View::columns() const {
+  return panels * static_cast<int64_t>(int8_panel);
+}
+
+size_t Int8View::panel_bytes() const {
+  return static_cast<size_t>(padded_inner) * int8_panel;
+}
+
 size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated) {
   const size_t columns = panel_count(rows, gated) * int8_panel;
   const size_t padded = round_up(static_cast<size_t>(inner), int8_inner_step);

@@ -32,6 +32,15 @@ struct SplitKernels;
 bool split_available();
 bool rounded_available();
 
+// Whether products of split (or rounded) numbers are worth it: a small one is done before a split
+// one has begun. Rows, pixels and tokens are those of one sample, so that a sample has the same
+// bits in a batch.
+bool worth_splitting(int64_t rows, int64_t out, int64_t in);
+// A convolution that conv_split takes.
+bool worth_splitting_conv(const WinogradShape& shape, int64_t kernel_height, int64_t kernel_width,
+                          int64_t stride);
+bool worth_splitting_attention(int64_t tokens, int64_t keys);
+
 // Weights split and packed beforehand, for products of few rows that run often: of two parts as
 // large as in fp32, of one half as large.
 class PackedSplit {

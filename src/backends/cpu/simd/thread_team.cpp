@@ -8,18 +8,19 @@
 #include <cstdlib>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/simd/team_memory.hpp"
 #include "base/cancel_scope.hpp"
 #include "base/ensure.hpp"
 
 namespace omnirt::cpu {
 namespace {
+
+using team::Deeper, team::Lane, team::place;
 
 // A network's ops follow each other within some tens of microseconds, and waking a thread that
 // sleeps takes as long as a small op: so threads wait awake for a while, the later part of it
@@ -58,52 +59,6 @@ int default_team_size() {
   if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return std::max(1, CPU_COUNT(&cores));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
-
-// A buffer that only grows. Rounded up, so that sizes that differ by little do not move it.
-class Buffer {
- public:
-  float* get(size_t floats, std::atomic<size_t>& total) {
-    if (floats > floats_) {
-      release(total);
-      const size_t wanted = (floats + 16383) / 16384 * 16384;
-      data_.reset(static_cast<float*>(::operator new(wanted * sizeof(float), alignment)));
-      floats_ = wanted;
-      total += wanted * sizeof(float);
-    }
-    return data_.get();
-  }
-  void release(std::atomic<size_t>& total) {
-    total -= floats_ * sizeof(float);
-    floats_ = 0;
-    data_.reset();
-  }
-
- private:
-  static constexpr std::align_val_t alignment{64};
-  struct Free {
-    void operator()(float* data) const { ::operator delete(data, alignment); }
-  };
-  std::unique_ptr<float, Free> data_;
-  size_t floats_ = 0;
-};
-
-// The scratch memory of one thread: a buffer for each depth of nesting.
-struct Lane {
-  std::deque<Buffer> own, shared;
-  static Buffer& at(std::deque<Buffer>& buffers, int depth) {
-    while (buffers.size() <= static_cast<size_t>(depth)) buffers.emplace_back();
-    return buffers[static_cast<size_t>(depth)];
-  }
-};
-
-// The state of this thread: how many bodies it is inside, as which thread of the team, and how
-// often it holds the team.
-struct Place {
-  int depth = 0;
-  int thread = 0;
-  int holds = 0;
-};
-thread_local Place place;
 
 class Team {
  public:
@@ -145,8 +100,8 @@ class Team {
     ensure(place.depth == 0 && place.holds == 0, "release_scratch while scratch memory is in use");
     Holding holding(*this);
     for (Lane& lane : lanes_) {
-      for (Buffer& buffer : lane.own) buffer.release(bytes_);
-      for (Buffer& buffer : lane.shared) buffer.release(bytes_);
+      for (team::Buffer& buffer : lane.own) buffer.release(bytes_);
+      for (team::Buffer& buffer : lane.shared) buffer.release(bytes_);
     }
   }
 
@@ -163,12 +118,6 @@ class Team {
     explicit Holding(Team& team) : team(team) { team.hold(); }
     ~Holding() { team.let_go(); }
     Team& team;
-  };
-  // One body deeper, until the end of the scope.
-  struct Deeper {
-    explicit Deeper(int thread) : before(place) { place = {before.depth + 1, thread, 0}; }
-    ~Deeper() { place = before; }
-    Place before;
   };
   static constexpr uint32_t open_bit = 1u << 31;
 
