@@ -1,10 +1,10 @@
-# make demo | test | check | build | lint | bench | install. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
+# make demo | test | check | build | lint | bench | install | wheels. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
 # BENCH=full the whole bench.
 PRESET ?= release
 BUILD := build/$(PRESET)
 TORCH_FLAG := $(if $(OMNIRT_TORCH),-DOMNIRT_TORCH=$(OMNIRT_TORCH))
 
-.PHONY: build demo test check lint cuda bench install setup clean
+.PHONY: build demo test check lint cuda bench install wheels setup clean
 build: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build $(BUILD) --target omnirt
@@ -36,5 +36,9 @@ install: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build $(BUILD) --target omnirt omnirt_shared
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
+# The Python packages, tested: build/ops-wheel/omnirt_ops-*.whl.
+wheels: setup
+	@scripts/setup ops
+	@scripts/wheel_ops
 clean:
 	rm -rf build/release build/debug build/asan build/tsan
