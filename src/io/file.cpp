@@ -34,6 +34,9 @@ std::string reason(int code) {
   if (code == EACCES || code == EPERM) {
     refuse_file(path, "the file may not be read: permission denied");
   }
+  // Of the system, and no fault of the file's.
+  if (code == EMFILE || code == ENFILE || code == ENOMEM)
+    throw RunFailed(fmt::format("{}: the file cannot be opened: {}", path.string(), reason(code)));
   refuse_file(path, fmt::format("the file cannot be opened: {}", reason(code)));
 }
 

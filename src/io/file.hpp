@@ -33,7 +33,7 @@ struct OpenFile {
 
 // Opens a regular file to read. Never blocks: a pipe, socket or device is refused before it is
 // opened. Throws InvalidFile naming the file when it is missing, a folder, not a regular file, or
-// may not be read.
+// may not be read, RunFailed where the system has no more descriptors or memory.
 OpenFile open_regular(const std::filesystem::path& path);
 
 // The whole file. Throws as `open_regular`, and InvalidFile when it holds more than `max_bytes`.
