@@ -167,3 +167,116 @@ def test_gguf_layers_of_diffusers():
         got = layer(x)
     assert [entry.what for entry in report.patched] == ["gguf_linear"]
     assert torch.allclose(got, nn.functional.linear(x, weight, layer.bias), atol=1e-4)
+
+
+def flux():
+    net = diffusers.FluxTransformer2DModel(
+        patch_size=1,
+        in_channels=16,
+        num_layers=1,
+        num_single_layers=1,
+        attention_head_dim=16,
+        num_attention_heads=2,
+        joint_attention_dim=32,
+        pooled_projection_dim=32,
+        axes_dims_rope=(4, 4, 8),
+    )
+    ids = torch.zeros(16, 3)
+    ids[:, 1] = torch.arange(16)
+    return net, {
+        "hidden_states": torch.randn(1, 16, 16),
+        "encoder_hidden_states": torch.randn(1, 6, 32),
+        "pooled_projections": torch.randn(1, 32),
+        "timestep": torch.tensor([0.5]),
+        "img_ids": ids,
+        "txt_ids": torch.zeros(6, 3),
+    }
+
+
+def sd3():
+    net = diffusers.SD3Transformer2DModel(
+        sample_size=8,
+        patch_size=1,
+        in_channels=4,
+        num_layers=2,
+        attention_head_dim=8,
+        num_attention_heads=4,
+        joint_attention_dim=32,
+        caption_projection_dim=32,
+        pooled_projection_dim=64,
+        out_channels=4,
+    )
+    return net, {
+        "hidden_states": torch.randn(2, 4, 8, 8),
+        "encoder_hidden_states": torch.randn(2, 7, 32),
+        "pooled_projections": torch.randn(2, 64),
+        "timestep": torch.tensor([300.0, 300.0]),
+    }
+
+
+def pixart():
+    net = diffusers.PixArtTransformer2DModel(
+        sample_size=8,
+        num_layers=1,
+        patch_size=2,
+        attention_head_dim=8,
+        num_attention_heads=3,
+        caption_channels=32,
+        in_channels=4,
+        cross_attention_dim=24,
+        out_channels=8,
+        use_additional_conditions=False,
+    )
+    mask = torch.ones(2, 9)
+    mask[1, 4:] = 0
+    return net, {
+        "hidden_states": torch.randn(2, 4, 8, 8),
+        "encoder_hidden_states": torch.randn(2, 9, 32),
+        "encoder_attention_mask": mask,
+        "timestep": torch.tensor([3.0, 3.0]),
+        "added_cond_kwargs": {"resolution": None, "aspect_ratio": None},
+    }
+
+
+def sdxl():
+    net = diffusers.UNet2DConditionModel(
+        block_out_channels=(32, 64),
+        layers_per_block=1,
+        sample_size=16,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        attention_head_dim=(2, 4),
+        use_linear_projection=True,
+        addition_embed_type="text_time",
+        addition_time_embed_dim=8,
+        transformer_layers_per_block=(1, 2),
+        projection_class_embeddings_input_dim=80,
+        cross_attention_dim=64,
+    )
+    return net, {
+        "sample": torch.randn(2, 4, 9, 13),
+        "encoder_hidden_states": torch.randn(2, 7, 64),
+        "timestep": 5,
+        "added_cond_kwargs": {"text_embeds": torch.randn(2, 32), "time_ids": torch.randn(2, 6)},
+    }
+
+
+def decoder():
+    return tiny.vae().decoder, {"sample": torch.randn(1, 4, 9, 7)}
+
+
+def first(output):
+    return output if torch.is_tensor(output) else output[0]
+
+
+@pytest.mark.parametrize("make", [flux, sd3, pixart, sdxl, decoder])
+def test_networks_of_other_families_give_the_same_numbers(make):
+    net, inputs = make()
+    net.eval()
+    for value in net.parameters():  # some classes begin with layers of zeros
+        value.copy_(torch.randn(value.shape) / math.sqrt(max(1, value[0].numel())))
+    wanted = first(net(**inputs))
+    with omnirt_ops.patched(net) as report:
+        got = first(net(**inputs))
+    assert (got - wanted).abs().max() <= 2e-4 * wanted.abs().max()
+    assert "attention" in {entry.what for entry in report.patched}
