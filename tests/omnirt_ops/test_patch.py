@@ -280,3 +280,21 @@ def test_networks_of_other_families_give_the_same_numbers(make):
         got = first(net(**inputs))
     assert (got - wanted).abs().max() <= 2e-4 * wanted.abs().max()
     assert "attention" in {entry.what for entry in report.patched}
+
+
+def test_text_encoders_give_the_same_numbers():
+    net, ids = tiny.text_encoder().eval(), torch.randint(1, 90, (2, 16))
+    wanted = net(ids).last_hidden_state
+    with omnirt_ops.patched(net) as report:
+        got = net(ids).last_hidden_state
+    assert torch.allclose(got, wanted, atol=1e-4)
+    assert {entry.kind for entry in report.patched} == {"CLIPAttention", "Linear"}
+
+
+def test_attention_of_other_code_is_left_and_named():
+    class OwnAttention(nn.Module):
+        def forward(self, x):
+            return x
+
+    report = omnirt_ops.patch(nn.Sequential(OwnAttention()))
+    assert report.left == [omnirt_ops.Entry("0", "OwnAttention", "no scaled_dot_product_attention in it")]

@@ -150,6 +150,15 @@ class AttentionForward:
             return super().forward(*args, **kwargs)
 
 
+def calls_attention(module):
+    """Whether torch's scaled_dot_product_attention is what such a module computes by."""
+    if hasattr(module, "processor"):  # of diffusers
+        return True
+    config = getattr(module, "config", None)  # of transformers
+    chosen = getattr(config, "_attn_implementation", None)
+    return chosen == "sdpa" and type(module).__name__.endswith("Attention")
+
+
 def of_attention(module):
     cls = type(module)
     return type(cls.__name__, (AttentionForward, cls), {"__module__": cls.__module__})

@@ -83,6 +83,8 @@ def _report_left(entries, report):
     for path, module in entries:
         if isinstance(module, _HEAVY):
             report.left.append(Entry(path, _kind(module), "no kernel for it"))
+        elif _kind(module).endswith("Attention") and not _modules.calls_attention(module):
+            report.left.append(Entry(path, _kind(module), "no scaled_dot_product_attention in it"))
         elif isinstance(module, (nn.Linear, nn.Conv2d, nn.GroupNorm)) and type(module) not in (
             nn.Linear,
             nn.Conv2d,
@@ -113,7 +115,7 @@ def patch(pipe, *, precision=None):
             if type(entry[1]) is cls:
                 _patch_one(entry, report, precision, make, kernel)
     for path, module in entries:
-        if hasattr(module, "processor") and not _modules.is_swapped(module):
+        if _modules.calls_attention(module) and not _modules.is_swapped(module):
             _patch_one((path, module), report, precision, _modules.of_attention, "attention")
     _report_left([entry for entry in entries if not _modules.is_swapped(entry[1])], report)
     return report
