@@ -43,7 +43,9 @@ Trigger has_encoded_prompt() {
 
 void StartNoiseOfEncoded::check(Checks& checks) const {
   const EmbedsInput* given = checks.embeds(encoded);
-  if (given) check_image_count(checks, given->info.prompts() * checks[num_images]);
+  if (!given) return;
+  check_image_count(checks, given->info.prompts() * checks[num_images]);
+  check_generators(checks, given->info.prompts() * checks[num_images]);
 }
 
 void StartNoiseOfEncoded::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -56,7 +58,7 @@ void StartNoiseOfEncoded::run(Frame& frame) const {
   std::vector<uint64_t> all =
       seeds_from(frame[seed], prompts * static_cast<uint64_t>(frame[num_images]));
   frame[prompt] = std::vector<std::string>(prompts);
-  frame[noise_source] = std::make_shared<Noise>(all);
+  frame[noise_source] = frame.noise_of(all);
   frame[seeds] = std::move(all);
 }
 

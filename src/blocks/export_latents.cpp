@@ -20,18 +20,28 @@ void ExportLatents::check(Checks& checks) const {
 }
 
 void ExportLatents::run(Frame& frame) const {
-  fs::path file = target_of(frame.maybe(output), frame[output_dir], ".safetensors", frame)
-                      .file(0, 1, frame[seeds].empty() ? 0 : frame[seeds].front());
-  make_folder(file.parent_path());
   if (frame.cancel()) frame.cancel()->check();
   const Tensor& sample = frame[latents];
   ensure(!frame[seeds].empty() && !frame[prompt].empty() && sample.dim() == 4,
          "latents of {} dimensions, {} seeds and {} prompts", sample.dim(), frame[seeds].size(),
          frame[prompt].size());
-  write_latents(file, sample,
-                frame.record().is_null() ? Json::object() : Json{{"request", frame.record()}});
-  frame[artifacts] = {{file.string(), "latents", "application/x-safetensors", sample.size(3),
-                       sample.size(2), frame[seeds].front(), frame[prompt].front()}};
+  ArtifactReport made{.path = "",
+                      .kind = "latents",
+                      .mime = "",
+                      .width = sample.size(3),
+                      .height = sample.size(2),
+                      .seed = frame[seeds].front(),
+                      .prompt = frame[prompt].front()};
+  if (frame.writes_files()) {
+    fs::path file = target_of(frame.maybe(output), frame[output_dir], ".safetensors", frame)
+                        .file(0, 1, made.seed);
+    make_folder(file.parent_path());
+    write_latents(file, sample,
+                  frame.record().is_null() ? Json::object() : Json{{"request", frame.record()}});
+    made.path = file.string();
+    made.mime = "application/x-safetensors";
+  }
+  frame[artifacts] = {made};
   frame.deliver({frame[artifacts].front(), {}});
 }
 

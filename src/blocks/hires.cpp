@@ -12,6 +12,7 @@
 #include <array>
 
 #include "blocks/image_size.hpp"
+#include "blocks/start_noise.hpp"
 #include "io/image_resize.hpp"
 #include "pipeline/symbol_sizes.hpp"
 #include "tensor/image_tensor.hpp"
@@ -98,6 +99,7 @@ void HiresSize::settle_side(Checks& checks, const Config<int64_t>& side,
 }
 
 void HiresSize::check(Checks& checks) const {
+  refuse_generators(checks, "a second pass");
   settle_side(checks, hires_width, width);
   settle_side(checks, hires_height, height);
   for (const Refused& each : refused()) {

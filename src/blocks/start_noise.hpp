@@ -10,6 +10,11 @@ namespace omnirt::blocks {
 
 // A finding where a request makes more images than one may.
 void check_image_count(Checks& checks, int64_t images);
+// A finding where a request brings generators, and not as many as this run's images take.
+void check_generators(Checks& checks, int64_t images);
+// A finding where a request brings generators: what `what` draws again from the seeds is not
+// theirs.
+void refuse_generators(Checks& checks, const std::string& what);
 // The seeds of this many images: image i has the first one's + i.
 std::vector<uint64_t> seeds_from(int64_t first, uint64_t images);
 

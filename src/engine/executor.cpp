@@ -46,10 +46,15 @@ LatentStats statistics(const Tensor& latents) {
           one(at::quantile(sampled, 0.95))};
 }
 
+io::Image pixels_of(const ImageInput& image) {
+  return image.given ? *image.given : io::read_image(image.path);
+}
+
 class Execution {
  public:
+  // `noise`: generators in place of the seed's; null: the seed's.
   Execution(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels, Backend& backend,
-            const RunHooks& hooks, RunReport& report)
+            const RunHooks& hooks, RunReport& report, std::shared_ptr<Noise> noise)
       : proposal_(proposal),
         pipeline_(pipeline),
         levels_(levels),
@@ -66,6 +71,7 @@ class Execution {
                 .run_id = report.run_id,
                 .model = proposal.spec->id,
                 .record = [&] { return provenance_of(proposal_); },
+                .noise = std::move(noise),
                 .writes_files = proposal.writes_files,
                 .on_artifact =
                     [&](const Artifact& artifact) {
@@ -115,12 +121,14 @@ class Execution {
   }
 
   void put_images() {
-    for (const auto& [name, image] : proposal_.images) frame_.put(name, io::read_image(image.path));
-    for (const auto& [name, file] : proposal_.latents) frame_.put(name, read_latents(file.path));
-    for (const auto& [name, file] : proposal_.embeds) frame_.put(name, read_embeds(file.path));
+    for (const auto& [name, image] : proposal_.images) frame_.put(name, pixels_of(image));
+    for (const auto& [name, file] : proposal_.latents)
+      frame_.put(name, file.given ? *file.given : read_latents(file.path));
+    for (const auto& [name, file] : proposal_.embeds)
+      frame_.put(name, file.given ? *file.given : read_embeds(file.path));
     for (const auto& [name, list] : proposal_.image_lists) {
       std::vector<io::Image> read;
-      for (const ImageInput& image : list) read.push_back(io::read_image(image.path));
+      for (const ImageInput& image : list) read.push_back(pixels_of(image));
       frame_.put(name, std::move(read));
     }
   }
@@ -242,7 +250,7 @@ class Execution {
 
 void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
              Backend& backend, const RunHooks& hooks, RunReport& report) {
-  Execution(proposal, pipeline, levels, backend, hooks, report).run();
+  Execution(proposal, pipeline, levels, backend, hooks, report, proposal.noise).run();
 }
 
 void go_through(
@@ -252,7 +260,9 @@ void go_through(
   RunReport unused;
   RunHooks hooks;
   hooks.cancel = cancel;
-  Execution(proposal, pipeline, levels, backend, hooks, unused).go_through(around);
+  // What a rehearsal draws is drawn again by the run.
+  auto noise = proposal.noise ? std::make_shared<Noise>(proposal.noise->copy()) : nullptr;
+  Execution(proposal, pipeline, levels, backend, hooks, unused, noise).go_through(around);
 }
 
 }  // namespace omnirt

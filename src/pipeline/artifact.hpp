@@ -17,10 +17,11 @@ struct Artifact {
 };
 using OnArtifact = std::function<void(const Artifact&)>;
 
-// Which images and videos become files. Latents always do.
+// Which images, videos and latents become files.
 enum class Files {
   always,       // in output_dir's default where the request names no place
-  where_named,  // only where the request names output or output_dir
+  where_named,  // images and videos only where the request names output or output_dir
+  named_only,   // latents too: for programs that take them from the frame
 };
 
 }  // namespace omnirt

@@ -137,6 +137,8 @@ class Checks {
 
   // -- the run
   const std::string& task() const { return settled_.task; }
+  // How many generators the request brings in place of its seed's; 0: none.
+  size_t generators() const { return settled_.noise ? settled_.noise->size() : 0; }
   // The conditions that the guider asks for at any step; none where it was refused.
   std::vector<Condition> conditions() const;
   // The guider's name; "" where it was refused.

@@ -84,6 +84,18 @@ EmbedsInfo probe_embeds(const fs::path& path) {
   return info_of(*io::SafetensorsFile::open(path), path);
 }
 
+EmbedsInfo embeds_info(const GivenEmbeds& given) {
+  EmbedsInfo info;
+  for (const auto& [name, values] : given.tensors) info.shapes[name] = values.sizes().vec();
+  std::string fault = embeds_fault(info);
+  if (!fault.empty()) refuse_embeds("", fault);
+  for (const auto& [name, values] : given.tensors) {
+    if (!values.isfinite().all().item<bool>())
+      refuse_embeds("", fmt::format("its {} has numbers that are not finite", name));
+  }
+  return info;
+}
+
 GivenEmbeds read_embeds(const fs::path& path) {
   auto file = io::SafetensorsFile::open(path);
   info_of(*file, path);

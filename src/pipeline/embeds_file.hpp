@@ -30,6 +30,8 @@ std::string embeds_fault(const EmbedsInfo& info);
 // has tensors of other names, or ones that differ in their numbers of prompts, tokens or channels.
 EmbedsInfo probe_embeds(const std::filesystem::path& path);
 // Also throws where a number is not finite.
+// Of embeddings in memory, what probe_embeds says of a file. Throws as both do.
+EmbedsInfo embeds_info(const GivenEmbeds& given);
 GivenEmbeds read_embeds(const std::filesystem::path& path);
 
 }  // namespace omnirt

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/ensure.hpp"
@@ -33,6 +34,8 @@ class Frame {
     std::string model;
     // Makes the request that makes this run again; null where its files are to embed none.
     std::function<Json()> record{};
+    // Generators that the request brings in place of its seed's; null: none.
+    std::shared_ptr<Noise> noise{};
     // Whether images and videos become files; and what receives their pixels.
     bool writes_files = true;
     OnArtifact on_artifact{};
@@ -154,6 +157,10 @@ class Frame {
   // What the run made, once its file is written, where one is.
   void deliver(const Artifact& artifact) const {
     if (options_.on_artifact) options_.on_artifact(artifact);
+  }
+  // The source of the run's noise: the generators that the request brings, else those of `seeds`.
+  std::shared_ptr<Noise> noise_of(std::span<const uint64_t> seeds) const {
+    return options_.noise ? options_.noise : std::make_shared<Noise>(seeds);
   }
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }

@@ -75,6 +75,21 @@ GivenLatents read_latents(const fs::path& path) {
   return {values};
 }
 
+LatentsInfo latents_info(const GivenLatents& given) {
+  const std::vector<int64_t> shape = given.values.sizes().vec();
+  if (!is_shape_of_latents(shape)) {
+    throw InvalidRequest({"inputs.latents", fmt::format("{{{}}}", fmt::join(shape, ", ")),
+                          "latents have another shape",
+                          "give {images, channels, height, width}, of a video {videos, frames, "
+                          "channels, height, width}"});
+  }
+  if (!given.values.isfinite().all().item<bool>()) {
+    throw InvalidRequest(
+        {"inputs.latents", "", "they have numbers that are not finite", "give other latents"});
+  }
+  return {shape, Json::object()};
+}
+
 void write_latents(const fs::path& path, const Tensor& latents, const Json& origin) {
   Tensor dense = latents.to(at::kCPU, at::kFloat).contiguous();
   std::span bytes(static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes());

@@ -26,6 +26,8 @@ struct GivenLatents {
 // no such tensor, or one of a shape or type that latents do not have.
 LatentsInfo probe_latents(const std::filesystem::path& path);
 GivenLatents read_latents(const std::filesystem::path& path);
+// Of latents in memory, what probe_latents says of a file. Throws as it does.
+LatentsInfo latents_info(const GivenLatents& given);
 void write_latents(const std::filesystem::path& path, const Tensor& latents, const Json& origin);
 
 }  // namespace omnirt

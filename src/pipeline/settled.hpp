@@ -12,23 +12,28 @@
 #include "pipeline/plan.hpp"
 #include "pipeline/run_part.hpp"
 #include "pipeline/scheduler_choice.hpp"
+#include "tensor/generator.hpp"
 #include "weights/pipeline_folder.hpp"
 
 namespace omnirt {
 
+// Inputs that are files, or are in memory (`given`) and have no path.
 struct ImageInput {
   std::string path;
   io::ImageInfo info;
+  std::shared_ptr<const io::Image> given{};
 };
 
 struct LatentsInput {
   std::string path;
   LatentsInfo info;
+  std::shared_ptr<const GivenLatents> given{};
 };
 
 struct EmbedsInput {
   std::string path;
   EmbedsInfo info;
+  std::shared_ptr<const GivenEmbeds> given{};
 };
 
 // A condition that no guider asks for, whose inputs are encoded with the others': for a block that
@@ -58,6 +63,7 @@ struct Settled {
   std::map<std::string, std::vector<ImageInput>> image_lists;  // inputs that are several
   std::map<std::string, LatentsInput> latents;                 // inputs that are latents files
   std::map<std::string, EmbedsInput> embeds;                   // inputs that are embeddings
+  std::shared_ptr<Noise> noise;  // generators in place of the seed's; null: none
   // What a saved run holds: condition ("" is shared) -> name -> value.
   std::map<std::string, std::map<std::string, std::any>> restored;
   std::set<std::string> unused_keys;

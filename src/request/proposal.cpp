@@ -8,6 +8,7 @@
 #include "base/report.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/given_values.hpp"
 #include "request/web_address.hpp"
 
 namespace omnirt {
@@ -57,6 +58,8 @@ Json Proposal::inputs_json() const {
   for (const auto& [name, list] : image_lists) {
     for (const ImageInput& image : list) json[name].push_back(image.path);
   }
+  // No request file holds one: a record with it is refused, and makes no other image in silence.
+  if (noise) json["generator"] = in_memory_path;
   // Of a run that continues, the images are those that its state was made with.
   if (resumed) {
     Json recorded = request.inputs;

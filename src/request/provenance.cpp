@@ -7,6 +7,7 @@
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/fingerprint.hpp"
+#include "request/given_values.hpp"
 
 namespace omnirt {
 namespace fs = std::filesystem;
@@ -104,7 +105,7 @@ std::map<std::string, std::string> input_files(const Proposal& proposal) {
   }
   std::erase_if(files, [](const auto& each) {
     std::error_code error;
-    return !fs::is_regular_file(each.second, error);
+    return each.second == in_memory_path || !fs::is_regular_file(each.second, error);
   });
   return files;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -6,6 +7,8 @@
 #include "base/json.hpp"
 
 namespace omnirt {
+
+struct GivenValues;  // request/given_values.hpp
 
 // What a user asks for, the same over every interface. Fields hold what was given; nothing is
 // defaulted here.
@@ -21,6 +24,8 @@ struct GenerateRequest {
   // {"unet": digest, "inputs.image": ..., "adapters[0]": ...}: the files that the request was made
   // with (request/provenance.hpp); others are refused.
   Json fingerprints = Json::object();
+  // What inputs name that is in memory; of programs alone. Null: nothing.
+  std::shared_ptr<const GivenValues> given{};
   // Where relative paths begin: the folder of the request's file; "" the working directory.
   std::string folder;
   // Fields that were given in addition to that file ("inputs.image", "model"): theirs begin in the

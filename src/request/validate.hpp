@@ -30,16 +30,22 @@ void settle_paths(Proposal& proposal);  // validate_inputs.cpp
 inline bool is_upscaler(const std::string& field) {
   return field == "components.upscaler" || field == "components.hires_upscaler";
 }
-void settle_resume(Proposal& proposal);                               // validate_resume.cpp
-bool settle_model(Proposal& proposal);                                // validate_model.cpp
-bool settle_task(Proposal& proposal);                                 // validate_model.cpp
-void settle_backend(Proposal& proposal);                              // validate_model.cpp
-void settle_components(Proposal& proposal);                           // validate_model.cpp
-void settle_resumed_components(Proposal& proposal);                   // validate_resume.cpp
-void settle_networks(Proposal& proposal);                             // validate_model.cpp
-void settle_choices(Proposal& proposal);                              // validate_config.cpp
-void settle_guider(Proposal& proposal);                               // validate_config.cpp
-void settle_inputs(Proposal& proposal);                               // validate_inputs.cpp
+void settle_resume(Proposal& proposal);              // validate_resume.cpp
+bool settle_model(Proposal& proposal);               // validate_model.cpp
+bool settle_task(Proposal& proposal);                // validate_model.cpp
+void settle_backend(Proposal& proposal);             // validate_model.cpp
+void settle_components(Proposal& proposal);          // validate_model.cpp
+void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
+void settle_networks(Proposal& proposal);            // validate_model.cpp
+void settle_choices(Proposal& proposal);             // validate_config.cpp
+void settle_guider(Proposal& proposal);              // validate_config.cpp
+void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
+// An input that is an image, images, latents or embeddings, of a file or in memory; false where it
+// is something else.
+bool take_files(Proposal& proposal, const RequestInput& input,
+                const Json& value);  // validate_files.cpp
+// Generators of a run that draws nothing would be ignored in silence.
+void take_noise(Proposal& proposal);                                  // validate_files.cpp
 void check_things(Proposal& proposal);                                // validate_things.cpp
 void settle_config(Proposal& proposal);                               // validate_config.cpp
 void check_memory(Proposal& proposal);                                // validate_memory.cpp

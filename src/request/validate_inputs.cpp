@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t max_texts = 64;
-constexpr size_t max_images = 64;
 
 void take_texts(Proposal& proposal, const std::string& name, const Json& value) {
   std::string field = "inputs." + name;
@@ -33,75 +32,6 @@ void take_texts(Proposal& proposal, const std::string& name, const Json& value) 
     return;
   }
   proposal.texts[name] = list.get<std::vector<std::string>>();
-}
-
-// The image that `value` names; nothing, and a finding, where it names none.
-std::optional<ImageInput> probed(Proposal& proposal, const std::string& field, const Json& value) {
-  if (!value.is_string() || value.get<std::string>().empty()) {
-    proposal.error(
-        {field, shown(value), "the path of an image is expected", "png, jpeg and webp are read"});
-    return std::nullopt;
-  }
-  try {
-    std::string path = proposal.path_of(field, value.get<std::string>());
-    return ImageInput{path, io::probe_image(path)};
-  } catch (const InvalidRequest& thrown) {
-    for (Finding finding : thrown.findings()) {
-      if (finding.field != field) finding.field = field + " (" + finding.field + ")";
-      proposal.error(std::move(finding));
-    }
-  }
-  return std::nullopt;
-}
-
-void take_image(Proposal& proposal, const std::string& name, const Json& value) {
-  auto image = probed(proposal, "inputs." + name, value);
-  if (image) proposal.images[name] = *image;
-}
-
-void take_images(Proposal& proposal, const std::string& name, const Json& value) {
-  std::string field = "inputs." + name;
-  Json list = value.is_array() ? value : Json::array({value});
-  if (list.empty() || list.size() > max_images) {
-    proposal.error({field, fmt::format("{} images", list.size()),
-                    fmt::format("1 to {} are taken", max_images), ""});
-    return;
-  }
-  for (size_t i = 0; i < list.size(); ++i) {
-    auto image = probed(proposal, fmt::format("{}[{}]", field, i), list[i]);
-    if (image) proposal.image_lists[name].push_back(*image);
-  }
-}
-
-// The file that an input names, with what `probe` reads of its header.
-template <class Input, class Probe>
-void take_file(Proposal& proposal, std::map<std::string, Input>& files, const std::string& name,
-               const Json& value, Probe&& probe, const char* expected, const char* way_out) {
-  std::string field = "inputs." + name;
-  if (!value.is_string() || value.get<std::string>().empty()) {
-    proposal.error({field, shown(value), expected, way_out});
-    return;
-  }
-  try {
-    std::string path = proposal.path_of(field, value.get<std::string>());
-    files[name] = {path, probe(path)};
-  } catch (const InvalidRequest& thrown) {
-    for (Finding finding : thrown.findings()) {
-      if (finding.field != field) finding.field = field + " (" + finding.field + ")";
-      proposal.error(std::move(finding));
-    }
-  }
-}
-
-void take_latents(Proposal& proposal, const std::string& name, const Json& value) {
-  take_file(proposal, proposal.latents, name, value, probe_latents,
-            "the path of a latents file is expected", "config.output_type latent writes one");
-}
-
-void take_embeds(Proposal& proposal, const std::string& name, const Json& value) {
-  take_file(proposal, proposal.embeds, name, value, probe_embeds,
-            "the path of a safetensors file is expected",
-            "save prompt_embeds, as diffusers' encode_prompt gives it, in one");
 }
 
 // Less than any image takes; a disk that fills up during the run is reported then.
@@ -284,6 +214,7 @@ void check_output_dir(Proposal& proposal, const std::string& field, const fs::pa
 }
 
 void settle_inputs(Proposal& proposal) {
+  take_noise(proposal);
   std::vector<std::string> names;
   for (const RequestInput& input : proposal.plan.inputs) names.push_back(input.name);
   for (const auto& [name, value] : proposal.request.inputs.items()) {
@@ -293,14 +224,8 @@ void settle_inputs(Proposal& proposal) {
       take_texts(proposal, name, value);
     else if (input && proposal.resumed)
       continue;  // images were checked when the state was made
-    else if (input && input->type == typeid(io::Image))
-      take_image(proposal, name, value);
-    else if (input && input->type == typeid(std::vector<io::Image>))
-      take_images(proposal, name, value);
-    else if (input && input->type == typeid(GivenLatents))
-      take_latents(proposal, name, value);
-    else if (input && input->type == typeid(GivenEmbeds))
-      take_embeds(proposal, name, value);
+    else if (input && take_files(proposal, *input, value))
+      continue;
     else if (brings_embeds(proposal) && is_text(proposal, name)) {
       proposal.error({"inputs." + name, shown(value), "prompts come encoded here",
                       "remove it, or inputs.encoded_prompt"});
@@ -331,7 +256,8 @@ void settle_output(Proposal& proposal) {
   auto folder = proposal.config.maybe(keys::output_dir);
   const ConfigValue* dir = proposal.config.find(keys::output_dir.name);
   const bool names_folder = dir && dir->origin == Origin::user;
-  const bool latents = proposal.config.maybe(keys::output_type) == OutputType::latent;
+  const bool latents = proposal.config.maybe(keys::output_type) == OutputType::latent &&
+                       proposal.files != Files::named_only;
   proposal.writes_files = proposal.files == Files::always || output || names_folder || latents;
   if (!proposal.writes_files) return;
   if (!output && folder) return check_output_dir(proposal, "config.output_dir", *folder);

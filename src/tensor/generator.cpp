@@ -15,6 +15,12 @@ Noise::Noise(std::span<const uint64_t> seeds) {
   for (uint64_t seed : seeds) generators_.push_back(at::detail::createCPUGenerator(seed));
 }
 
+Noise Noise::from_state(const Tensor& state) {
+  Noise made(std::vector<uint64_t>(static_cast<size_t>(state.size(0)), 0));
+  made.set_state(state);
+  return made;
+}
+
 Tensor Noise::randn(at::IntArrayRef shape) {
   ensure(!shape.empty() && !generators_.empty(),
          "noise of shape without a batch, or without a generator");

@@ -15,6 +15,10 @@ namespace omnirt {
 class Noise {
  public:
   explicit Noise(std::span<const uint64_t> seeds);
+  // One generator for each of these states, [n, bytes] uint8, as `state` gives them.
+  static Noise from_state(const Tensor& state);
+  // Generators of their own that will draw the same.
+  Noise copy() const { return from_state(state()); }
 
   // Standard normal of `shape` {n, ...}: each generator draws {1, ...}. shape[0] must be n (or 1 x
   // n rows when n = 1).

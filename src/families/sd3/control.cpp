@@ -6,6 +6,7 @@
 
 #include "blocks/control_values.hpp"
 #include "blocks/latents.hpp"
+#include "blocks/start_noise.hpp"
 #include "pipeline/numbered.hpp"
 
 namespace omnirt::sd3 {
@@ -19,6 +20,11 @@ EncodeControl::EncodeControl(size_t place)
       control(this, blocks::control_values_name(place), blocks::control_values_help,
               blocks::control_values_shape()),
       place_(place) {}
+
+void EncodeControl::check(Checks& checks) const {
+  tiling.check(checks, vae);
+  blocks::refuse_generators(checks, "this model's ControlNet");
+}
 
 Tensor EncodeControl::drawn(Frame& frame) const {
   const auto conditions = frame.guider().conditions();

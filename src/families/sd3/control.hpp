@@ -24,7 +24,7 @@ class EncodeControl final : public Block {
 
   explicit EncodeControl(size_t place);
   void run(Frame& frame) const override;
-  void check(Checks& checks) const override { tiling.check(checks, vae); }
+  void check(Checks& checks) const override;
 
  private:
   // {images, C, H, W} under the prompt, then as many under the negative one.

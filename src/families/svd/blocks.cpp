@@ -34,7 +34,7 @@ void StartVideos::run(Frame& frame) const {
   auto first = static_cast<uint64_t>(frame[seed]);
   std::vector<uint64_t> all;
   for (uint64_t i = 0; i < count; ++i) all.push_back(first + i);
-  frame[noise_source] = std::make_shared<Noise>(all);
+  frame[noise_source] = frame.noise_of(all);
   frame[first_images] = std::vector<io::Image>(count, frame[image]);
   frame[seeds] = std::move(all);
 }

@@ -5,6 +5,7 @@
 #include "blocks/export_video.hpp"
 #include "blocks/given_latents.hpp"
 #include "blocks/set_timesteps.hpp"
+#include "blocks/start_noise.hpp"
 #include "families/svd/keys.hpp"
 #include "families/svd/slots.hpp"
 #include "guiders/frame_guidance.hpp"
@@ -55,6 +56,9 @@ class StartVideos final : public Block {
 
   StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
   void run(Frame& frame) const override;
+  void check(Checks& checks) const override {
+    blocks::check_generators(checks, checks[num_videos]);
+  }
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
