@@ -36,8 +36,10 @@ install: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build $(BUILD) --target omnirt omnirt_shared
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
-# The Python packages, tested: build/ops-wheel/omnirt_ops-*.whl.
+# The Python packages, tested: build/wheels/omnirt-*.whl and build/ops-wheel/omnirt_ops-*.whl.
 wheels: setup
+	@scripts/setup wheels
+	@scripts/wheel_omnirt
 	@scripts/setup ops
 	@scripts/wheel_ops
 clean:

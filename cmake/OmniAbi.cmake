@@ -1,7 +1,7 @@
 # The header that tells builds apart: the version, and a digest of all headers, since plug-ins and the program hand C++
 # objects to each other. Written again when a header changes, and only then touched.
 file(GLOB_RECURSE omnirt_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.hpp)
-list(FILTER omnirt_headers EXCLUDE REGEX "/(cli|backends|serve)/")
+list(FILTER omnirt_headers EXCLUDE REGEX "/src/(cli|backends|serve|python)/")
 set(OMNIRT_ABI_HEADER ${CMAKE_BINARY_DIR}/generated/omnirt_abi.hpp)
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/generated/omnirt_abi.stamp

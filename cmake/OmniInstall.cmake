@@ -20,15 +20,16 @@ file(STRINGS ${CMAKE_SOURCE_DIR}/src/layers.txt layer_lines REGEX "^[a-z]")
 foreach(line IN LISTS layer_lines)
   string(REGEX REPLACE "^([a-z/]+) *:.*$" "\\1" folder "${line}")
   string(REPLACE "/" "_" name ${folder})
-  if(name STREQUAL "capi")
-    continue()  # for omnirt_shared
+  if(name STREQUAL "capi" OR name STREQUAL "python")
+    continue()  # for omnirt_shared, and for the Python package
   endif()
   set_target_properties(omnirt_${name} PROPERTIES EXPORT_NAME ${name})
   list(APPEND omnirt_targets omnirt_${name})
 endforeach()
 target_include_directories(omnirt_base PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/omnirt>)
 install(TARGETS ${omnirt_targets} EXPORT omnirt ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/omnirt)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnirt FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnirt FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "src/python" EXCLUDE)
 install(FILES ${OMNIRT_ABI_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnirt)
 install(FILES ${CMAKE_SOURCE_DIR}/cmake/OmniPlugin.cmake ${CMAKE_SOURCE_DIR}/cmake/OmniCudart.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/omnirt)

@@ -1,6 +1,6 @@
 # cmake -DSOURCE=<tree> -DOUTPUT=<file> -DVERSION=<version> -P abi_header.cmake
 file(GLOB_RECURSE headers ${SOURCE}/src/*.hpp)
-list(FILTER headers EXCLUDE REGEX "/src/(cli|backends|serve)/")
+list(FILTER headers EXCLUDE REGEX "/src/(cli|backends|serve|python)/")
 list(SORT headers)
 set(all "")
 foreach(header IN LISTS headers)

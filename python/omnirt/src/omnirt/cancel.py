@@ -1,0 +1,19 @@
+"""How runs are ended from outside."""
+
+from typing import Any
+
+from omnirt._load import native
+
+
+class CancelToken:
+    """Ends the runs that it is given to, within a step: `cancel()` from any thread."""
+
+    def __init__(self) -> None:
+        self._native: Any = native().CancelToken()
+
+    def cancel(self) -> None:
+        self._native.cancel()
+
+    @property
+    def cancelled(self) -> bool:
+        return bool(self._native.cancelled)

@@ -1,0 +1,40 @@
+#include "python/interrupt.hpp"
+
+#include <atomic>
+#include <csignal>
+
+namespace omnirt::python {
+namespace {
+
+std::atomic<CancelToken*> running{nullptr};
+struct sigaction before {};
+
+// Async-signal-safe: an atomic store, then the handler that was there.
+void on_interrupt(int signal) {
+  if (CancelToken* run = running.load()) run->cancel();
+  before.sa_handler(signal);
+}
+
+bool is_handler(const struct sigaction& action) {
+  return !(action.sa_flags & SA_SIGINFO) && action.sa_handler != SIG_DFL &&
+         action.sa_handler != SIG_IGN && action.sa_handler != on_interrupt;
+}
+
+}  // namespace
+
+InterruptsRun::InterruptsRun(CancelToken& run) {
+  struct sigaction now {};
+  if (sigaction(SIGINT, nullptr, &now) != 0 || !is_handler(now)) return;
+  before = now;
+  running = &run;
+  now.sa_handler = on_interrupt;
+  active_ = sigaction(SIGINT, &now, nullptr) == 0;
+}
+
+InterruptsRun::~InterruptsRun() {
+  if (!active_) return;
+  sigaction(SIGINT, &before, nullptr);
+  running = nullptr;
+}
+
+}  // namespace omnirt::python
