@@ -18,8 +18,9 @@ bool is_repainted(uint8_t grey) {
   return 2 * grey >= 255;
 }
 
-void warn_of_mask(Checks& checks, const std::string& path) {
-  const io::Image mask = io::read_image(path);
+void warn_of_mask(Checks& checks, const ImageInput& input) {
+  const std::string& path = input.path;
+  const io::Image mask = input.given ? *input.given : io::read_image(path);
   warn_of_alpha(checks, path, mask);
   if (std::ranges::none_of(io::to_grey(io::painted_mask(mask)).pixels, is_repainted)) {
     checks.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",
@@ -37,7 +38,7 @@ void PrepareMask::check(Checks& checks) const {
     // The mask of a state was checked when the state was made, and need not be here any more. Where
     // only its part is repainted, CropToMask looks at it.
     if (checks.restored(mask).empty() && !crops_to_mask(checks))
-      warn_of_mask(checks, of_mask->path);
+      warn_of_mask(checks, *of_mask);
     return;
   }
   checks.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),

@@ -61,7 +61,7 @@ void CropToMask::check(Checks& checks) const {
   const ImageInput* given = checks.image(mask);
   auto wide = checks.maybe(width), high = checks.maybe(height);
   if (!given || !wide || !high || !checks.restored(mask).empty()) return;
-  io::Image read = io::read_image(given->path);
+  io::Image read = given->given ? *given->given : io::read_image(given->path);
   warn_of_alpha(checks, given->path, read);
   if (auto radius = checks.maybe(mask_blur)) read = blurred(read, *radius);
   if (region_of(read, *wide, *high, checks[padding])) return;
