@@ -73,7 +73,8 @@ ModelSpec embedded_entry(const std::string& task) {
   made.default_config = {
       {"num_inference_steps", 8}, {"guidance_scale", 1.0}, {"max_sequence_length", 32}};
   if (task == "text2image") made.default_config.update({{"width", 128}, {"height", 128}});
-  made.presets = {{Preset::fast, {{"num_inference_steps", 4}}},
+  made.presets = {{Preset::fast,
+                   {{"num_inference_steps", 4}, {"scheduler", "FlowMatchEulerDiscreteScheduler"}}},
                   {Preset::quality, {{"num_inference_steps", 16}}}};
   made.trained_for_its_tasks_only = true;
   made.supported_schedulers = schedulers_that_take_levels();
