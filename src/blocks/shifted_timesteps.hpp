@@ -20,6 +20,10 @@ struct LevelShift {
 // calculate_shift).
 double linear_mu(const Json& scheduler_config, int64_t tokens, int64_t steps);
 
+// Of the schedulers for flow matching, those that levels of noise can be given to, as the
+// reference's pipelines with such levels do.
+std::vector<std::string> schedulers_that_take_levels();
+
 // Where flow matching with `strength` starts in a schedule of `steps` (reference:
 // FluxImg2ImgPipeline.get_timesteps).
 int64_t first_flow_step(int64_t steps, double strength);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "blocks/shifted_timesteps.hpp"
+
 namespace omnirt::flux {
 namespace {
 
@@ -92,7 +94,7 @@ ModelSpec flux_entry(const FluxModel& model, const std::string& task) {
   made.presets = {{Preset::fast, fast_preset(distilled ? 4 : 20)},
                   {Preset::quality, {{"num_inference_steps", distilled ? 8 : 50}}}};
   made.trained_for_its_tasks_only = joins;
-  made.supported_schedulers = schedulers_that_take_even_levels();
+  made.supported_schedulers = blocks::schedulers_that_take_levels();
   made.summary = model.summary;
   made.example = flux_example(model, task);
   made.hub_ids = {model.hub_id};
@@ -101,14 +103,6 @@ ModelSpec flux_entry(const FluxModel& model, const std::string& task) {
 }
 
 }  // namespace
-
-std::vector<std::string> schedulers_that_take_even_levels() {
-  std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
-  std::erase_if(names, [](const std::string& name) {
-    return !find_scheduler(name)->make(Json::object(), name)->takes_even_levels();
-  });
-  return names;
-}
 
 // FLUX.2's blocks have the same names; modulations of their own these alone have.
 std::vector<AdapterFamily> adapter_families() {

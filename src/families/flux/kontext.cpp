@@ -72,7 +72,7 @@ std::vector<ModelSpec> kontext_entries() {
     if (task == "inpaint") made.default_config["strength"] = 1.0;
     made.presets = {{Preset::fast, {{"num_inference_steps", 20}}},
                     {Preset::quality, {{"num_inference_steps", 50}}}};
-    made.supported_schedulers = flux::schedulers_that_take_even_levels();
+    made.supported_schedulers = blocks::schedulers_that_take_levels();
     made.summary = "FLUX.1 Kontext, which edits an image as the prompt says";
     made.example = fmt::format(
         "omnirt generate --model {} --task {}{} --prompt \"make it night\" "

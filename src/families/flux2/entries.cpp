@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "blocks/shifted_timesteps.hpp"
+
 namespace omnirt::flux2 {
 namespace {
 
@@ -54,15 +56,6 @@ std::string example(const std::string& id, const std::string& task, const std::s
                      prompt);
 }
 
-// Of those for flow matching, which its levels of noise can be given to, as the reference does.
-std::vector<std::string> schedulers_that_take_levels() {
-  std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
-  std::erase_if(names, [](const std::string& name) {
-    return !find_scheduler(name)->make(Json::object(), name)->takes_even_levels();
-  });
-  return names;
-}
-
 // The model in this repository: its size is set, for nothing in its folder shows it, and its
 // requests are shorter than the reference's default. A repainted image brings its own size.
 ModelSpec embedded_entry(const std::string& task) {
@@ -77,7 +70,7 @@ ModelSpec embedded_entry(const std::string& task) {
                    {{"num_inference_steps", 4}, {"scheduler", "FlowMatchEulerDiscreteScheduler"}}},
                   {Preset::quality, {{"num_inference_steps", 16}}}};
   made.trained_for_its_tasks_only = true;
-  made.supported_schedulers = schedulers_that_take_levels();
+  made.supported_schedulers = blocks::schedulers_that_take_levels();
   made.maturity = "stable";
   made.summary = "the embedded model: flat emoji on plain backgrounds, 128x128";
   made.example = example(embedded, task, "a red apple");
@@ -100,7 +93,7 @@ ModelSpec entry(const Model& model, const std::string& task) {
                          {"guidance_scale", model.distilled ? 1.0 : 4.0}};
   if (task == "inpaint" && !model.distilled) made.default_config["guidance_scale"] = 8.0;
   made.presets = presets(model.distilled);
-  made.supported_schedulers = schedulers_that_take_levels();
+  made.supported_schedulers = blocks::schedulers_that_take_levels();
   made.summary = model.summary;
   made.example = example(model.id, task, "a red cup on a table");
   made.hub_ids = model.hub_ids;

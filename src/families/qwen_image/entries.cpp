@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "blocks/shifted_timesteps.hpp"
+
 namespace omnirt::qwen_image {
 namespace {
 
@@ -18,15 +20,6 @@ const std::vector<Model>& models() {
       {base, "Qwen-Image, 20B: images with text in them", {"Qwen/Qwen-Image"}},
       {"qwen-image-2512", "Qwen-Image as of December 2025", {"Qwen/Qwen-Image-2512"}}};
   return all;
-}
-
-// Its levels of noise are given to the scheduler, which others do not take.
-std::vector<std::string> schedulers_that_take_levels() {
-  std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
-  std::erase_if(names, [](const std::string& name) {
-    return !find_scheduler(name)->make(Json::object(), name)->takes_even_levels();
-  });
-  return names;
 }
 
 std::string example(const std::string& id, const std::string& task) {
@@ -50,7 +43,7 @@ ModelSpec entry(const Model& model, const std::string& task) {
   if (task != "text2image") made.default_config["strength"] = 0.6;
   Json fast = {{"scheduler", "FlowMatchEulerDiscreteScheduler"}, {"num_inference_steps", 20}};
   made.presets = {{Preset::fast, fast}, {Preset::quality, {{"num_inference_steps", 50}}}};
-  made.supported_schedulers = schedulers_that_take_levels();
+  made.supported_schedulers = blocks::schedulers_that_take_levels();
   made.summary = model.summary;
   made.example = example(model.id, task);
   made.hub_ids = model.hub_ids;

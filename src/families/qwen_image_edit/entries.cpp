@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "blocks/shifted_timesteps.hpp"
+
 namespace omnirt::qwen_image_edit {
 namespace {
 
@@ -19,15 +21,6 @@ constexpr EditModel edit_models[] = {
     {"qwen-image-edit-2511", "Qwen-Image-Edit as of November 2025: several images",
      "Qwen/Qwen-Image-Edit-2511", 40}};
 
-// Levels of noise are given to the scheduler, which others do not take.
-std::vector<std::string> edit_schedulers() {
-  std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
-  std::erase_if(names, [](const std::string& name) {
-    return !find_scheduler(name)->make(Json::object(), name)->takes_even_levels();
-  });
-  return names;
-}
-
 ModelSpec edit_entry(const EditModel& model) {
   ModelSpec made;
   made.id = model.id;
@@ -36,7 +29,7 @@ ModelSpec edit_entry(const EditModel& model) {
   made.default_config = {{"num_inference_steps", model.steps}, {"guidance_scale", 4.0}};
   Json fast = {{"scheduler", "FlowMatchEulerDiscreteScheduler"}, {"num_inference_steps", 20}};
   made.presets = {{Preset::fast, fast}, {Preset::quality, {{"num_inference_steps", 50}}}};
-  made.supported_schedulers = edit_schedulers();
+  made.supported_schedulers = blocks::schedulers_that_take_levels();
   made.summary = model.summary;
   made.example = fmt::format(
       "omnirt generate --model {} --image in.png --prompt \"make the sky red\" -o made.png",

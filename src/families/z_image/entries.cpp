@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "blocks/shifted_timesteps.hpp"
 #include "guiders/original_guidance.hpp"
 
 namespace omnirt::z_image {
@@ -20,15 +21,6 @@ struct Task {
 constexpr std::array tasks{Task{"text2image", "", 0.0}, Task{"image2image", " --image in.png", 0.6},
                            Task{"inpaint", " --image in.png --mask mask.png", 1.0}};
 
-// Of those for flow matching, which its levels of noise can be given to, as the reference does.
-std::vector<std::string> schedulers_that_take_levels() {
-  std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
-  std::erase_if(names, [](const std::string& name) {
-    return !find_scheduler(name)->make(Json::object(), name)->takes_even_levels();
-  });
-  return names;
-}
-
 ModelSpec entry(const std::string& id, const Task& task) {
   const bool distilled = id == turbo;
   ModelSpec made;
@@ -42,7 +34,7 @@ ModelSpec entry(const std::string& id, const Task& task) {
                   {Preset::quality, {{"num_inference_steps", distilled ? 9 : 50}}}};
   for (auto& [preset, values] : made.presets)
     values["scheduler"] = "FlowMatchEulerDiscreteScheduler";
-  made.supported_schedulers = schedulers_that_take_levels();
+  made.supported_schedulers = blocks::schedulers_that_take_levels();
   made.summary = distilled ? "Z-Image Turbo, distilled to 8 steps without guidance" : "Z-Image";
   made.example =
       fmt::format("omnirt generate --model {}{} --prompt \"a red cup on a table\" -o made.png", id,
