@@ -36,16 +36,31 @@ Tensor flux_rotary(Context& cx, const std::vector<int64_t>& axes, const FluxPlac
   });
 }
 
-FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& name,
-                                           const FluxTransformer2DConfig& config)
+FluxStreams::FluxStreams(Module* parent, const std::string& name,
+                         const FluxTransformer2DConfig& config)
     : Module(parent, name),
-      norm1(this, "norm1", config.inner_dim(), 2, flux_eps),
-      norm1_context(this, "norm1_context", config.inner_dim(), 2, flux_eps),
       attn(this, "attn", joint_options(config)),
       norm2(this, "norm2", config.inner_dim(), flux_eps, /*affine=*/false),
       ff(this, "ff", config.inner_dim(), mlp_dim(config)),
       norm2_context(this, "norm2_context", config.inner_dim(), flux_eps, /*affine=*/false),
       ff_context(this, "ff_context", config.inner_dim(), mlp_dim(config)) {}
+
+TextAndImage FluxStreams::modulated(Context& cx, const TextAndImage& x, const FluxModulations& by,
+                                    const Tensor& rotary, const Tensor* bias) const {
+  TextAndImage normed{.text = modulated_by(cx, by.text_norm, x.text, by.text[0]),
+                      .image = modulated_by(cx, by.image_norm, x.image, by.image[0])};
+  TextAndImage y = attn.forward(cx, normed, rotary, bias);
+  y.image = cx.ops().gate(cx, {y.image, by.image[0].gate, &x.image});
+  y.text = cx.ops().gate(cx, {y.text, by.text[0].gate, &x.text});
+  return {.text = through_perceptron(cx, norm2_context, ff_context, y.text, by.text[1]),
+          .image = through_perceptron(cx, norm2, ff, y.image, by.image[1])};
+}
+
+FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& name,
+                                           const FluxTransformer2DConfig& config)
+    : FluxStreams(parent, name, config),
+      norm1(this, "norm1", config.inner_dim(), 2, flux_eps),
+      norm1_context(this, "norm1_context", config.inner_dim(), 2, flux_eps) {}
 
 TextAndImage FluxTransformerBlock::forward(Context& cx, const TextAndImage& x,
                                            const FluxContext& context) const {
@@ -53,13 +68,7 @@ TextAndImage FluxTransformerBlock::forward(Context& cx, const TextAndImage& x,
     if (cx.site(path())) return x;
     auto image = norm1.modulations(cx, context.activated);
     auto text = norm1_context.modulations(cx, context.activated);
-    TextAndImage normed{.text = modulated_by(cx, norm1_context.norm, x.text, text[0]),
-                        .image = modulated_by(cx, norm1.norm, x.image, image[0])};
-    TextAndImage y = attn.forward(cx, normed, context.rotary);
-    y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
-    y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
-    return TextAndImage{.text = through_perceptron(cx, norm2_context, ff_context, y.text, text[1]),
-                        .image = through_perceptron(cx, norm2, ff, y.image, image[1])};
+    return modulated(cx, x, {norm1_context.norm, norm1.norm, text, image}, context.rotary, nullptr);
   });
 }
 
@@ -73,34 +82,44 @@ FluxSingleAttention::FluxSingleAttention(Module* parent, const std::string& name
       norm_k(this, "norm_k", config.attention_head_dim, flux_eps),
       heads_(config.num_attention_heads) {}
 
-Tensor FluxSingleAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary) const {
+Tensor FluxSingleAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary,
+                                    const Tensor* bias) const {
   auto made = cx.predicted_attention(path(), [&] {
     Tensor query = turned_heads(cx, norm_q, to_q.forward(cx, x), heads_, rotary);
     Tensor key = turned_heads(cx, norm_k, to_k.forward(cx, x), heads_, rotary);
-    return std::vector<Tensor>{attended_heads(cx, query, key, to_v.forward(cx, x), heads_)};
+    return std::vector<Tensor>{attended_heads(cx, query, key, to_v.forward(cx, x), heads_, bias)};
   });
   return made.front();
 }
 
-FluxSingleTransformerBlock::FluxSingleTransformerBlock(Module* parent, const std::string& name,
-                                                       const FluxTransformer2DConfig& config)
+FluxParallel::FluxParallel(Module* parent, const std::string& name,
+                           const FluxTransformer2DConfig& config)
     : Module(parent, name),
-      norm(this, "norm", config.inner_dim(), 1, flux_eps),
       proj_mlp(this, "proj_mlp", config.inner_dim(), mlp_dim(config)),
       proj_out(this, "proj_out", config.inner_dim() + mlp_dim(config), config.inner_dim()),
       attn(this, "attn", config) {}
+
+Tensor FluxParallel::modulated(Context& cx, const Tensor& x, const LayerNorm& norm,
+                               const Modulation& by, const Tensor& rotary,
+                               const Tensor* bias) const {
+  Tensor h = modulated_by(cx, norm, x, by);
+  Tensor perceptron = proj_mlp.forward(cx, h, ops::Activation::gelu_tanh).flatten(0, 1);
+  Tensor attention = attn.forward(cx, h, rotary, bias).flatten(0, 1);
+  Tensor both = cx.ops().concat(cx, {attention, perceptron});
+  Tensor y = proj_out.forward(cx, both.view({x.size(0), x.size(1), proj_out.in()}));
+  return cx.ops().gate(cx, {y, by.gate, &x});
+}
+
+FluxSingleTransformerBlock::FluxSingleTransformerBlock(Module* parent, const std::string& name,
+                                                       const FluxTransformer2DConfig& config)
+    : FluxParallel(parent, name, config), norm(this, "norm", config.inner_dim(), 1, flux_eps) {}
 
 Tensor FluxSingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                            const FluxContext& context) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    Modulation by = norm.modulations(cx, context.activated)[0];
-    Tensor h = modulated_by(cx, norm.norm, x, by);
-    Tensor perceptron = proj_mlp.forward(cx, h, ops::Activation::gelu_tanh).flatten(0, 1);
-    Tensor attention = attn.forward(cx, h, context.rotary).flatten(0, 1);
-    Tensor both = cx.ops().concat(cx, {attention, perceptron});
-    Tensor y = proj_out.forward(cx, both.view({x.size(0), x.size(1), proj_out.in()}));
-    return cx.ops().gate(cx, {y, by.gate, &x});
+    const Modulation by = norm.modulations(cx, context.activated)[0];
+    return modulated(cx, x, norm.norm, by, context.rotary, nullptr);
   });
 }
 

@@ -26,22 +26,41 @@ struct FluxPlaces {
 // FluxPosEmbed).
 Tensor flux_rotary(Context& cx, const std::vector<int64_t>& axes, const FluxPlaces& places);
 
-// Attention and perceptron over text and image, which have weights of their own (diffusers
-// FluxTransformerBlock).
-class FluxTransformerBlock final : public Module {
- public:
-  FluxTransformerBlock(Module* parent, const std::string& name,
-                       const FluxTransformer2DConfig& config);
-  const char* class_name() const override { return "FluxTransformerBlock"; }
-  SiteKind site_kind() const override { return SiteKind::block; }
-  TextAndImage forward(Context& cx, const TextAndImage& x, const FluxContext& context) const;
+// The norm before attention of each stream, and what modulates its attention and its perceptron.
+struct FluxModulations {
+  const LayerNorm &text_norm, &image_norm;
+  std::vector<Modulation> text, image;
+};
 
-  AdaLayerNormZero norm1, norm1_context;
+// Attention and perceptron over text and image, which have weights of their own, wherever their
+// modulations come from.
+class FluxStreams : public Module {
+ public:
+  SiteKind site_kind() const override { return SiteKind::block; }
+
   JointAttention attn;
   LayerNorm norm2;
   GeluFeedForward ff;
   LayerNorm norm2_context;
   GeluFeedForward ff_context;
+
+ protected:
+  FluxStreams(Module* parent, const std::string& name, const FluxTransformer2DConfig& config);
+  // rotary and bias as JointAttention has them.
+  TextAndImage modulated(Context& cx, const TextAndImage& x, const FluxModulations& by,
+                         const Tensor& rotary, const Tensor* bias) const;
+};
+
+// The same with modulations that each block makes of the timestep (diffusers
+// FluxTransformerBlock).
+class FluxTransformerBlock final : public FluxStreams {
+ public:
+  FluxTransformerBlock(Module* parent, const std::string& name,
+                       const FluxTransformer2DConfig& config);
+  const char* class_name() const override { return "FluxTransformerBlock"; }
+  TextAndImage forward(Context& cx, const TextAndImage& x, const FluxContext& context) const;
+
+  AdaLayerNormZero norm1, norm1_context;
 };
 
 // The projections of a block whose result goes with the perceptron's through one matrix.
@@ -50,8 +69,9 @@ class FluxSingleAttention final : public Module {
   FluxSingleAttention(Module* parent, const std::string& name,
                       const FluxTransformer2DConfig& config);
   const char* class_name() const override { return "FluxAttention"; }
-  // x {B, T, D}, rotary {2, T, head_dim / 2}; {B, T, D}.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
+  // x {B, T, D}, rotary {2, T, head_dim / 2}, bias as attended_heads has it; {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary,
+                 const Tensor* bias = nullptr) const;
 
   Linear to_q, to_k, to_v;
   RmsNorm norm_q, norm_k;
@@ -60,21 +80,35 @@ class FluxSingleAttention final : public Module {
   int64_t heads_;
 };
 
-// Attention and perceptron side by side (Dehghani et al. 2023, arXiv 2302.05442; diffusers
+// Attention and perceptron side by side over text and image (Dehghani et al. 2023, arXiv
+// 2302.05442), wherever their modulation comes from.
+class FluxParallel : public Module {
+ public:
+  SiteKind site_kind() const override { return SiteKind::block; }
+
+  Linear proj_mlp;
+  Linear proj_out;
+  FluxSingleAttention attn;
+
+ protected:
+  FluxParallel(Module* parent, const std::string& name, const FluxTransformer2DConfig& config);
+  // x {B, T + L, D}, text and image; {B, T + L, D}. rotary and bias as FluxSingleAttention has
+  // them.
+  Tensor modulated(Context& cx, const Tensor& x, const LayerNorm& norm, const Modulation& by,
+                   const Tensor& rotary, const Tensor* bias) const;
+};
+
+// The same with a modulation that each block makes of the timestep (diffusers
 // FluxSingleTransformerBlock).
-class FluxSingleTransformerBlock final : public Module {
+class FluxSingleTransformerBlock final : public FluxParallel {
  public:
   FluxSingleTransformerBlock(Module* parent, const std::string& name,
                              const FluxTransformer2DConfig& config);
   const char* class_name() const override { return "FluxSingleTransformerBlock"; }
-  SiteKind site_kind() const override { return SiteKind::block; }
   // x {B, T + L, D}, text and image; {B, T + L, D}.
   Tensor forward(Context& cx, const Tensor& x, const FluxContext& context) const;
 
   AdaLayerNormZero norm;
-  Linear proj_mlp;
-  Linear proj_out;
-  FluxSingleAttention attn;
 };
 
 }  // namespace omnirt::nn
