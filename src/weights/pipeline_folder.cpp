@@ -101,6 +101,20 @@ fs::path checked_folder(const fs::path& path, const std::string& field) {
   return fs::absolute(path, error).lexically_normal();
 }
 
+// diffusers' modular pipelines, the only form in which some models are published, are blocks named
+// in an index of another name.
+void refuse_modular(const fs::path& folder) {
+  const fs::path index = folder / "modular_model_index.json";
+  if (!is_file(index)) return;
+  const Json read = ConfigFiles().read(index);
+  throw Unsupported(
+      {"model", folder.string(),
+       fmt::format("modular_model_index.json names the modular pipeline '{}', which is not "
+                   "implemented",
+                   read.is_object() ? class_of(read) : ""),
+       "give a folder with a model_index.json, of a pipeline that `omnirt models` lists"});
+}
+
 }  // namespace
 
 const ComponentFolder* PipelineFolder::find(const std::string& component) const {
@@ -113,6 +127,7 @@ PipelineFolder read_pipeline_folder(const fs::path& path) {
   folder.path = checked_folder(path, "model");
   fs::path index = folder.path / "model_index.json";
   if (!is_file(index)) {
+    refuse_modular(folder.path);
     throw InvalidRequest({"model", path.string(), "the folder has no model_index.json",
                           "give a pipeline folder as diffusers' save_pretrained writes it"});
   }

@@ -101,6 +101,14 @@ TEST(PipelineFolder, RefusesNamesThatLeadToNoFolderInIt) {
   }
 }
 
+TEST(PipelineFolder, RefusesAModularPipelineByItsName) {
+  omnirt::testing::TempFolder folder;
+  const Json index = {{"_class_name", "Flux3ModularPipeline"}};
+  write_text(folder / "modular_model_index.json", index.dump());
+  EXPECT_THAT(message_of<Unsupported>([&] { read_pipeline_folder(folder.path()); }),
+              HasSubstr("'Flux3ModularPipeline'"));
+}
+
 TEST(AdapterFile, TellsATokenWhoseNameIsTooLong) {
   omnirt::testing::TempFolder folder;
   write_tensor(folder / "e.safetensors", std::string(257, 'a'), {1, 8});
