@@ -39,6 +39,7 @@ inline std::string small_model(const std::string& id) {
       {"sd3.5-medium", "tests/goldens/pipelines/sd35/model"},
       {"sd3.5-large", "tests/goldens/pipelines/sd35/model"},
       {"sd3.5-large-turbo", "tests/goldens/pipelines/sd35/model"},
+      {"chroma1-hd", "tests/goldens/pipelines/chroma/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

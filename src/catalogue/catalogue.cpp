@@ -7,6 +7,7 @@
 #include "blocks/clip_image.hpp"
 #include "blocks/qwen2_vl_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
+#include "families/chroma/chroma.hpp"
 #include "families/flux/flux.hpp"
 #include "families/flux/kontext.hpp"
 #include "families/flux2/flux2.hpp"
@@ -24,6 +25,7 @@
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
 #include "networks/autoencoder_kl_temporal_decoder/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
+#include "networks/chroma_transformer_2d_model/model.hpp"
 #include "networks/clip_text_model/model.hpp"
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/controlnet_model/model.hpp"
@@ -65,7 +67,7 @@ Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
                        families::flux(), families::flux_kontext(), families::flux2(),
                        families::qwen_image(), families::qwen_image_edit(), families::z_image(),
-                       families::sd3(), families::upscale()},
+                       families::sd3(), families::chroma(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -89,6 +91,7 @@ Catalogue builtin_catalogue() {
                   qwen_image_transformer_2d_model_info(),
                   z_image_transformer_2d_model_info(),
                   sd3_transformer_2d_model_info(),
+                  chroma_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   flux_controlnet_model_info(),

@@ -154,6 +154,10 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     bool control = id == "flux1.depth-dev" || id == "flux1.canny-dev";
     return (control ? "FluxControl" : "Flux") + kind + "Pipeline";
   }
+  if (id.starts_with("chroma")) {
+    std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
+    return "Chroma" + kind + "Pipeline";
+  }
   if (id.starts_with("z-image")) {
     return task == "inpaint"       ? "ZImageInpaintPipeline"
            : task == "image2image" ? "ZImageImg2ImgPipeline"
@@ -292,7 +296,7 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
         ASSERT_TRUE(info) << name;
         const bool flow = family.name.starts_with("flux") ||
                           family.name.starts_with("qwen_image") || family.name == "z_image" ||
-                          family.name == "sd3";
+                          family.name == "sd3" || family.name == "chroma";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is compared with the reference's trajectories.

@@ -208,6 +208,17 @@ TEST(Gguf, ATransformerOfFlux1IsAComponent) {
   expect_same_with("transformer", temp / "transformer", "q8_0", model);
 }
 
+TEST(Gguf, ATransformerOfChromaIsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/chroma/model");
+  Json config = read_json_file(model / "transformer/config.json");
+  config["attention_head_dim"] = 128;
+  config["num_attention_heads"] = 1;
+  config["axes_dims_rope"] = {16, 56, 56};
+  write_component(temp / "transformer", config, "ChromaTransformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+}
+
 TEST(Gguf, ATransformerOfZImageIsAComponent) {
   TempFolder temp;
   const fs::path model = source_path("tests/goldens/pipelines/z_image/model");

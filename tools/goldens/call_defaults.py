@@ -24,6 +24,7 @@ PIPELINES = [
     f"{SD}XLAdapterPipeline",
     f"{SD}PAGPipeline",
     f"{SD}XLPAGPipeline",
+    *(f"Chroma{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "Flux2KleinInpaintPipeline",
     "Flux2KleinPipeline",
     "Flux2Pipeline",
