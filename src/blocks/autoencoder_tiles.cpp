@@ -44,8 +44,15 @@ AutoencoderTiles TilingPorts::of(Frame& frame, const nn::Autoencoder& autoencode
   return {given ? *given : autoencoder.default_tile_size()};
 }
 
-void TilingPorts::check(Checks& checks, const Component<nn::Autoencoder>& vae) const {
+void TilingPorts::check(Checks& checks, const Component<nn::Autoencoder>& vae,
+                        int64_t channels) const {
   const nn::Autoencoder& autoencoder = checks[vae];
+  if (autoencoder.image_channels() != channels) {
+    checks.error({fmt::format("components.{}", vae.name()),
+                  std::to_string(autoencoder.image_channels()),
+                  fmt::format("its images have as many channels; {} are wanted here", channels),
+                  "use the autoencoder of the same model"});
+  }
   const bool tiled = checks.maybe(vae_tiling).value_or(false);
   auto side = checks.maybe(vae_tile_size);
   if (tiled && !autoencoder.tile_size()) {

@@ -23,7 +23,8 @@ struct TilingPorts {
   explicit TilingPorts(Block* block)
       : vae_tiling(block, keys::vae_tiling), vae_tile_size(block, keys::vae_tile_size) {}
   AutoencoderTiles of(Frame& frame, const nn::Autoencoder& autoencoder) const;
-  void check(Checks& checks, const Component<nn::Autoencoder>& vae) const;
+  // `channels`: of the images that the block encodes or decodes.
+  void check(Checks& checks, const Component<nn::Autoencoder>& vae, int64_t channels = 3) const;
 };
 
 // The results of `made` for the tiles of whole {B, C, H, W}, joined: tiles of `tile` per side (a

@@ -46,6 +46,8 @@ class Autoencoder : public Network {
   // Whether encode returns a distribution to sample from.
   virtual bool samples() const = 0;
   virtual int64_t latent_channels() const = 0;
+  // Of its images: 4 where they have an alpha channel, also in -1..1.
+  virtual int64_t image_channels() const { return 3; }
   // Pixels a latent in height and width, as the reference's pipelines reckon it: 2^(levels - 1).
   virtual int64_t scale_factor() const = 0;
   // Latents as a denoiser sees them are (encode(x) - shift_factor) * scaling_factor.

@@ -19,7 +19,9 @@ struct QwenImageTransformer2DConfig {
   int64_t num_attention_heads = 24;
   int64_t joint_attention_dim = 3584;
   std::vector<int64_t> axes_dims_rope{16, 56, 56};
-  bool zero_cond_t = false;  // reference images are modulated as at timestep 0
+  bool zero_cond_t = false;            // reference images are modulated as at timestep 0
+  bool use_additional_t_cond = false;  // what else the timestep's embedding says, one of two
+  bool use_layer3d_rope = false;       // positions of layers, which whoever calls gives
 
   static void visit(auto& self, auto& v) {
     v("patch_size", self.patch_size);
@@ -31,10 +33,10 @@ struct QwenImageTransformer2DConfig {
     v("joint_attention_dim", self.joint_attention_dim);
     v("axes_dims_rope", self.axes_dims_rope);
     v("zero_cond_t", self.zero_cond_t);
+    v("use_additional_t_cond", self.use_additional_t_cond);
+    v("use_layer3d_rope", self.use_layer3d_rope);
     // The reference declares guidance_embeds and cannot compute with it.
     v.only("guidance_embeds", {false});
-    v.only("use_additional_t_cond", {false});
-    v.only("use_layer3d_rope", {false});
     v.only("quantization_config", {});
     v.ignore({"pooled_projection_dim"});
   }

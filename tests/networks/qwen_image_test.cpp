@@ -167,13 +167,16 @@ TEST(AutoencoderKLQwenImage, DecodesNormalisedLatentsAsTheReferencesPipeline) {
   });
 }
 
-TEST(AutoencoderKLQwenImage, HasEightPixelsALatentAndRefusesLayersWithAlpha) {
-  auto vae = make<AutoencoderKLQwenImage>(autoencoder_kl_qwen_image_info());
+TEST(AutoencoderKLQwenImage, HasEightPixelsALatentAndMaybeAlpha) {
+  const nn::NetworkInfo& info = autoencoder_kl_qwen_image_info();
+  auto vae = make<AutoencoderKLQwenImage>(info);
   EXPECT_EQ(vae->latent_channels(), 16);
   EXPECT_EQ(vae->scale_factor(), 8);
+  EXPECT_EQ(vae->image_channels(), 3);
+  EXPECT_EQ(make<AutoencoderKLQwenImage>(info, {{"input_channels", 4}})->image_channels(), 4);
   EXPECT_THAT(
       [] {
-        make<AutoencoderKLQwenImage>(autoencoder_kl_qwen_image_info(), {{"input_channels", 4}});
+        make<AutoencoderKLQwenImage>(autoencoder_kl_qwen_image_info(), {{"input_channels", 5}});
       },
       ThrowsMessage<Unsupported>(HasSubstr("input_channels")));
   EXPECT_THAT(
@@ -204,6 +207,22 @@ TEST(QwenImageTransformer2DModel, GoesByReferenceImages) {
   for (const char* name : {"in.reference_latents", "in.reference_ids", "in.text_start"})
     tensors.erase(name);
   EXPECT_GT(difference(predicted(), with), 0.01);
+}
+
+TEST(QwenImageTransformer2DModel, WantsPositionsOfLayersWhereItWasTrainedOnThem) {
+  auto wants = [](bool layered) {
+    std::vector<std::string> required;
+    auto made = make<QwenImageTransformer2DModel>(
+        qwen_image_transformer_2d_model_info(),
+        {{"num_layers", 1}, {"use_layer3d_rope", layered}, {"use_additional_t_cond", layered}});
+    EXPECT_EQ(made->takes_layers(), layered);
+    for (const nn::NetworkInput& each : made->inputs())
+      if (each.required) required.push_back(each.name);
+    return required;
+  };
+  using ::testing::Contains;
+  EXPECT_THAT(wants(true), ::testing::AllOf(Contains("sample_ids"), Contains("additional_t_cond")));
+  EXPECT_THAT(wants(false), ::testing::Not(Contains("sample_ids")));
 }
 
 TEST(QwenImageTransformer2DModel, RefusesWhatItCannotComputeByName) {

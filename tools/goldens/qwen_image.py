@@ -36,7 +36,7 @@ def of_channels(model, name):
 
 
 def kl_encode(model, seed, rows, height, width):
-    image = common.normal(seed, rows, 3, height, width).clamp(-1, 1)
+    image = common.normal(seed, rows, model.config.input_channels, height, width).clamp(-1, 1)
     distribution = model.encode(image.unsqueeze(2)).latent_dist
     mode = distribution.mode() - of_channels(model, "latents_mean")
     return {
@@ -235,13 +235,44 @@ def transformer_golden(model, seed, rows, height, width, text, timesteps, spans=
 
 def reference_ids(images):
     """{1, N, 3}: number, row and column of each token, the latter counted from the middle."""
-    ids = []
-    for number, (height, width) in enumerate(images, 1):
-        rows = torch.arange(height) - (height - height // 2)
-        columns = torch.arange(width) - (width - width // 2)
-        grid = torch.meshgrid(torch.tensor([number]), rows, columns, indexing="ij")
-        ids.append(torch.stack(grid, -1).reshape(1, -1, 3))
-    return torch.cat(ids, 1).float()
+    return torch.cat([ids_of_image(number, *size) for number, size in enumerate(images, 1)], 1)
+
+
+def ids_of_image(number, height, width):
+    rows = torch.arange(height) - (height - height // 2)
+    columns = torch.arange(width) - (width - width // 2)
+    grid = torch.meshgrid(torch.tensor([number]), rows, columns, indexing="ij")
+    return torch.stack(grid, -1).reshape(1, -1, 3).float()
+
+
+def layered_golden(model, seed, rows, height, width, layers, text, timesteps, kinds):
+    """As transformer_golden, of `layers` images below each other and one to go by, each {height, width} in tokens."""
+    config = model.config
+    channels = config.in_channels // 4
+    sample = common.normal(seed, rows, channels, 2 * layers * height, 2 * width)
+    embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
+    whole = common.normal(seed + 2, rows, height * width, config.in_channels)
+    times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
+    tokens = Pipeline._pack_latents(sample.unsqueeze(1), rows, channels, 2 * layers * height, 2 * width)
+    out = model(
+        torch.cat([tokens, whole], 1),
+        encoder_hidden_states=embeds,
+        timestep=times / 1000,
+        img_shapes=[[(1, height, width)] * (layers + 1)] * rows,
+        additional_t_cond=torch.tensor(kinds),
+        return_dict=False,
+    )[0][:, : layers * height * width]
+    return {
+        "in.sample": sample,
+        "in.timestep": times,
+        "in.encoder_hidden_states": embeds,
+        "in.reference_latents": whole,
+        "in.reference_ids": ids_of_image(-1, height, width),
+        "in.text_start": torch.tensor([[float(max(height // 2, width // 2, layers))]]),
+        "in.sample_ids": torch.cat([ids_of_image(i, height, width) for i in range(layers)], 1),
+        "in.additional_t_cond": torch.tensor(kinds),
+        "out.sample": unpacked(out, layers * height, width),
+    }
 
 
 def transformer_case(seed, dtype=torch.float32, **config):
@@ -255,6 +286,10 @@ def transformer_case(seed, dtype=torch.float32, **config):
         model = QwenImageTransformer2DModel.from_pretrained(
             folder, torch_dtype=torch.float32, low_cpu_mem_usage=False
         ).eval()
+        if config.get("use_layer3d_rope"):
+            yield "golden", layered_golden(model, 860, 2, 2, 3, 3, 7, [999.0, 1.0], [0, 1])
+            yield "golden_wide", layered_golden(model, 870, 1, 1, 9, 2, 4, [570.857], [0])
+            return
         yield "golden", transformer_golden(model, 800, 3, 4, 4, 7, [999.0, 1.0, 570.857])
         yield "golden_wide", transformer_golden(model, 810, 1, 3, 11, 13, [499.5])
         yield "golden_padding", transformer_golden(model, 820, 2, 5, 2, 9, [875.0], [9, 4])
@@ -284,11 +319,17 @@ def network_cases():
     )
     # As many blocks as the released one has, narrow.
     yield "qwen_image_vae_wan", kl_case(110, HALF, base_dim=2, dim_mult=[1, 2, 4, 4], num_res_blocks=2)
+    yield "qwen_image_vae_alpha", kl_case(
+        115, input_channels=4, dim_mult=[1, 2], temperal_downsample=[True]
+    )
     yield "qwen_image_transformer", transformer_case(105, torch.bfloat16)
     yield "qwen_image_transformer_one_block", transformer_case(
         106, HALF, num_layers=1, in_channels=12, out_channels=3, axes_dims_rope=(4, 2, 6)
     )
     yield "qwen_image_transformer_zero_t", transformer_case(111, num_layers=2, zero_cond_t=True)
+    yield "qwen_image_transformer_layered", transformer_case(
+        116, num_layers=2, use_layer3d_rope=True, use_additional_t_cond=True
+    )
 
 
 # --------------------------------------------------------------------------------------- folders

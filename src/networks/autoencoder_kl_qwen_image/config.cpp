@@ -17,7 +17,7 @@ AutoencoderKLQwenImageConfig read_autoencoder_kl_qwen_image_config(const Json& j
   check.range("z_dim", config.z_dim, 1, 1 << 10);
   check.range("num_res_blocks", config.num_res_blocks, 1, 16);
   // An image has three; models of layers with a fourth, alpha, are not implemented.
-  check.range("input_channels", config.input_channels, 3, 3);
+  check.range("input_channels", config.input_channels, 3, 4);
   check.length("dim_mult", config.dim_mult.size(), 8);
   for (int64_t times : config.dim_mult) check.range("dim_mult", times, 1, 64);
   check.expect(config.temperal_downsample.size() + 1 == config.dim_mult.size(),

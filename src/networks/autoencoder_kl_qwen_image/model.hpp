@@ -23,6 +23,7 @@ class AutoencoderKLQwenImage final : public nn::Autoencoder {
 
   bool samples() const override { return true; }
   int64_t latent_channels() const override { return config_.z_dim; }
+  int64_t image_channels() const override { return config_.input_channels; }
   int64_t scale_factor() const override { return int64_t{1} << (config_.dim_mult.size() - 1); }
   double scaling_factor() const override { return 1; }
   double shift_factor() const override { return 0; }

@@ -17,6 +17,7 @@ Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int6
     throw Unsupported({where, std::to_string(head), "heads of another width than 128",
                        "give a folder with the model's config.json"});
   }
+  const bool layered = shapes.has("time_text_embed.addition_t_embedding.weight");
   return {{"_class_name", "QwenImageTransformer2DModel"},
           {"in_channels", shapes.size("img_in.weight", 1)},
           {"out_channels", shapes.size("proj_out.weight", 0) / patch_area},
@@ -25,7 +26,9 @@ Json qwen_image_config_from_tensors(const std::map<std::string, std::vector<int6
           {"joint_attention_dim", shapes.size("txt_in.weight", 1)},
           // An empty tensor of this name marks files of Qwen-Image-Edit-2511 (ComfyUI's).
           {"zero_cond_t", shapes.has("__index_timestep_zero__")},
-          {"use_additional_t_cond", shapes.has("time_text_embed.addition_t_embedding.weight")}};
+          // Only Qwen-Image-Layered's have the one, and it has the other.
+          {"use_additional_t_cond", layered},
+          {"use_layer3d_rope", layered}};
 }
 
 }  // namespace omnirt

@@ -11,7 +11,7 @@ namespace omnirt {
 QwenImageTransformer2DModel::QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config,
                                                          Json json)
     : DenoiserNetwork(std::move(json)),
-      time_text_embed(this, "time_text_embed", config.inner_dim()),
+      time_text_embed(this, "time_text_embed", config.inner_dim(), config.use_additional_t_cond),
       txt_norm(this, "txt_norm", config.joint_attention_dim, 1e-6),
       img_in(this, "img_in", config.in_channels, config.inner_dim()),
       txt_in(this, "txt_in", config.joint_attention_dim, config.inner_dim()),
@@ -50,11 +50,11 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
                                             int64_t made) const {
   const Tensor& text = input.encoder_hidden_states;
   const Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
+  auto given = [](const std::optional<Tensor>& tensor) { return tensor ? &*tensor : nullptr; };
   auto activated = [&](const Tensor& at_time) {
-    Tensor temb = time_text_embed.forward(cx, at_time);
+    Tensor temb = time_text_embed.forward(cx, at_time, given(input.additional_t_cond));
     return cx.ops().activate(cx, {temb, ops::Activation::silu});
   };
-  auto given = [](const std::optional<Tensor>& tensor) { return tensor ? &*tensor : nullptr; };
   // What stays the same through a run, the text, is embedded once.
   nn::TextAndImage x{.text = cx.once(txt_in.path(), text,
                                      [&] {
@@ -72,7 +72,8 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
                                        .height = input.sample.size(2) / config_.patch_size,
                                        .width = input.sample.size(3) / config_.patch_size,
                                        .text_start = given(input.text_start),
-                                       .reference_ids = given(input.reference_ids)}),
+                                       .reference_ids = given(input.reference_ids),
+                                       .sample_ids = given(input.sample_ids)}),
       .bias = padding.defined() ? &padding : nullptr,
       .made = made,
       .of_references = {}};
@@ -106,7 +107,14 @@ Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) c
 }
 
 std::vector<nn::NetworkInput> QwenImageTransformer2DModel::inputs() const {
-  return nn::input_names<QwenImageInput>();
+  auto names = nn::input_names<QwenImageInput>();
+  auto only_where = [&](const char* name, bool taken) {
+    std::erase_if(names, [&](const nn::NetworkInput& each) { return !taken && each.name == name; });
+    for (nn::NetworkInput& each : names) each.required |= each.name == name;
+  };
+  only_where("sample_ids", config_.use_layer3d_rope);
+  only_where("additional_t_cond", config_.use_additional_t_cond);
+  return names;
 }
 
 const nn::NetworkInfo& qwen_image_transformer_2d_model_info() {

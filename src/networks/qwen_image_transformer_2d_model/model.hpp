@@ -14,6 +14,10 @@ struct QwenImageInput {
   std::optional<Tensor> reference_latents;       // {B, N, in_channels}: tokens of reference images
   std::optional<Tensor> reference_ids;           // {B, N, 3}: their positions, all rows alike
   std::optional<Tensor> text_start;  // {B, 1}: the text's first position, where there are such
+  // {B, L, 3}: positions of the sample's tokens, all rows alike, where use_layer3d_rope: its layers
+  // lie below each other in it.
+  std::optional<Tensor> sample_ids;
+  std::optional<Tensor> additional_t_cond;       // {B} int64, 0 or 1; where use_additional_t_cond
   std::vector<Tensor> controlnet_block_samples;  // {B, L, D} for each block; not with references
 
   static void visit(auto& self, auto& v) {
@@ -24,6 +28,8 @@ struct QwenImageInput {
     v("reference_latents", self.reference_latents);
     v("reference_ids", self.reference_ids);
     v("text_start", self.text_start);
+    v("sample_ids", self.sample_ids);
+    v("additional_t_cond", self.additional_t_cond);
     v("controlnet_block_samples", self.controlnet_block_samples);
   }
 };
@@ -51,6 +57,8 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   int64_t patch_size() const { return config_.patch_size; }
+  // Whether it was trained on layers of images.
+  bool takes_layers() const { return config_.use_layer3d_rope; }
 
   nn::QwenTimestepProjEmbeddings time_text_embed;
   nn::RmsNorm txt_norm;

@@ -109,7 +109,8 @@ Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const Qw
     }
     Tensor of_text = places.expand({texts, 3}).unsqueeze(0);
     Tensor image = all.narrow(0, texts, at.height * at.width);
-    Tensor of_image = from_the_middle(cx, image, at.height, at.width).unsqueeze(0);
+    Tensor of_image = at.sample_ids ? at.sample_ids->narrow(0, 0, 1)
+                                    : from_the_middle(cx, image, at.height, at.width).unsqueeze(0);
     Tensor positions = cx.ops().concat(cx, {of_text, of_image});
     if (at.reference_ids) {
       Tensor ids = at.reference_ids->narrow(0, 0, 1);
@@ -131,14 +132,21 @@ Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens) {
 }
 
 QwenTimestepProjEmbeddings::QwenTimestepProjEmbeddings(Module* parent, const std::string& name,
-                                                       int64_t dim)
+                                                       int64_t dim, bool additional)
     : Module(parent, name),
-      timestep_embedder(this, "timestep_embedder", {.in = qwen_image_waves, .out = dim}) {}
+      timestep_embedder(this, "timestep_embedder", {.in = qwen_image_waves, .out = dim}) {
+  if (additional) addition_t_embedding.emplace(this, "addition_t_embedding", 2, dim);
+}
 
-Tensor QwenTimestepProjEmbeddings::forward(Context& cx, const Tensor& timestep) const {
+Tensor QwenTimestepProjEmbeddings::forward(Context& cx, const Tensor& timestep,
+                                           const Tensor* additional) const {
   Tensor waves = cx.ops().timestep_embedding(
       cx, {timestep, qwen_image_waves, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  return timestep_embedder.forward(cx, in_form(cx, waves), nullptr);
+  Tensor made = timestep_embedder.forward(cx, in_form(cx, waves), nullptr);
+  if (!addition_t_embedding) return made;
+  ensure(additional, "{} was not told what its additional embedding is of", path());
+  Tensor more = addition_t_embedding->forward(cx, *additional);
+  return cx.ops().add(cx, {made, more});
 }
 
 QwenImageTransformerBlock::QwenImageTransformerBlock(Module* parent, const std::string& name,

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "nn/blocks/gelu_feed_forward.hpp"
 #include "nn/blocks/joint_attention.hpp"
 #include "nn/blocks/time_embedding.hpp"
@@ -10,12 +12,16 @@ namespace omnirt::nn {
 // The timestep, embedded (diffusers transformer_qwenimage.py QwenTimestepProjEmbeddings).
 class QwenTimestepProjEmbeddings final : public Module {
  public:
-  QwenTimestepProjEmbeddings(Module* parent, const std::string& name, int64_t dim);
+  // `additional`: there is an embedding of what else is said, 0 or 1.
+  QwenTimestepProjEmbeddings(Module* parent, const std::string& name, int64_t dim,
+                             bool additional = false);
   const char* class_name() const override { return "QwenTimestepProjEmbeddings"; }
-  // timestep {B}, 0..1000; {B, D}.
-  Tensor forward(Context& cx, const Tensor& timestep) const;
+  // timestep {B}, 0..1000; additional {B} int64, where there is an embedding of it, or null; {B,
+  // D}.
+  Tensor forward(Context& cx, const Tensor& timestep, const Tensor* additional = nullptr) const;
 
   TimestepEmbedding timestep_embedder;
+  std::optional<Embedding> addition_t_embedding;
 };
 
 // Where the tokens of a call are.
@@ -24,6 +30,7 @@ struct QwenImagePlaces {
   int64_t height, width;                  // tokens of the image that is made
   const Tensor* text_start = nullptr;     // {B, 1}: the text's first position; null: by the image
   const Tensor* reference_ids = nullptr;  // {1, N, 3}: of reference images, after the image
+  const Tensor* sample_ids = nullptr;     // {1, L, 3}: of the image's tokens; null: as of one image
 };
 
 // The positions of all tokens, the text's first, as angles {2, T + L, head_dim / 2}: made once per
