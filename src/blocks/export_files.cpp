@@ -14,9 +14,13 @@ Written::~Written() {
   for (const fs::path& file : files_) fs::remove_all(file, ignored);
 }
 
-fs::path Target::file(size_t i, size_t count, uint64_t seed) const {
-  return io::output_name(pattern,
-                         {.index = i, .count = count, .seed = seed, .model = model, .run = run})
+fs::path Target::file(size_t i, size_t count, uint64_t seed, size_t per_seed) const {
+  return io::output_name(pattern, {.index = i,
+                                   .count = count,
+                                   .seed = seed,
+                                   .per_seed = per_seed,
+                                   .model = model,
+                                   .run = run})
       .lexically_normal();
 }
 

@@ -30,7 +30,7 @@ struct Target {
   std::string model, run;
 
   // Of file `i` of `count`.
-  std::filesystem::path file(size_t i, size_t count, uint64_t seed) const;
+  std::filesystem::path file(size_t i, size_t count, uint64_t seed, size_t per_seed = 1) const;
 };
 
 // The output as the request names it, else a name of its own in output_dir; with `extension` where

@@ -66,11 +66,12 @@ void ExportImages::run(Frame& frame) const {
       target_of(frame.maybe(output), frame[output_dir], io::image_extension(format), frame);
   Written written;
   std::vector<ArtifactReport> made;
-  ensure(!frame[prompt].empty() && all.size() == frame[seeds].size() &&
+  ensure(!frame[prompt].empty() && !frame[seeds].empty() && all.size() % frame[seeds].size() == 0 &&
              all.size() % frame[prompt].size() == 0,
          "{} images of {} seeds and {} prompts", all.size(), frame[seeds].size(),
          frame[prompt].size());
   size_t per_prompt = all.size() / frame[prompt].size();
+  const size_t per_seed = all.size() / frame[seeds].size();  // layers of one image
   for (size_t i = 0; i < all.size(); ++i) {
     if (frame.cancel()) frame.cancel()->check();
     size_t of = i / per_prompt;
@@ -79,10 +80,10 @@ void ExportImages::run(Frame& frame) const {
                                                               .mime = "",
                                                               .width = all[i].width,
                                                               .height = all[i].height,
-                                                              .seed = frame[seeds][i],
+                                                              .seed = frame[seeds][i / per_seed],
                                                               .prompt = frame[prompt][of]});
     if (!frame.writes_files()) continue;
-    fs::path file = target.file(i, all.size(), report.seed);
+    fs::path file = target.file(i, all.size(), report.seed, per_seed);
     make_folder(file.parent_path());
     io::write_image(file, all[i], format,
                     metadata_of(frame.record(), report.seed, of, frame[prompt].size()));

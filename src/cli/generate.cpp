@@ -136,10 +136,9 @@ int check(const GenerateFlags& flags) {
 void print_seed(const GenerateFlags& flags, const RunReport& report) {
   const ConfigValue* seed = report.config_resolved.find("seed");
   if (flags.quiet || !seed || report.artifacts.empty()) return;
-  const size_t images = report.artifacts.size();
-  if (images == 1) return fmt::print(stderr, "seed {}\n", report.artifacts.front().seed);
-  fmt::print(stderr, "seeds {} to {}\n", report.artifacts.front().seed,
-             report.artifacts.back().seed);
+  const uint64_t first = report.artifacts.front().seed, last = report.artifacts.back().seed;
+  if (first == last) return fmt::print(stderr, "seed {}\n", first);
+  fmt::print(stderr, "seeds {} to {}\n", first, last);
 }
 
 void print_artifacts(const RunReport& report) {

@@ -25,7 +25,8 @@ std::string index_of(const OutputPart& part) {
 
 std::filesystem::path output_name(const std::string& pattern, const OutputPart& part) {
   std::string text = pattern;
-  const bool apart = text.find(known[0]) != text.npos || text.find(known[1]) != text.npos;
+  const bool apart =
+      text.find(known[0]) != text.npos || (part.per_seed == 1 && text.find(known[1]) != text.npos);
   if (part.count > 1 && !apart) {
     std::filesystem::path path = text;
     path.replace_filename(path.stem().string() + "_{index}" + path.extension().string());

@@ -39,7 +39,8 @@ size_t count_of(const Proposal& proposal) {
   };
   auto prompts = proposal.texts.find("prompt");
   const size_t texts = prompts == proposal.texts.end() ? 1 : prompts->second.size();
-  return texts * number("num_images_per_prompt") * number("num_videos_per_prompt");
+  return texts * number("num_images_per_prompt") * number("num_videos_per_prompt") *
+         number("layers");
 }
 
 }  // namespace
