@@ -7,12 +7,12 @@
 #include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
+#include "blocks/qwen_image_prompt.hpp"
 #include "blocks/shifted_timesteps.hpp"
 #include "blocks/start_noise.hpp"
 #include "blocks/token_norm.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/qwen_image/check.hpp"
-#include "families/qwen_image/encode_prompt.hpp"
 #include "families/qwen_image/entries.hpp"
 #include "nn/patches.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr blocks::LevelShift by_tokens{.mu = blocks::linear_mu, .patch = nn::patch_side};
 
 blocks::DenoiseOptions denoise_options() {
-  const auto& mask = qwen_image::prompt_embeds_mask;
+  const auto& mask = blocks::prompt_embeds_mask;
   return {.network = "transformer",
           .constants = {{mask.name, "encoder_attention_mask", mask.help}},
           .after_guidance = blocks::as_long_as_cond};
@@ -42,7 +42,7 @@ BlockList qwen_image_blocks() {
   add(std::make_shared<qwen_image::ImageSize>());
   add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::StartNoise>());
-  add(std::make_shared<qwen_image::EncodePrompt>());
+  add(std::make_shared<blocks::EncodeQwenImagePrompt>());
   add(std::make_shared<blocks::SetShiftedTimesteps>(by_tokens, !image));
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(by_tokens, image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
@@ -68,7 +68,7 @@ BlockList qwen_image_blocks() {
 std::vector<AdapterFamily> adapter_families() {
   return {{.name = "Qwen-Image",
            .ids = {"qwen-image", "qwen-image-2512", "qwen-image-edit", "qwen-image-edit-2509",
-                   "qwen-image-edit-2511"},
+                   "qwen-image-edit-2511", "qwen-image-layered"},
            .marks = {{"_img_mlp_net_"}, {"_txt_mlp_net_"}, {"_img_mod_1"}, {"_txt_mod_1"}},
            .metadata = {"qwen_image", "qwen-image", "Qwen-Image"},
            .embedding_widths = {}}};

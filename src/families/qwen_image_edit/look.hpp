@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "blocks/qwen2_vl_image.hpp"
+#include "blocks/qwen_image_prompt.hpp"
 #include "blocks/slots.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "pipeline/checks.hpp"
@@ -18,10 +19,6 @@ inline constexpr Slot<Tensor> image_tokens{
     "image_tokens", "what the text encoder sees of the images", {"1", "N", "D"}};
 inline constexpr Slot<Tensor> image_token_counts{
     "image_token_counts", "how many tokens each image is", {"images"}};
-inline constexpr Slot<Tensor> prompt_embeds_mask{
-    "prompt_embeds_mask",
-    "1 where a prompt has a token, 0 behind it; absent where all are as long",
-    {"B", "T"}};
 
 // The images as the text encoder's vision tower sees them. `pixels`: about how many of each.
 class LookAtImages final : public Block {
@@ -61,7 +58,7 @@ class EncodeEdit final : public Block {
   Input<Tensor> tokens{this, image_tokens};
   Input<Tensor> counts{this, image_token_counts};
   Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
-  Output<Tensor> embeds_mask{this, prompt_embeds_mask};
+  Output<Tensor> embeds_mask{this, blocks::prompt_embeds_mask};
 
   EncodeEdit(std::string name, EditTemplate form, Trigger trigger)
       : Block(std::move(name), Stage::prepare_conditions, Guidance::per_condition,

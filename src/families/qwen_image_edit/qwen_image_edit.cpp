@@ -24,7 +24,7 @@ blocks::DenoiseOptions edit_denoise_options() {
   auto constant = [](const auto& slot) {
     return blocks::ConstantInput{slot.name, slot.name, slot.help};
   };
-  const auto& mask = qwen_image_edit::prompt_embeds_mask;
+  const auto& mask = blocks::prompt_embeds_mask;
   return {.network = "transformer",
           .constants = {{mask.name, "encoder_attention_mask", mask.help},
                         constant(qwen_image_edit::reference_latents),

@@ -1,4 +1,4 @@
-#include "families/qwen_image/encode_prompt.hpp"
+#include "blocks/qwen_image_prompt.hpp"
 
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include "blocks/padded_embeds.hpp"
 #include "blocks/prompt_tokens.hpp"
 
-namespace omnirt::qwen_image {
+namespace omnirt::blocks {
 namespace {
 
 constexpr const char* before_prompt =
@@ -17,42 +17,48 @@ constexpr const char* before_prompt =
     "<|im_start|>user\n";
 constexpr const char* after_prompt = "<|im_end|>\n<|im_start|>assistant\n";
 // As many tokens as the reference encodes; max_sequence_length is how many of them it uses.
-constexpr size_t most_tokens = 1024;
+constexpr size_t encoded_tokens_at_most = 1024;
 
-}  // namespace
+// How many of a prompt's ids are before it, whose states are dropped (reference:
+// prompt_template_encode_start_idx).
+constexpr size_t dropped_tokens = 34;
 
+// The ids of a prompt within the instruction that the model was trained with (reference:
+// prompt_template_encode). Throws as Qwen2Tokenizer::encode.
 std::vector<int64_t> instructed(const text::Qwen2Tokenizer& tokenizer, const std::string& prompt,
                                 const std::string& field) {
   std::vector<int64_t> ids = tokenizer.encode_words(before_prompt + prompt + after_prompt, field);
-  ids.resize(std::min(ids.size(), most_tokens + dropped_tokens));
+  ids.resize(std::min(ids.size(), encoded_tokens_at_most + dropped_tokens));
   return ids;
 }
 
-EncodePrompt::EncodePrompt()
+}  // namespace
+
+EncodeQwenImagePrompt::EncodeQwenImagePrompt()
     : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition),
       length(this, keys::max_sequence_length) {}
 
-void EncodePrompt::check(Checks& checks) const {
-  blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
-  if (checks[length] > static_cast<int64_t>(most_tokens)) {
+void EncodeQwenImagePrompt::check(Checks& checks) const {
+  check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
+  if (checks[length] > static_cast<int64_t>(encoded_tokens_at_most)) {
     checks.error({"config.max_sequence_length", std::to_string(checks[length]),
-                  fmt::format("more than the {} tokens that are encoded", most_tokens),
-                  fmt::format("give at most {}", most_tokens)});
+                  fmt::format("more than the {} tokens that are encoded", encoded_tokens_at_most),
+                  fmt::format("give at most {}", encoded_tokens_at_most)});
   }
 }
 
-void EncodePrompt::check_loaded(Checks& checks) const {
+void EncodeQwenImagePrompt::check_loaded(Checks& checks) const {
   const text::Qwen2Tokenizer& qwen = checks[tokenizer];
-  if (!blocks::check_vocabulary(checks, qwen, checks[text_encoder].vocab_size())) return;
+  if (!check_vocabulary(checks, qwen, checks[text_encoder].vocab_size())) return;
   int64_t most = checks[length];
-  blocks::warn_of_long_texts(checks, checks.all_texts(prompt),
-                             fmt::format("{} tokens with those that end the user's message", most),
-                             [&](const std::string& text, const std::string& field) {
-                               return qwen.encode(text, field, most);
-                             });
+  warn_of_long_texts(checks, checks.all_texts(prompt),
+                     fmt::format("{} tokens with those that end the user's message", most),
+                     [&](const std::string& text, const std::string& field) {
+                       return qwen.encode(text, field, most);
+                     });
 }
 
-Tensor EncodePrompt::states(Frame& frame, const std::string& text) const {
+Tensor EncodeQwenImagePrompt::states(Frame& frame, const std::string& text) const {
   std::vector<int64_t> ids = instructed(frame[tokenizer], text, "prompt");
   const auto count = static_cast<int64_t>(ids.size());
   Tensor all = host(
@@ -63,14 +69,14 @@ Tensor EncodePrompt::states(Frame& frame, const std::string& text) const {
   return all.narrow(1, dropped, std::min(count - dropped, frame[length]));
 }
 
-void EncodePrompt::run(Frame& frame) const {
+void EncodeQwenImagePrompt::run(Frame& frame) const {
   std::vector<std::string> prompts = frame[prompt];
   if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
   std::vector<Tensor> each;
   for (const std::string& text : prompts) each.push_back(states(frame, text));
-  blocks::PaddedEmbeds padded = blocks::padded_embeds(std::move(each), frame[seeds].size());
+  PaddedEmbeds padded = padded_embeds(std::move(each), frame[seeds].size());
   frame[prompt_embeds] = padded.embeds;
   if (padded.mask.defined()) frame[embeds_mask] = padded.mask;
 }
 
-}  // namespace omnirt::qwen_image
+}  // namespace omnirt::blocks
