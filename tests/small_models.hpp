@@ -33,6 +33,7 @@ inline std::string small_model(const std::string& id) {
       {"qwen-image-edit", "tests/goldens/pipelines/qwen_image_edit/model"},
       {"qwen-image-edit-2509", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
       {"qwen-image-edit-2511", "tests/goldens/pipelines/qwen_image_edit_plus/model"},
+      {"qwen-image-layered", "tests/goldens/pipelines/qwen_image_layered/model"},
       {"z-image", "tests/goldens/pipelines/z_image/model"},
       {"z-image-turbo", "tests/goldens/pipelines/z_image/model"},
       {"sd3-medium", "tests/goldens/pipelines/sd3/model"},

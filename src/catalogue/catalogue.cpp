@@ -13,6 +13,7 @@
 #include "families/flux2/flux2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
+#include "families/qwen_image_edit/layered.hpp"
 #include "families/qwen_image_edit/qwen_image_edit.hpp"
 #include "families/sd/sd.hpp"
 #include "families/sd3/sd3.hpp"
@@ -66,8 +67,9 @@ BackendInfo backend(const char* name) {
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
                        families::flux(), families::flux_kontext(), families::flux2(),
-                       families::qwen_image(), families::qwen_image_edit(), families::z_image(),
-                       families::sd3(), families::chroma(), families::upscale()},
+                       families::qwen_image(), families::qwen_image_edit(),
+                       families::qwen_image_layered(), families::z_image(), families::sd3(),
+                       families::chroma(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),

@@ -104,7 +104,8 @@ Outcome run_on(Engine& engine, GenerateRequest request) {
       if (embeds) outcome.prompt_embeds[condition] = *embeds;
       if (pooled) outcome.pooled_embeds[condition] = *pooled;
     }
-    if (block == "decode_latents" || block == "decode_circular" || block == "fit_images")
+    if (block == "decode_latents" || block == "decode_circular" || block == "decode_layers" ||
+        block == "fit_images")
       outcome.image = (*frame.peek<Tensor>("decoded_images") * 0.5 + 0.5).clamp(0, 1);
   };
   engine.run(request, {}, hooks, outcome.report);

@@ -12,9 +12,7 @@
 #include "nn/patches.hpp"
 
 namespace omnirt::qwen_image_edit {
-namespace {
 
-// {1, rows * columns, 3}: the image's number, and rows and columns counted from its middle.
 Tensor ids_of_image(int64_t number, int64_t rows, int64_t columns) {
   Tensor made = at::zeros({rows, columns, 3}, at::kFloat);
   auto from_middle = [](int64_t size) { return at::arange(size, at::kFloat) - (size - size / 2); };
@@ -23,8 +21,6 @@ Tensor ids_of_image(int64_t number, int64_t rows, int64_t columns) {
   made.select(2, 2).copy_(from_middle(columns).unsqueeze(0));
   return made.view({1, rows * columns, 3});
 }
-
-}  // namespace
 
 void EncodeEditImages::run(Frame& frame) const {
   std::vector<io::Image> images{frame[image]};

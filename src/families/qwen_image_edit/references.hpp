@@ -19,6 +19,9 @@ inline constexpr Slot<Tensor> reference_ids{
 inline constexpr Slot<Tensor> text_start{
     "text_start", "the first position of the text", {"1", "1"}};
 
+// {1, rows * columns, 3}: the image's number, and rows and columns counted from its middle.
+Tensor ids_of_image(int64_t number, int64_t rows, int64_t columns);
+
 // The reference images of an edit, at about a million pixels each, as tokens after those that are
 // made (reference: QwenImageEditPipeline.prepare_latents, QwenEmbedRope).
 class EncodeEditImages final : public Block {
