@@ -68,7 +68,7 @@ PEERS = [
     omnirt("omnirt-eager", "omnirt, eager", "eager"),
     omnirt("omnirt-fp16-file", "omnirt, compile, stored as fp16", stored="fp16", models=("sd15",)),
     omnirt("omnirt-int8", "omnirt, int8", extra=("--quantize", "int8")),
-    omnirt("omnirt-bf16", "omnirt, bf16", "eager", extra=("--dtype", "bf16")),
+    omnirt("omnirt-bf16", "omnirt, bf16", extra=("--dtype", "bf16")),
     *(step_cache(interval) for interval in (2, 3, 5)),
     step_cache(4, branch=2),
     diffusers("diffusers", "diffusers, eager", "eager"),

@@ -112,6 +112,8 @@ def ways(program, model, component, work):
         yield converted(name, "gguf")
     for name in SAFETENSORS:
         yield converted(name, "safetensors")
+    name, extra = converted("int8_convrot", "safetensors")
+    yield f"{name}, widened by --quantize none", [*extra, "--quantize", "none"]
     yield from FLAGS.items()
 
 

@@ -40,8 +40,13 @@ def values(name, shape, draw):
     return numbers
 
 
-def write(network, settings, folder, stem):
-    """The network's shapes filled with random numbers, in shards and their index."""
+def plain(name, shape, draw):
+    integer = name.endswith("num_batches_tracked")
+    return {name: torch.zeros((), dtype=torch.long) if integer else values(name, shape, draw).bfloat16()}
+
+
+def write(network, settings, folder, stem, made=plain):
+    """The network's shapes filled with what `made` makes of each, in shards and their index."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(settings, indent=1))
     draw, files, held, size = torch.Generator().manual_seed(SEED), [], {}, 0
@@ -57,9 +62,9 @@ def write(network, settings, folder, stem):
 
     shapes = {name: tuple(value.shape) for name, value in network.state_dict().items()}
     for name, shape in shapes.items():
-        integer = name.endswith("num_batches_tracked")
-        held[name] = torch.zeros((), dtype=torch.long) if integer else values(name, shape, draw).bfloat16()
-        size += held[name].nbytes
+        tensors = made(name, shape, draw)
+        held |= tensors
+        size += sum(tensor.nbytes for tensor in tensors.values())
         if size > SHARD_BYTES:
             flush()
     flush()

@@ -61,6 +61,25 @@ void linear(const Int8Kernels& kernels, int64_t m, int64_t n, int64_t k, bool ga
          packed.bytes());
 }
 
+// A file's bytes, rotated in groups: as they are, and from a packed form.
+void stored(const Int8Kernels& kernels, int64_t m, int64_t n, int64_t k, int repeats) {
+  const auto x = fill(m * k);
+  std::vector<int8_t> bytes(static_cast<size_t>(n * k));
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<int8_t>(i * 37 % 255 - 127);
+  const std::vector<float> scales(static_cast<size_t>(n), 0.01f);
+  std::vector<float> y(static_cast<size_t>(m * n));
+  const Int8Matrix matrix{bytes.data(), n, k, int8_group(k), scales.data()};
+  const PackedInt8 packed = pack_int8(matrix);
+  const GemmArgs args{m, n, k, x.data(), k, y.data(), n, {}};
+  const double operations = 2.0 * static_cast<double>(m * n) * static_cast<double>(k);
+  char name[64];
+  std::snprintf(name, sizeof(name), "rotated %ldx%ldx%ld", m, n, k);
+  report(name, operations, least_seconds(repeats, [&] { int8_linear(kernels, args, packed); }),
+         packed.bytes());
+  std::snprintf(name, sizeof(name), "  from the file as it is");
+  report(name, operations, least_seconds(repeats, [&] { int8_linear(kernels, args, matrix); }), 0);
+}
+
 void conv(const Int8Kernels& kernels, int64_t batch, int64_t in, int64_t out, int64_t size,
           int repeats) {
   const auto x = fill(batch * in * size * size), w = fill(out * in * 9);
@@ -96,6 +115,10 @@ int main(int argc, char** argv) {
   linear(kernels, 512, 5120, 1280, true, repeats);
   linear(kernels, 154, 768, 768, false, repeats);
   linear(kernels, 2, 1280, 1280, false, repeats);
+  for (const int64_t m : {64, 512, 1536}) {
+    stored(kernels, m, 1280, 1280, repeats);
+    stored(kernels, m, 3072, 3072, repeats);
+  }
   conv(kernels, 2, 320, 320, 64, repeats);
   conv(kernels, 2, 640, 640, 32, repeats);
   conv(kernels, 2, 1280, 1280, 16, repeats);

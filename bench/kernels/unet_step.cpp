@@ -126,10 +126,8 @@ void convolution(int calls, int64_t in, int64_t out, int64_t size, int64_t kerne
   };
   const auto bf16 = [&] {
     const ConvChoice form = kernel == 3 ? choose_conv3x3_bf16(shape) : ConvChoice::direct;
-    if (stride != 1)
-      conv_direct(direct, weights);
-    else if (form == ConvChoice::direct)
-      conv_rounded({shape, kernel, input, weights, nullptr, {}, y.data(), to});
+    if (stride != 1 || form == ConvChoice::direct)
+      conv_rounded({shape, kernel, input, weights, nullptr, {}, y.data(), to, stride});
     else
       winograd_conv(form, shape, input, weights, {}, y.data(), to);
   };

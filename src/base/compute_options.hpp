@@ -10,8 +10,10 @@ namespace omnirt {
 // a kernel has such a form.
 enum class PackPolicy { automatic, never, always };
 
-// Linear layers and convolutions over weights that are rounded to eight bits; none: as they are.
-enum class Quantization { none, int8 };
+// Linear layers and convolutions over weights and activations of eight bits. automatic: where the
+// weight's file holds it so; none: numbers as they are, widened; int8: all, rounded where they are
+// not.
+enum class Quantization { automatic, none, int8 };
 
 // How products of fp32 matrices may be computed, in torch.set_float32_matmul_precision's words:
 // medium, numbers rounded to bf16 (8 bits), in linear layers and attention, where the processor
@@ -26,7 +28,7 @@ struct ChoiceNames<PackPolicy> {
 };
 template <>
 struct ChoiceNames<Quantization> {
-  static constexpr std::array names{"none", "int8"};
+  static constexpr std::array names{"auto", "none", "int8"};
 };
 template <>
 struct ChoiceNames<MatmulPrecision> {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 
 #include "base/ensure.hpp"
 #include "io/small_float.hpp"
@@ -76,6 +77,14 @@ class ScaledEncoding final : public Encoding {
     return two_a_byte(form_.numbers) ? count / 2 : count;
   }
 
+  const Int8Rows* int8_rows() const override {
+    const bool plain = !form_.second_scale && !form_.zeros;
+    if (form_.numbers != Numbers::int8 || form_.block_columns != form_.columns || !plain)
+      return nullptr;
+    std::call_once(scales_read_, [this] { read_row_scales(); });
+    return &int8_rows_;
+  }
+
   void widen(std::span<const std::byte> data, size_t first, std::span<float> to) const override {
     ensure(first % unit() == 0 && to.size() % unit() == 0 && data.size() == bytes(to.size()) &&
                first + to.size() <= columns_ * static_cast<size_t>(form_.rows),
@@ -92,6 +101,13 @@ class ScaledEncoding final : public Encoding {
   }
 
  private:
+  void read_row_scales() const {
+    int8_rows_ = {form_.columns, form_.rotation,
+                  std::vector<float>(static_cast<size_t>(form_.rows))};
+    for (size_t row = 0; row < int8_rows_.scales.size(); ++row)
+      int8_rows_.scales[row] = scale_at(form_.scales, form_.scale_type, place_of(row, 0));
+  }
+
   // The elements of a row from `column` on, whose bytes `data` are.
   void widen_part(const std::byte* data, size_t row, size_t column, std::span<float> to) const {
     const auto block = static_cast<size_t>(form_.block_columns);
@@ -143,6 +159,9 @@ class ScaledEncoding final : public Encoding {
   ScaledForm form_;
   size_t columns_;
   std::array<float, 256> table_;
+  // Read when they are first asked for: opening a file reads no scale.
+  mutable std::once_flag scales_read_;
+  mutable Int8Rows int8_rows_;
 };
 
 }  // namespace

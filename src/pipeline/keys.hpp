@@ -166,9 +166,9 @@ inline constexpr Key<PackPolicy> pack{"pack", PackPolicy::automatic, "pack",
                                       "within a memory limit; never; or always, "
                                       "wherever a kernel has such a form"};
 inline constexpr Key<Quantization> quantize{
-    "quantize", Quantization::none, "quantize",
-    "round the weights of linear layers and convolutions: faster and smaller, but the image "
-    "changes"};
+    "quantize", Quantization::automatic, "quantize",
+    "int8: round the weights of linear layers and convolutions, and what they multiply: faster and "
+    "smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer"};
 inline constexpr Key<MatmulPrecision> matmul_precision{
     "matmul_precision", MatmulPrecision::high, "matmul-precision",
     "how fp32 products are computed at the compile level: highest, in fp32; high, each number as "

@@ -61,7 +61,7 @@ void refuse(Proposal& proposal, const char* with, const std::string& fix) {
 
 // What would keep the weights in another form, or compute with none but whole tensors.
 void refuse_together(Proposal& proposal) {
-  if (proposal.config.maybe(keys::quantize).value_or(Quantization::none) != Quantization::none)
+  if (proposal.config.maybe(keys::quantize) == Quantization::int8)
     refuse(proposal, "quantize int8, which keeps weights in int8", "omit one of the two");
   if (proposal.config.maybe(keys::pack).value_or(PackPolicy::automatic) == PackPolicy::always)
     refuse(proposal, "pack always, which keeps wider copies of weights", "omit one of the two");

@@ -233,8 +233,10 @@ uint64_t Binding::bytes_in_memory(const Weight& weight, const ComputeForm& form)
   for (int64_t size : weight.shape) numbers *= static_cast<uint64_t>(size);
   const at::ScalarType stored = scalar_type(kept_type(weight));
   const bool encoded = weight.encoding != nullptr, matrix = weight.shape.size() >= 2;
+  const bool multiplied_as_stored =
+      encoded && weight.shape.size() == 2 && weight.encoding->int8_rows();
   // And a scale and a sum for each row.
-  if (matrix && form.quantization == ops::Quantization::int8)
+  if (matrix && !multiplied_as_stored && form.quantization == ops::Quantization::int8)
     return numbers + 8 * static_cast<uint64_t>(weight.shape.front());
   const bool as_stored = kept_as_stored(form, stored, weight.shape.size(), encoded) ||
                          (form.as_stored && readable_as_encoded(weight));

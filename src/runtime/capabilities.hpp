@@ -11,7 +11,7 @@ namespace omnirt {
 struct ComputeMode {
   std::vector<Level> levels{all_levels.begin(), all_levels.end()};
   std::vector<std::string> dtype{"fp32"};
-  std::vector<std::string> quantize{"none"};
+  std::vector<std::string> quantize{"auto", "none"};
   std::vector<std::string> pack{"auto", "never"};
   // A request's default, high, leaves the choice to the backend and goes with every mode; this says
   // which of the two it does when it is asked.

@@ -46,7 +46,7 @@ PlanFacts facts_of(const std::string& dtype, const std::string& quantize, const 
           .pack = pack == "never"    ? ops::PackPolicy::never
                   : pack == "always" ? ops::PackPolicy::always
                                      : ops::PackPolicy::automatic,
-          .quantization = quantize == "int8" ? ops::Quantization::int8 : ops::Quantization::none,
+          .quantization = choice_of<ops::Quantization>(quantize).value(),
           .precision = precision == "highest" ? MatmulPrecision::highest
                        : precision == "high"  ? MatmulPrecision::high
                                               : MatmulPrecision::medium};

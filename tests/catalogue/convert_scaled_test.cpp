@@ -32,14 +32,14 @@ GenerateRequest emoji_request(const std::string& model) {
 }
 
 struct WrittenComponent {
-  const char *model, *component, *type;
+  const char *model, *component, *type, *quantize;
   double psnr;  // dB; measured about 3 more
 };
 
 class ConvertToScaled : public ::testing::TestWithParam<WrittenComponent> {};
 
 TEST_P(ConvertToScaled, KeepsTheImage) {
-  const auto& [model, component, type, least] = GetParam();
+  const auto& [model, component, type, quantize, least] = GetParam();
   TempFolder temp;
   GenerateRequest request = emoji_request(model);
   const at::Tensor image = run(request).image;
@@ -48,20 +48,24 @@ TEST_P(ConvertToScaled, KeepsTheImage) {
       convert(scaled_catalogue(), {fs::path(request.model) / component, file, "", "", {}, type});
   EXPECT_GT(told["types"][type == std::string("fp8") ? "fp8 scaled" : "int8 scaled"], 20);
   request.components[component] = file.string();
+  request.config["quantize"] = quantize;
   EXPECT_GT(psnr(run(request).image, image, 1.0), least);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Components, ConvertToScaled,
-    ::testing::Values(WrittenComponent{"emoji", "transformer", "fp8", 49},
-                      WrittenComponent{"emoji", "transformer", "int8_convrot", 55},
-                      WrittenComponent{"emoji", "text_encoder", "fp8", 54},
-                      WrittenComponent{"emoji", "text_encoder", "int8_convrot", 61},
-                      WrittenComponent{"emoji-sd", "unet", "fp8", 45},
-                      WrittenComponent{"emoji-sd", "unet", "int8_convrot", 52}),
+    ::testing::Values(WrittenComponent{"emoji", "transformer", "fp8", "auto", 49},
+                      WrittenComponent{"emoji", "transformer", "int8_convrot", "none", 55},
+                      WrittenComponent{"emoji", "transformer", "int8_convrot", "auto", 54},
+                      WrittenComponent{"emoji", "text_encoder", "fp8", "auto", 54},
+                      WrittenComponent{"emoji", "text_encoder", "int8_convrot", "none", 61},
+                      WrittenComponent{"emoji", "text_encoder", "int8_convrot", "auto", 62},
+                      WrittenComponent{"emoji-sd", "unet", "fp8", "auto", 45},
+                      WrittenComponent{"emoji-sd", "unet", "int8_convrot", "none", 52},
+                      WrittenComponent{"emoji-sd", "unet", "int8_convrot", "auto", 48}),
     [](const auto& info) {
-      std::string name =
-          fmt::format("{}_{}_{}", info.param.model, info.param.component, info.param.type);
+      std::string name = fmt::format("{}_{}_{}_{}", info.param.model, info.param.component,
+                                     info.param.type, info.param.quantize);
       std::ranges::replace(name, '-', '_');
       return name;
     });

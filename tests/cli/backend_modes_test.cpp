@@ -23,7 +23,7 @@ struct Refused {
 TEST(BackendModes, WhatABackendDoesNotDoIsRefusedByName) {
   for (const Refused& each : std::vector<Refused>{
            {{"--backend", "cpu-stub", "--quantize", "int8"},
-            {"config.quantize", "int8", "backend cpu-stub", "give one of: none"}},
+            {"config.quantize", "int8", "backend cpu-stub", "give one of: auto, none"}},
            {{"--backend", "cpu-stub", "--pack", "always"},
             {"config.pack", "always", "backend cpu-stub", "auto, never"}},
            {{"--backend", "cpu-stub", "--matmul-precision", "high"},
@@ -65,7 +65,7 @@ TEST(BackendModes, DefaultsAndWhatABackendDoesAreTaken) {
 
 TEST(BackendModes, AreListed) {
   Ended text = run_program({"backends"});
-  EXPECT_THAT(text.out, HasSubstr("quantize none, int8"));
+  EXPECT_THAT(text.out, HasSubstr("quantize auto, none, int8"));
   for (const Json& backend : parse_json(run_program({"backends", "--json"}).out, "stdout")) {
     if (!backend["available"].get<bool>()) continue;
     EXPECT_FALSE(backend["modes"].empty()) << backend["name"];

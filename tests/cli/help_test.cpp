@@ -68,11 +68,11 @@ TEST(Help, TellsTheVersions) {
 
 TEST(Documents, CompletionsKnowValues) {
   std::string bash = run_program({"completions", "bash"}).out;
-  EXPECT_THAT(bash, HasSubstr("--quantize) words='none int8' ;;"));
+  EXPECT_THAT(bash, HasSubstr("--quantize) words='auto none int8' ;;"));
   EXPECT_THAT(bash, HasSubstr("EulerDiscreteScheduler"));
   EXPECT_THAT(bash, HasSubstr("models) words='--help emoji"));
   std::string fish = run_program({"completions", "fish"}).out;
-  EXPECT_THAT(fish, HasSubstr("-l quantize -x -a 'none int8' -d"));
+  EXPECT_THAT(fish, HasSubstr("-l quantize -x -a 'auto none int8' -d"));
   EXPECT_THAT(fish, HasSubstr("-l output -s o -r -d"));
 }
 

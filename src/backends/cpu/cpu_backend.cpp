@@ -16,7 +16,14 @@ namespace omnirt {
 namespace {
 
 const char* rounding(const ComputeForm& form) {
-  return form.quantization == ops::Quantization::int8 ? " and rotated and rounded to int8" : "";
+  switch (form.quantization) {
+    case ops::Quantization::int8:
+      return " and rotated and rounded to int8";
+    case ops::Quantization::automatic:
+      return " (int8 ones multiplied as they are)";
+    default:
+      return "";
+  }
 }
 
 bool rounds_products(const PlanFacts& facts) {
@@ -74,15 +81,15 @@ Capabilities CpuBackend::capabilities() const {
   // Kernels compute in fp32, and keep packed forms or multiply split or rounded numbers at compile
   // alone; the references have neither, nor rounded weights.
   return {.modes = {{.levels = {Level::compile},
-                     .quantize = {"none", "int8"},
+                     .quantize = {"auto", "none", "int8"},
                      .pack = {"auto", "never", "always"},
                      .matmul_precision = {"medium", "high", "highest"}},
                     {.levels = {Level::compile},
                      .dtype = {"bf16"},
-                     .quantize = {"none", "int8"},
+                     .quantize = {"auto", "none", "int8"},
                      .pack = {"auto", "never", "always"},
                      .matmul_precision = {"medium", "high"}},
-                    {.levels = {Level::kernel_override}, .quantize = {"none", "int8"}},
+                    {.levels = {Level::kernel_override}, .quantize = {"auto", "none", "int8"}},
                     {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = true,
           .supports_graph_mode = false,
@@ -106,7 +113,7 @@ LevelPlan CpuBackend::compile(const std::string&, const std::string&, const Plan
 
 LevelPlan CpuBackend::plan(Level level, const std::string& component, const std::string& tag,
                            const PlanFacts& facts) {
-  if (level == Level::eager && facts.quantization != ops::Quantization::none) {
+  if (level == Level::eager && facts.quantization == ops::Quantization::int8) {
     throw Unsupported({"config.quantize", "int8", "the references do not round weights",
                        "omit level, or quantize"});
   }

@@ -5,7 +5,6 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/gemm.hpp"
-#include "backends/cpu/simd/int8.hpp"
 #include "backends/cpu/simd/split_product.hpp"
 #include "backends/cpu/tensors.hpp"
 
@@ -38,9 +37,11 @@ int64_t rows_of_sample(const Tensor& x) {
   return rows_of(x) / x.size(0);
 }
 
+// Weights that int8 products take: all, or those that their files hold so.
 bool is_quantised(const ops::PackSlot* slot, const Tensor& weight) {
-  return slot && slot->quantization() == ops::Quantization::int8 &&
-         weight.size(1) <= int8_most_inner;
+  if (!slot || slot->quantization() == ops::Quantization::none) return false;
+  if (slot->quantization() == ops::Quantization::automatic) return !!int8_matrix(weight, slot);
+  return weight.size(1) <= int8_most_inner;
 }
 
 // How a product is computed once its arguments are known.
@@ -50,19 +51,41 @@ void product(const GemmArgs& args, const Tensor& x, const Tensor& weight, ops::P
   const StoredWeight stored(weight, slot);
   const WeightView view = stored.matrix();
   bool gated = args.epilogue.geglu;
-  if (is_quantised(slot, weight)) {
-    size_t bytes = packed_int8_bytes(view.rows, view.columns, gated);
-    int8_linear(args, slot->replace<PackedInt8>(bytes, [&] {
-      return pack_int8(view, gated, {}, int8_group(view.columns));
-    }));
-    return;
-  }
   size_t bytes = packed_bytes(view.rows, view.columns, gated);
   bool wanted = slot && (slot->policy() == ops::PackPolicy::always ||
                          worth_packing(rows_of_sample(x), view, bytes));
   const PackedMatrix* packed =
       wanted ? slot->find_or_make<PackedMatrix>(bytes, [&] { return pack(view, gated); }) : nullptr;
   packed ? gemm(args, *packed) : gemm(args, view);
+}
+
+// Laying out a file's bytes at each call costs as much as some ten rows of their product.
+constexpr int64_t most_rows_to_pack_int8 = 256;
+constexpr size_t most_matrix_bytes_to_pack_int8 = size_t{3} << 20;
+
+void stored_int8_product(const GemmArgs& args, const Tensor& x, const Int8Matrix& weight,
+                         ops::PackSlot& slot) {
+  const bool gated = args.epilogue.geglu;
+  const size_t bytes = packed_int8_bytes(weight.rows, weight.columns, gated);
+  const bool wanted =
+      slot.policy() == ops::PackPolicy::always ||
+      (rows_of_sample(x) <= most_rows_to_pack_int8 && bytes <= most_matrix_bytes_to_pack_int8);
+  const auto pack = [&] { return pack_int8(weight, gated); };
+  const PackedInt8* packed = wanted ? slot.find_or_make<PackedInt8>(bytes, pack) : nullptr;
+  packed ? int8_linear(args, *packed) : int8_linear(args, weight);
+}
+
+void int8_product(const GemmArgs& args, const Tensor& x, const Tensor& weight,
+                  ops::PackSlot* slot) {
+  if (const auto stored = int8_matrix(weight, slot))
+    return stored_int8_product(args, x, *stored, *slot);
+  const bool gated = args.epilogue.geglu;
+  const auto pack = [&] {
+    const StoredWeight plain(weight, slot);
+    return pack_int8(plain.matrix(), gated, {}, int8_group(weight.size(1)));
+  };
+  const size_t bytes = packed_int8_bytes(weight.size(0), weight.size(1), gated);
+  int8_linear(args, slot->replace<PackedInt8>(bytes, pack));
 }
 
 bool accepts_linear(const ops::Linear& args) {
@@ -109,6 +132,14 @@ Tensor run_gated(const ops::GatedLinear& args) {
            .epilogue = {.bias = data_or_null(args.bias), .geglu = true}},
           x, args.weight, args.pack);
   return y;
+}
+
+bool accepts_int8_linear(const ops::Linear& args) {
+  return accepts_linear(args) && is_quantised(args.pack, args.weight);
+}
+
+bool accepts_int8_gated(const ops::GatedLinear& args) {
+  return accepts_gated(args) && is_quantised(args.pack, args.weight);
 }
 
 // Splitting a weight at each call costs as much as some hundred rows of its product.
@@ -202,6 +233,9 @@ void add_rounded_dense_kernels(ops::OpTable& table) {
 }
 
 void add_dense_kernels(ops::OpTable& table) {
+  table.linear.add(kernel("cpu int8 gemm", accepts_int8_linear, run_linear<int8_product>));
+  table.gated_linear.add(
+      kernel("cpu int8 gemm geglu", accepts_int8_gated, run_gated<int8_product>));
   table.linear.add(kernel("cpu gemm", accepts_linear, run_linear<product>));
   table.gated_linear.add(kernel("cpu gemm geglu", accepts_gated, run_gated<product>));
   table.embedding.add(kernel("cpu table", accepts_table, run_table));

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/simd/encoded_elements.hpp"
 #include "backends/cpu/simd/gemm.hpp"
+#include "backends/cpu/simd/int8.hpp"
 #include "base/ensure.hpp"
 #include "ops/op.hpp"
 #include "ops/packing.hpp"
@@ -92,6 +93,19 @@ class StoredWeight {
   std::optional<EncodedElements> elements_;
   int64_t rows_, columns_;
 };
+
+// A matrix whose file holds bytes that int8 products take as they are; lives as long as its weight.
+inline std::optional<Int8Matrix> int8_matrix(const Tensor& weight, const ops::PackSlot* slot) {
+  const Weight* stored = ops::encoded_weight(weight, slot);
+  const io::Int8Rows* rows =
+      stored && stored->encoding && weight.dim() == 2 ? stored->encoding->int8_rows() : nullptr;
+  if (!rows || rows->columns != weight.size(1) || rows->columns > int8_most_inner) return {};
+  const int64_t group = rows->rotation > 0 ? rows->rotation : 1;
+  const auto columns = static_cast<size_t>(rows->columns);
+  if (!int8_rotates(group) || stored->first % columns != 0) return {};
+  return Int8Matrix{reinterpret_cast<const int8_t*>(stored->data), weight.size(0), weight.size(1),
+                    group, rows->scales.data() + stored->first / columns};
+}
 
 inline const float* data_or_null(const Tensor* x) {
   return x ? x->const_data_ptr<float>() : nullptr;

@@ -1,6 +1,7 @@
 #include "backends/cpu/simd/int8.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "backends/cpu/simd/int8_view.hpp"
@@ -14,6 +15,7 @@ namespace {
 // Bytes of one column that a pass over the inner dimension takes: a panel of 32 such is 20 KB,
 // which stays in an L1 cache with the rows that stream by.
 constexpr int64_t most_pass = 640;
+static_assert(most_pass + int8_inner_step <= int8_longest_slice);
 // Rows whose sums and bytes one thread keeps at a time.
 constexpr int64_t most_rows = 256, fewer_rows = 128;
 // Bytes of rounded rows that all threads share at a time.
@@ -31,6 +33,12 @@ struct Rows {
   Rows from(int64_t row, size_t stride) const {
     return {bytes + static_cast<size_t>(row) * stride, info + row};
   }
+};
+
+// Panels of a unit as a pass multiplies them, and the sums of their columns so far.
+struct UnitPanels {
+  std::array<const int8_t*, 2> halves{};
+  const int32_t* sums = nullptr;
 };
 
 class Int8Run {
@@ -78,7 +86,7 @@ class Int8Run {
     parallel_for(blocks, [&](int64_t block, int thread) {
       const int64_t first = product_.m * block / blocks;
       const int64_t count = product_.m * (block + 1) / blocks - first;
-      const size_t own = rows_floats(rows) + sums_floats(rows, panels);
+      const size_t own = rows_floats(rows) + work_floats(rows, panels);
       float* memory = scratch(thread, own + product_.source->room_floats());
       const Rows held = place_rows(memory, rows);
       for (int64_t r = 0; r < count; ++r) quantize(first + r, held.from(r, stride_), memory + own);
@@ -114,7 +122,7 @@ class Int8Run {
       const int64_t first = count * block / blocks, last = count * (block + 1) / blocks;
       multiply(held.from(first, stride_), last - first, units_ * piece / pieces,
                units_ * (piece + 1) / pieces,
-               scratch(thread, sums_floats(most_rows, ceil_div(units_, pieces))));
+               scratch(thread, work_floats(most_rows, ceil_div(units_, pieces))));
     });
   }
 
@@ -144,44 +152,76 @@ class Int8Run {
   size_t sums_floats(int64_t rows, int64_t units) const {
     return tile_ * (passes_ == 1 ? 1 : blocks_of(rows) * static_cast<size_t>(units));
   }
+  // And, of a file's panels, those of one unit laid out and the sums of all.
+  size_t panels_floats() const {
+    return weight_.packed() ? 0 : floats_of(int8_panel * int8_longest_slice * 2);
+  }
+  size_t work_floats(int64_t rows, int64_t units) const {
+    const size_t columns = static_cast<size_t>(units * unit_) * int8_panel;
+    return sums_floats(rows, units) + panels_floats() + (weight_.packed() ? 0 : columns);
+  }
 
   // Rows [0, count) by panel units [first, last).
   void multiply(const Rows& held, int64_t count, int64_t first, int64_t last, float* memory) const {
     int32_t* sums = reinterpret_cast<int32_t*>(memory);
+    float* room = memory + sums_floats(count, last - first);
     if (kernels_.begin) kernels_.begin();
     for (int64_t pass = 0; pass < passes_; ++pass)
       for (int64_t unit = first; unit < last; ++unit) {
         const size_t tiles =
             passes_ == 1 ? 0 : static_cast<size_t>(unit - first) * blocks_of(count);
-        multiply_unit(held, count, pass, unit, sums + tiles * tile_);
+        multiply_unit(held, count, pass, unit, panels_of(pass, unit, unit - first, room),
+                      sums + tiles * tile_);
       }
     if (kernels_.end) kernels_.end();
   }
 
+  // The bytes of each column that a pass takes.
+  std::array<size_t, 2> slice_of(int64_t pass) const {
+    const int64_t steps = weight_.padded_inner / static_cast<int64_t>(int8_inner_step);
+    return {static_cast<size_t>(steps * pass / passes_) * int8_inner_step,
+            static_cast<size_t>(steps * (pass + 1) / passes_) * int8_inner_step};
+  }
+
+  // `room` is panels_floats() and the sums of the units' columns, of which this is the place-th.
+  UnitPanels panels_of(int64_t pass, int64_t unit, int64_t place, float* room) const {
+    const auto [from, to] = slice_of(pass);
+    const auto columns = int8_panel * static_cast<size_t>(unit_);
+    int8_t* bytes = reinterpret_cast<int8_t*>(room);
+    int32_t* sums =
+        reinterpret_cast<int32_t*>(room + panels_floats()) + static_cast<size_t>(place) * columns;
+    UnitPanels made{{},
+                    weight_.packed() ? weight_.sums + static_cast<size_t>(unit) * columns : sums};
+    for (size_t half = 0; half < static_cast<size_t>(unit_); ++half) {
+      const int64_t panel = unit * unit_ + static_cast<int64_t>(half);
+      int8_t* laid_out = bytes + half * int8_panel * int8_longest_slice;
+      if (!weight_.packed())
+        int8_lay_out_panel(kernels_, weight_, panel, from, to, laid_out, sums + half * int8_panel);
+      made.halves[half] = weight_.packed()
+                              ? weight_.data + static_cast<size_t>(panel) * weight_.panel_bytes() +
+                                    from * int8_panel
+                              : laid_out;
+    }
+    return made;
+  }
+
   void multiply_unit(const Rows& held, int64_t count, int64_t pass, int64_t unit,
-                     int32_t* sums) const {
+                     const UnitPanels& panels, int32_t* sums) const {
     const bool last = pass + 1 == passes_;
     alignas(64) float bias[2 * int8_panel];
     if (last) load_bias(unit, bias);
-    const int64_t steps = weight_.padded_inner / static_cast<int64_t>(int8_inner_step);
-    const size_t from = static_cast<size_t>(steps * pass / passes_) * int8_inner_step;
-    const size_t to = static_cast<size_t>(steps * (pass + 1) / passes_) * int8_inner_step;
+    const auto [from, to] = slice_of(pass);
     const size_t blocks = blocks_of(count), rows = static_cast<size_t>(count);
     for (size_t block = 0; block < blocks; ++block) {
       const size_t row = rows * block / blocks, block_rows = rows * (block + 1) / blocks - row;
       const Rows at = held.from(static_cast<int64_t>(row), stride_);
       int32_t* tile = passes_ == 1 ? sums : sums + block * tile_;
       const size_t tile_stride = int8_panel * static_cast<size_t>(unit_);
-      for (int64_t half = 0; half < unit_; ++half)
-        kernels_.product(block_rows, at.bytes + from, stride_,
-                         panel(unit * unit_ + half) + from * int8_panel, to - from,
-                         tile + half * static_cast<int64_t>(int8_panel), tile_stride, pass > 0);
-      if (last) finish(unit, at.info, block_rows, tile, tile_stride, bias);
+      for (size_t half = 0; half < static_cast<size_t>(unit_); ++half)
+        kernels_.product(block_rows, at.bytes + from, stride_, panels.halves[half], to - from,
+                         tile + half * int8_panel, tile_stride, pass > 0);
+      if (last) finish(unit, {at.info, block_rows}, {tile, tile_stride}, {bias, panels.sums});
     }
-  }
-
-  const int8_t* panel(int64_t index) const {
-    return weight_.data + static_cast<size_t>(index) * weight_.panel_bytes();
   }
 
   size_t columns_of(int64_t unit) const {
@@ -198,12 +238,24 @@ class Int8Run {
           columns_of(unit), bias + half * static_cast<int64_t>(int8_panel));
   }
 
-  void finish(int64_t unit, const Int8Row* info, size_t rows, const int32_t* sums, size_t stride,
-              const float* bias) const {
+  struct TileRows {
+    const Int8Row* info;
+    size_t count;
+  };
+  struct TileSums {
+    const int32_t* sums;
+    size_t stride;
+  };
+  struct TileColumns {
+    const float* bias;
+    const int32_t* sums;
+  };
+  void finish(int64_t unit, const TileRows& rows, const TileSums& tile,
+              const TileColumns& columns) const {
     const size_t at = static_cast<size_t>(unit * unit_) * int8_panel;
-    kernels_.finish({info, rows, static_cast<size_t>(unit) * int8_panel, columns_of(unit), sums,
-                     stride, weight_.sums + at, weight_.scales + at, bias, product_.activation,
-                     weight_.gated});
+    kernels_.finish({rows.info, rows.count, static_cast<size_t>(unit) * int8_panel,
+                     columns_of(unit), tile.sums, tile.stride, columns.sums, weight_.scales + at,
+                     columns.bias, product_.activation, weight_.gated});
   }
 
   const Int8Product& product_;
@@ -215,40 +267,6 @@ class Int8Run {
   size_t tile_;           // sums of one product call, all halves
 };
 
-// The rows of a linear layer.
-class LinearRows final : public Int8Source {
- public:
-  LinearRows(const Int8Kernels& kernels, const GemmArgs& args, int64_t group)
-      : kernels_(kernels), args_(args), group_(static_cast<size_t>(group)) {}
-
-  size_t room_floats() const override {
-    return group_ > 1 ? (static_cast<size_t>(args_.k) + 15) / 16 * 16 : 0;
-  }
-
-  Int8Row quantize(int64_t row, uint8_t* bytes, float* room) const override {
-    const float* x = args_.x + row * args_.x_stride;
-    const size_t count = static_cast<size_t>(args_.k);
-    if (group_ > 1) {
-      kernels_.rotate(x, count, group_, room);
-      x = room;
-    }
-    const Int8Scale scale = int8_scale(kernels_.range(x, count));
-    if (scale.inverse == 0.0f)
-      std::memset(bytes, 0, count);
-    else
-      kernels_.quantize(x, count, scale.inverse, scale.zero, bytes);
-    const Epilogue& e = args_.epilogue;
-    return {scale.scale, scale.zero, args_.y + row * args_.y_stride,
-            e.residual ? e.residual + row * e.residual_stride : nullptr,
-            e.row_bias ? e.row_bias + row / e.rows_per_bias * e.row_bias_stride : nullptr};
-  }
-
- private:
-  const Int8Kernels& kernels_;
-  const GemmArgs& args_;
-  const size_t group_;
-};
-
 }  // namespace
 
 size_t int8_shared_floats(const Int8Product& product) {
@@ -257,41 +275,6 @@ size_t int8_shared_floats(const Int8Product& product) {
 
 void run_int8(const Int8Product& product, float* shared) {
   Int8Run(product).run(shared);
-}
-
-void int8_linear(const Int8Kernels& kernels, const GemmArgs& args, const Int8View& view) {
-  ensure(args.k == view.inner && args.n == view.outputs(),
-         "int8 product of {} x {} with a weight packed as {} x {}", args.n, args.k, view.outputs(),
-         view.inner);
-  ensure(args.epilogue.geglu == view.gated, "int8 weight packed gated: {}, product: {}", view.gated,
-         args.epilogue.geglu);
-  if (args.m == 0) return;
-  const LinearRows rows(kernels, args, view.group);
-  const Int8Product product{
-      kernels, args.m, &rows, view, args.epilogue.bias, args.epilogue.activation};
-  TeamHold hold;
-  run_int8(product, hold.scratch(int8_shared_floats(product)));
-}
-
-int64_t int8_group(int64_t inputs) {
-  for (const int64_t group : {256, 64, 16})
-    if (inputs % group == 0) return group;
-  return 1;
-}
-
-void int8_rotate(const float* x, int64_t pixels, int64_t channels, int64_t group, float* y) {
-  const Int8Kernels kernels = int8_kernels();
-  // Rows that are worth some tens of microseconds.
-  const int64_t run = std::max<int64_t>(1, 32768 / channels);
-  parallel_for(ceil_div(pixels, run), [&](int64_t item, int) {
-    const int64_t first = item * run, count = std::min(run, pixels - first);
-    kernels.rotate(x + first * channels, static_cast<size_t>(count * channels),
-                   static_cast<size_t>(group), y + first * channels);
-  });
-}
-
-void int8_linear(const GemmArgs& args, const Int8View& weight) {
-  int8_linear(int8_kernels(), args, weight);
 }
 
 }  // namespace omnirt::cpu

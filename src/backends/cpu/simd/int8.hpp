@@ -28,6 +28,9 @@
 //   number: ConvRot (arXiv 2512.03673). H is its own inverse.
 // * Sums are exact 32-bit integers on every target. So the bits depend neither on the number of
 //   threads nor on the rest of the batch.
+// * A file that holds such bytes (INT8 ConvRot) is multiplied as it is: each panel is laid out in
+// the
+//   cache within the product, so that no copy of the weight exists.
 // * A NaN or an infinity of x makes NaN of all outputs whose row (patch) holds it: those that
 //   fp32 would spoil. Values below about 1e-33 count as zero.
 namespace omnirt::cpu {
@@ -37,6 +40,8 @@ constexpr int64_t int8_most_inner = 65536;
 
 // The largest group that `inputs` are rotated in: 256, 64 or 16; 1: none divides them.
 int64_t int8_group(int64_t inputs);
+// Whether rows are rotated in groups of this many: one of these, or 1, not at all.
+bool int8_rotates(int64_t group);
 
 // Rounded weights in panels [K / 4][32][4], K padded with zeros to a multiple of 64; the form does
 // not depend on the SIMD target. About 1 byte per weight.
@@ -89,6 +94,17 @@ struct Int8View {
   int64_t unit() const { return gated ? 2 : 1; }  // panels that one panel of y takes
   int64_t columns() const;                        // of all panels: as many as scales and sums
   size_t panel_bytes() const;
+  // Else of a file (int8_view.hpp), whose sums are found as its panels are laid out.
+  bool packed() const { return sums != nullptr; }
+};
+
+// A matrix as a file holds it: [rows][columns] signed bytes, each times the scale of its row, which
+// was rotated in groups (1: not). Rows of at most int8_most_inner.
+struct Int8Matrix {
+  const int8_t* data;
+  int64_t rows, columns;
+  int64_t group;        // see int8_rotates
+  const float* scales;  // [rows]
 };
 
 // Bytes that packing takes.
@@ -99,6 +115,9 @@ size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated = false);
 // int8_most_inner. group: what int8_group says of the columns, or 1.
 PackedInt8 pack_int8(const WeightView& weight, bool gated = false, const std::string& name = {},
                      int64_t group = 1);
+
+// The bytes as they are.
+PackedInt8 pack_int8(const Int8Matrix& weight, bool gated = false);
 
 // [O][I][kernel_height][kernel_width] contiguous. group: what int8_group says of I, or 1; channels
 // are rotated, and those of x must be (int8_rotate).
@@ -113,6 +132,8 @@ void int8_rotate(const float* x, int64_t pixels, int64_t channels, int64_t group
 // where the weight's are.
 // Throws InternalError when sizes do not agree.
 void int8_linear(const GemmArgs& args, const Int8View& weight);
+// The same bits from the file's matrix, each panel laid out as it is multiplied.
+void int8_linear(const GemmArgs& args, const Int8Matrix& weight);
 
 struct Int8ConvShape {
   int64_t batch = 1;

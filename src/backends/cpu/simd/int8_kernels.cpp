@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/simd/int8_finish-inl.h"
+#include "backends/cpu/simd/int8_layout-inl.h"
 #include "backends/cpu/simd/int8_product-inl.h"
 #include "backends/cpu/simd/int8_quantize-inl.h"
 #include "backends/cpu/simd/int8_rotate-inl.h"
@@ -21,7 +22,7 @@ namespace HWY_NAMESPACE {
 Int8Kernels int8_table() {
   return {int8_rows,        &int8_product, &int8_range, &int8_quantize,
           &int8_rotate_row, &int8_finish,  &int8_widen, &int8_quantize_weights,
-          nullptr,          nullptr};
+          &int8_lay_out,    nullptr,       nullptr};
 }
 
 }  // namespace HWY_NAMESPACE

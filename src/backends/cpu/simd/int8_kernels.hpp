@@ -37,6 +37,13 @@ struct Int8Finish {
   bool gated;
 };
 
+// A stretch of some rows of a file's matrix of bytes, at most a panel's.
+struct Int8Slice {
+  const int8_t* rows;
+  size_t row_stride, row_count;
+  size_t count;  // of each row
+};
+
 struct Int8Kernels {
   size_t rows;  // the most of one product call
 
@@ -55,6 +62,9 @@ struct Int8Kernels {
   void (*widen)(const void* from, WeightType type, size_t count, float* to);
   // Rounds one row of weights; |x| * inverse is at most 127.
   void (*quantize_weights)(const float* x, size_t count, float inverse, int8_t* out);
+  // Rows to columns of a panel [padded / 4][panel][4], with zeros where there is nothing of them;
+  // padded is a multiple of int8_inner_step.
+  void (*lay_out)(const Int8Slice& slice, size_t padded, int8_t* out);
   // Around the products of one thread; null where not needed.
   void (*begin)();
   void (*end)();

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/simd/encoded_elements.hpp"
 #include "backends/cpu/simd/int8.hpp"
-#include "backends/cpu/simd/int8_kernels.hpp"
+#include "backends/cpu/simd/int8_view.hpp"
 #include "backends/cpu/simd/thread_team.hpp"
 #include "base/ensure.hpp"
 
@@ -18,11 +18,6 @@ constexpr std::align_val_t alignment{64};
 
 size_t round_up(size_t value, size_t step) {
   return (value + step - 1) / step * step;
-}
-
-size_t panel_count(int64_t rows, bool gated) {
-  const size_t outputs = static_cast<size_t>(gated ? rows / 2 : rows);
-  return (outputs + int8_panel - 1) / int8_panel * (gated ? 2 : 1);
 }
 
 }  // namespace
@@ -45,9 +40,8 @@ size_t Int8View::panel_bytes() const {
 }
 
 size_t packed_int8_bytes(int64_t rows, int64_t inner, bool gated) {
-  const size_t columns = panel_count(rows, gated) * int8_panel;
-  const size_t padded = round_up(static_cast<size_t>(inner), int8_inner_step);
-  return columns * (padded + sizeof(float) + sizeof(int32_t));
+  const size_t columns = static_cast<size_t>(int8_panels(rows, gated)) * int8_panel;
+  return columns * (static_cast<size_t>(int8_padded(inner)) + sizeof(float) + sizeof(int32_t));
 }
 
 class Int8Packer {
@@ -69,20 +63,10 @@ class Int8Packer {
       throw Unsupported(Finding{name, fmt::format("{} inputs for one output", weight.columns),
                                 fmt::format("int8 sums are exact up to {}", int8_most_inner),
                                 "compute this model without int8"});
-    packed_.rows_ = weight.rows;
-    packed_.inner_ = weight.columns;
-    packed_.gated_ = gated;
-    packed_.group_ = group;
-    packed_.padded_inner_ =
-        static_cast<int64_t>(round_up(static_cast<size_t>(weight.columns), int8_inner_step));
-    packed_.panels_ = static_cast<int64_t>(panel_count(weight.rows, gated));
+    packed_ = sized(weight.rows, weight.columns, gated, group);
   }
 
   PackedInt8 run() {
-    const size_t columns = static_cast<size_t>(packed_.panels_) * int8_panel;
-    packed_.data_.reset(static_cast<int8_t*>(::operator new(columns* padded(), alignment)));
-    packed_.scales_.assign(columns, 0.0f);
-    packed_.sums_.assign(columns, 0);
     parallel_for(packed_.panels_, [&](int64_t panel, int thread) {
       const size_t floats = round_up(inner() + 2 * most_encoded_unit, 16), bytes = padded();
       float* row = scratch(thread, 2 * floats + bytes / 2);
@@ -92,7 +76,41 @@ class Int8Packer {
     return std::move(packed_);
   }
 
+  // The file's bytes, laid out.
+  static PackedInt8 copied(const Int8Matrix& weight, bool gated) {
+    PackedInt8 packed = sized(weight.rows, weight.columns, gated, weight.group);
+    int8_column_scales(weight, gated, packed.scales_.data());
+    const Int8View from = int8_file_view(weight, gated, packed.scales_.data());
+    const Int8Kernels kernels = int8_kernels(false);
+    parallel_for(packed.panels_, [&](int64_t panel, int) {
+      int8_t* to = packed.data_.get() + static_cast<size_t>(panel) * from.panel_bytes();
+      int32_t* sums = packed.sums_.data() + static_cast<size_t>(panel) * int8_panel;
+      const auto end = static_cast<size_t>(packed.padded_inner_);
+      for (size_t at = 0; at < end; at += int8_longest_slice)
+        int8_lay_out_panel(kernels, from, panel, at, std::min(end, at + int8_longest_slice),
+                           to + at * int8_panel, sums);
+    });
+    return packed;
+  }
+
  private:
+  // With memory for all, its scales and sums zero.
+  static PackedInt8 sized(int64_t rows, int64_t inner, bool gated, int64_t group) {
+    PackedInt8 packed;
+    packed.rows_ = rows;
+    packed.inner_ = inner;
+    packed.gated_ = gated;
+    packed.group_ = group;
+    packed.padded_inner_ = int8_padded(inner);
+    packed.panels_ = int8_panels(rows, gated);
+    const size_t columns = static_cast<size_t>(packed.panels_) * int8_panel;
+    const size_t bytes = columns * static_cast<size_t>(packed.padded_inner_);
+    packed.data_.reset(static_cast<int8_t*>(::operator new(bytes, alignment)));
+    packed.scales_.assign(columns, 0.0f);
+    packed.sums_.assign(columns, 0);
+    return packed;
+  }
+
   // A row as in the file, and with its taps turned.
   struct RowFloats {
     float *plain, *turned;
@@ -101,20 +119,14 @@ class Int8Packer {
   size_t inner() const { return static_cast<size_t>(packed_.inner_); }
   size_t padded() const { return static_cast<size_t>(packed_.padded_inner_); }
 
-  // The row of the file in column n of a panel; -1: none. Gated panels alternate, values and gates.
-  int64_t row_of(size_t panel, size_t n) const {
-    const size_t outputs = static_cast<size_t>(packed_.rows_) / (packed_.gated_ ? 2 : 1);
-    const size_t column = (packed_.gated_ ? panel / 2 : panel) * int8_panel + n;
-    if (column >= outputs) return -1;
-    return static_cast<int64_t>(packed_.gated_ && panel % 2 == 1 ? outputs + column : column);
-  }
-
   void pack_panel(size_t panel, const RowFloats& floats, int8_t* bytes) {
     int8_t* out = packed_.data_.get() + panel * padded() * int8_panel;
+    const Int8PanelRows rows =
+        int8_panel_rows(packed_.rows_, packed_.gated_, static_cast<int64_t>(panel));
     for (size_t n = 0; n < int8_panel; ++n) {
       std::memset(bytes, 0, padded());
-      const int64_t row = row_of(panel, n);
-      if (row >= 0) round_row(row, panel * int8_panel + n, floats, bytes);
+      if (n < rows.count)
+        round_row(static_cast<int64_t>(rows.first + n), panel * int8_panel + n, floats, bytes);
       for (size_t p = 0; p < padded(); p += 4)
         std::memcpy(out + p * int8_panel + n * 4, bytes + p, 4);
     }
@@ -175,6 +187,10 @@ class Int8Packer {
 
 PackedInt8 pack_int8(const WeightView& weight, bool gated, const std::string& name, int64_t group) {
   return Int8Packer(weight, 1, gated, name, group).run();
+}
+
+PackedInt8 pack_int8(const Int8Matrix& weight, bool gated) {
+  return Int8Packer::copied(weight, gated);
 }
 
 PackedInt8 pack_int8_conv(const ConvWeights& weight, int64_t out_channels, int64_t in_channels,

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Writes large models' sizes with random weights straight as quantised files: nothing is rounded.
+
+  bench/quantized.py klein FOLDER      FLUX.2 klein 4B: transformer in int8_convrot, Qwen3 in q4_k (7 GB)
+  bench/quantized.py flux_dev FOLDER   FLUX.1-dev: transformer and T5 in q4_k (10 GB)
+
+FOLDER is a pipeline's, next to the GGUF files that `--component` names. Images are noise; memory
+and times per step are what it is for. Needs gguf==0.19.0, torch, diffusers and transformers.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import shutil
+
+import diffusers
+import gguf
+import klein
+import numpy
+import torch
+import transformers
+
+ROOT = klein.ROOT
+DRAW = numpy.random.default_rng(4)
+Q4_K = gguf.GGMLQuantizationType.Q4_K
+F32 = gguf.GGMLQuantizationType.F32
+BLOCK, BLOCK_BYTES = 256, 144
+
+
+def q4_k(shape):
+    """Blocks of scales 32 and minimums 32, in units of d and 7.5 d: numbers d * 32 * (q - 7.5)."""
+    blocks = numpy.frombuffer(DRAW.bytes(math.prod(shape) // BLOCK * BLOCK_BYTES), numpy.uint8)
+    blocks = blocks.reshape(-1, BLOCK_BYTES).copy()
+    d = 1 / (32 * 4.61 * shape[-1] ** 0.5)
+    blocks[:, :4] = numpy.array([d, 7.5 * d], numpy.float16).view(numpy.uint8)
+    blocks[:, 4:12], blocks[:, 12:16] = 160, 0
+    return blocks.reshape(shape[0], -1)
+
+
+def write_gguf(path, architecture, shapes, wide=("img_in", "time_in", "vector_in", "guidance_in", "txt_in", "final_layer", "embd")):
+    """Matrices in q4_k, and in fp16 where omnirt's convert keeps them; vectors of norms one, others zero."""
+    writer = gguf.GGUFWriter(path, architecture)
+
+    def form(name, shape):
+        if len(shape) == 1 or "attn_rel_b" in name:
+            return numpy.float32, F32, 4 * math.prod(shape)
+        if any(part in name for part in wide):
+            return numpy.float16, gguf.GGMLQuantizationType.F16, 2 * math.prod(shape)
+        return numpy.uint8, Q4_K, math.prod(shape) // BLOCK * BLOCK_BYTES
+
+    for name, shape in shapes.items():
+        dtype, kind, size = form(name, shape)
+        stored = (shape[0], shape[1] // BLOCK * BLOCK_BYTES) if kind == Q4_K else shape
+        writer.add_tensor_info(name, stored, numpy.dtype(dtype), size, kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_ti_data_to_file()
+    for name, shape in shapes.items():
+        dtype, kind, _ = form(name, shape)
+        if kind == Q4_K:
+            writer.write_tensor_data(q4_k(shape))
+        elif len(shape) == 1:
+            writer.write_tensor_data(numpy.full(shape, "norm" in name, dtype))
+        else:
+            writer.write_tensor_data((DRAW.standard_normal(shape, numpy.float32) / shape[-1] ** 0.5).astype(dtype))
+    writer.close()
+
+
+def qwen3(c):
+    width, heads, kv, head = c["hidden_size"], c["num_attention_heads"], c["num_key_value_heads"], c["head_dim"]
+    shapes = {"token_embd.weight": (c["vocab_size"], width), "output_norm.weight": (width,)}
+    for i in range(c["num_hidden_layers"]):
+        block = {
+            "attn_norm": (width,), "ffn_norm": (width,), "attn_q_norm": (head,), "attn_k_norm": (head,),
+            "attn_q": (heads * head, width), "attn_k": (kv * head, width), "attn_v": (kv * head, width),
+            "attn_output": (width, heads * head), "ffn_gate": (c["intermediate_size"], width),
+            "ffn_up": (c["intermediate_size"], width), "ffn_down": (width, c["intermediate_size"]),
+        }
+        shapes |= {f"blk.{i}.{name}.weight": shape for name, shape in block.items()}
+    return shapes
+
+
+def t5(c):
+    width, inner, ff = c["d_model"], c["num_heads"] * c["d_kv"], c["d_ff"]
+    shapes = {"token_embd.weight": (c["vocab_size"], width), "enc.output_norm.weight": (width,)}
+    shapes["enc.blk.0.attn_rel_b.weight"] = (c["relative_attention_num_buckets"], c["num_heads"])
+    for i in range(c["num_layers"]):
+        block = {
+            "attn_norm": (width,), "ffn_norm": (width,), "attn_q": (inner, width), "attn_k": (inner, width),
+            "attn_v": (inner, width), "attn_o": (width, inner), "ffn_gate": (ff, width), "ffn_up": (ff, width),
+            "ffn_down": (width, ff),
+        }
+        shapes |= {f"enc.blk.{i}.{name}.weight": shape for name, shape in block.items()}
+    return shapes
+
+
+def flux(c):
+    """Under the original's names."""
+    width = c["num_attention_heads"] * c["attention_head_dim"]
+    layers = {"img_in": (width, c["in_channels"]), "txt_in": (width, c["joint_attention_dim"])}
+    for name, inputs in {"time_in": 256, "guidance_in": 256, "vector_in": c["pooled_projection_dim"]}.items():
+        layers |= {f"{name}.in_layer": (width, inputs), f"{name}.out_layer": (width, width)}
+    norms = []
+    for i in range(c["num_layers"]):
+        for part in ("img", "txt"):
+            at = f"double_blocks.{i}.{part}"
+            layers |= {
+                f"{at}_mod.lin": (6 * width, width), f"{at}_attn.qkv": (3 * width, width),
+                f"{at}_attn.proj": (width, width), f"{at}_mlp.0": (4 * width, width), f"{at}_mlp.2": (width, 4 * width),
+            }
+            norms.append(f"{at}_attn.norm")
+    for i in range(c["num_single_layers"]):
+        at = f"single_blocks.{i}"
+        layers |= {f"{at}.modulation.lin": (3 * width, width), f"{at}.linear1": (7 * width, width),
+                   f"{at}.linear2": (width, 5 * width)}
+        norms.append(f"{at}.norm")
+    layers |= {"final_layer.adaLN_modulation.1": (2 * width, width), "final_layer.linear": (c["in_channels"], width)}
+    shapes = {}
+    for name, shape in layers.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    for name in norms:
+        shapes |= {f"{name}.{part}_norm.scale": (c["attention_head_dim"],) for part in ("query", "key")}
+    return shapes
+
+
+def convrot(name, shape, draw):
+    """A layer of the transformer's blocks as ComfyUI stores it; others as klein.py has them."""
+    if len(shape) != 2 or "transformer_blocks" not in name:
+        return {name: klein.values(name, shape, draw).bfloat16()}
+    layer = name.removesuffix("weight")
+    settings = json.dumps({"format": "int8_tensorwise", "convrot": True, "convrot_groupsize": 256})
+    return {
+        name: torch.from_numpy(numpy.frombuffer(DRAW.bytes(math.prod(shape)), numpy.int8).reshape(shape).copy()),
+        layer + "weight_scale": torch.full((shape[0], 1), 1 / (74 * shape[1] ** 0.5)),
+        layer + "comfy_quant": torch.tensor(list(settings.encode()), dtype=torch.uint8),
+    }
+
+
+def start(folder, tiny, parts):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for same in parts:
+        shutil.copytree(tiny / same, folder / same)
+    shutil.copy(tiny / "model_index.json", folder)
+
+
+def write_klein(folder):
+    start(folder, klein.TINY, ("scheduler", "tokenizer"))
+    encoder, transformer = (klein.config("flux2-klein-4b", part) for part in ("text_encoder", "transformer"))
+    vae = klein.config("flux2-dev", "vae")
+    with torch.device("meta"):
+        networks = {
+            "transformer": (diffusers.Flux2Transformer2DModel.from_config(transformer), transformer, convrot),
+            "vae": (diffusers.AutoencoderKLFlux2.from_config(vae), vae, klein.plain),
+        }
+    for name, (network, settings, made) in networks.items():
+        klein.write(network, settings, folder / name, "diffusion_pytorch_model", made)
+    (folder / "text_encoder").mkdir()
+    (folder / "text_encoder" / "config.json").write_text(json.dumps(encoder))
+    write_gguf(folder / "text_encoder.gguf", "qwen3", qwen3(encoder))
+
+
+def write_flux_dev(folder):
+    tiny = ROOT / "tests" / "goldens" / "pipelines" / "flux_dev" / "model"
+    start(folder, tiny, ("scheduler", "tokenizer", "tokenizer_2"))
+    clip, t5_config, vae = (klein.config("flux1-schnell", part) for part in ("text_encoder", "text_encoder_2", "vae"))
+    transformer = klein.config("flux1-dev", "transformer")
+    with torch.device("meta"):
+        networks = {
+            "text_encoder": (transformers.CLIPTextModel(transformers.CLIPTextConfig(**clip)), clip, "model"),
+            "vae": (diffusers.AutoencoderKL.from_config(vae), vae, "diffusion_pytorch_model"),
+        }
+    for name, (network, settings, stem) in networks.items():
+        klein.write(network, settings, folder / name, stem)
+    for name, settings in {"text_encoder_2": t5_config, "transformer": transformer}.items():
+        (folder / name).mkdir()
+        (folder / name / "config.json").write_text(json.dumps(settings))
+    write_gguf(folder / "text_encoder_2.gguf", "t5encoder", t5(t5_config))
+    write_gguf(folder / "transformer.gguf", "flux", flux(transformer))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", choices=("klein", "flux_dev"))
+    parser.add_argument("folder", type=pathlib.Path)
+    options = parser.parse_args()
+    (write_klein if options.model == "klein" else write_flux_dev)(options.folder)
+
+
+if __name__ == "__main__":
+    main()
