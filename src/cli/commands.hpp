@@ -14,6 +14,7 @@ void add_upscale(CLI::App& app, Run& run, Session& session);
 void add_bench(CLI::App& app, Run& run, Session& session);
 void add_grid(CLI::App& app, Run& run, Session& session);
 void add_serve(CLI::App& app, Run& run, Session& session);
+void add_worker(CLI::App& app, Run& run, Session& session);
 void add_validate(CLI::App& app, Run& run, Session& session);
 void add_models(CLI::App& app, Run& run, Session& session);
 void add_convert(CLI::App& app, Run& run, Session& session);

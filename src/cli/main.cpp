@@ -52,6 +52,7 @@ struct Program {
     add_validate(app, command, *session);
     add_bench(app, command, *session);
     add_serve(app, command, *session);
+    add_worker(app, command, *session);
     add_models(app, command, *session);
     add_pull(app, command, *session);
     add_cache(app, command);

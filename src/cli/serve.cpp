@@ -1,18 +1,15 @@
 #include <fmt/format.h>
-#include <semaphore.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <atomic>
-#include <csignal>
 #include <memory>
-#include <thread>
 
 #include "base/byte_size.hpp"
 #include "base/clock.hpp"
 #include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
-#include "io/temporaries.hpp"
+#include "cli/redis_flags.hpp"
+#include "cli/signals.hpp"
 #include "serve/server.hpp"
 
 namespace omnirt::cli {
@@ -28,33 +25,16 @@ struct ServeFlags {
   std::string max_body = "32MB", keep_bytes = "4GB";
   std::vector<std::string> origins;
   std::string order = "shortest";
+  RedisFlags redis;
 };
 
-// What the signal handler reaches.
-sem_t serve_signal;
-std::atomic<int> serve_signals{0};
-
-extern "C" void on_serve_signal(int) {
-  const int before = errno;
-  ++serve_signals;
-  sem_post(&serve_signal);
-  errno = before;
-}
-
-void wait_for_signal() {
-  while (sem_wait(&serve_signal) != 0 && errno == EINTR) {
-  }
-}
-
-// Signals that whoever started the process had it ignore stay ignored.
-void take_signals() {
-  sem_init(&serve_signal, 0, 0);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction now {};
-    ::sigaction(signal, nullptr, &now);
-    if (now.sa_handler != SIG_IGN) std::signal(signal, on_serve_signal);
-  }
-  std::signal(SIGPIPE, SIG_IGN);
+// A limit of runs in this process, where they are made by workers.
+void refuse_given(const CLI::App& command, const char* flag) {
+  const CLI::Option* option = command.get_option(flag);
+  if (option->count() == 0) return;
+  throw InvalidRequest({flag, option->as<std::string>(),
+                        "is of jobs that run in this process; those at Redis are run by workers",
+                        "omit it"});
 }
 
 uint64_t bytes_of(const char* flag, const std::string& text) {
@@ -65,6 +45,8 @@ uint64_t bytes_of(const char* flag, const std::string& text) {
 serve::ServerOptions settled(const ServeFlags& flags) {
   serve::ServerOptions options = flags.options;
   options.port = static_cast<uint16_t>(flags.port);
+  options.redis = flags.redis.url();
+  options.lease_ms = flags.redis.lease_ms();
   options.jobs.queue.at_once = static_cast<size_t>(flags.parallel);
   options.jobs.queue.waiting = static_cast<size_t>(flags.queue);
   options.jobs.queue.kept = static_cast<size_t>(flags.keep_jobs);
@@ -86,16 +68,6 @@ serve::ServerOptions settled(const ServeFlags& flags) {
   return options;
 }
 
-// The second signal ends the process at once; what runs is queued again before.
-void watch_for_second(serve::Server& server, const std::atomic<bool>& over) {
-  while (!over) {
-    wait_for_signal();
-    if (over || serve_signals < 2) continue;
-    server.hand_back();
-    io::quit_without_temporaries(130);
-  }
-}
-
 int serve_requests(const ServeFlags& flags) {
   const serve::ServerOptions options = settled(flags);
   if (flags.threads > 0) limit_threads(static_cast<int>(flags.threads));
@@ -108,16 +80,14 @@ int serve_requests(const ServeFlags& flags) {
   server.start();
   spdlog::info("listening on http://{}:{}", options.host, server.port());
   spdlog::info("models: {}", fmt::join(server.models(), ", "));
-  wait_for_signal();
-  spdlog::info("draining for {} s; again to end now", flags.drain_seconds);
-  std::atomic<bool> over{false};
-  std::thread watcher([&] { watch_for_second(server, over); });
-  const bool drained = server.drain(flags.drain_seconds * 1000);
-  if (!drained) spdlog::info("what still runs is queued again");
-  server.stop();
-  over = true;
-  sem_post(&serve_signal);
-  watcher.join();
+  serve_until_signal(
+      [&] {
+        spdlog::info("draining for {} s; again to end now", flags.drain_seconds);
+        if (!server.drain(flags.drain_seconds * 1000))
+          spdlog::info("what still runs is queued again");
+        server.stop();
+      },
+      [&] { server.hand_back(); });
   return 0;
 }
 
@@ -209,8 +179,17 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
       ->add_option("--cors-origin", flags->origins,
                    "origin whose pages may ask this server (http://localhost:3000); repeatable")
       ->allow_extra_args(false);
+  add_redis_flags(*command, flags->redis);
   add_limits(*command, *flags);
-  command->callback([flags, &run] { run = [flags] { return serve_requests(*flags); }; });
+  command->callback([flags, command, &run] {
+    run = [flags, command] {
+      if (!flags->redis.address.empty()) {
+        for (const char* each : {"--parallel", "--in-flight", "--threads"})
+          refuse_given(*command, each);
+      }
+      return serve_requests(*flags);
+    };
+  });
 }
 
 }  // namespace omnirt::cli

@@ -141,9 +141,9 @@ void Api::health(const Exchange& exchange, const Values&) {
 }
 
 void Api::ready(const Exchange& exchange, const Values&) {
-  const bool accepts = parts_.jobs.accepts();
+  const std::string why = parts_.jobs.refuses();
   respond(exchange,
-          json_response(accepts ? 200 : 503, {{"status", accepts ? "ready" : "draining"}}));
+          json_response(why.empty() ? 200 : 503, {{"status", why.empty() ? "ready" : why}}));
 }
 
 void Api::page(const Exchange& exchange, const Values&) {
@@ -152,7 +152,7 @@ void Api::page(const Exchange& exchange, const Values&) {
 }
 
 void Api::metrics(const Exchange& exchange, const Values&) {
-  const Dispatcher::Counts counts = parts_.jobs.counts();
+  const Jobs::Counts counts = parts_.jobs.counts();
   respond(exchange, {.type = "text/plain; version=0.0.4",
                      .body = parts_.metrics.text({counts.waiting, counts.running, connections()})});
 }

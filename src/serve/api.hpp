@@ -6,8 +6,8 @@
 #include <string>
 
 #include "serve/api_keys.hpp"
-#include "serve/dispatcher.hpp"
 #include "serve/http.hpp"
+#include "serve/jobs.hpp"
 #include "serve/metrics.hpp"
 #include "serve/routes.hpp"
 #include "serve/run_job.hpp"
@@ -31,7 +31,7 @@ class Api {
  public:
   struct Parts {
     Session& session;
-    Dispatcher& jobs;
+    Jobs& jobs;
     JobFiles& files;
     ApiKeys& keys;
     Metrics& metrics;

@@ -214,7 +214,7 @@ Json Api::with_data(const JobView& view) const {
     const auto bytes = each["bytes"].get<size_t>();
     if (bytes > left) continue;
     left -= bytes;
-    const auto path = parts_.files.folder_of(view.job.id) / each["name"].get<std::string>();
+    const auto path = parts_.files.path_of(view.job.id, each["name"].get<std::string>());
     each["data"] = base64_of(io::read_file(path, bytes));
   }
   return json;

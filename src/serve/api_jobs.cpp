@@ -24,11 +24,6 @@ std::string piece_of(const JobEvent& event) {
   return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.number, event.type, event.data);
 }
 
-// The number of the event with which a job ended.
-int64_t last_event(const Job& job) {
-  return job.attempts * 1'000'000 + 999'999;
-}
-
 }  // namespace
 
 Json Api::job_json(const JobView& view, bool with_report) const {
@@ -128,7 +123,7 @@ HttpResponse Api::artifact(const HttpRequest& request, const JobView& view,
   }
   const Json& artifact = json["artifacts"][static_cast<size_t>(*at)];
   const std::string name = artifact["name"].get<std::string>();
-  const auto path = parts_.files.folder_of(view.job.id) / name;
+  const auto path = parts_.files.path_of(view.job.id, name);
   const std::string mime = artifact["mime"].get<std::string>();
   return {.type = mime.empty() ? "application/octet-stream" : mime,
           .body = io::read_file(path, max_artifact_bytes),
@@ -142,7 +137,7 @@ void Api::job_events(const Exchange& exchange, const Values& values) {
   const HttpRequest& request = exchange->request();
   const JobView view = named(request, values[0]);
   const int64_t after = number_of(request.header("last-event-id")).value_or(-1);
-  if (has_ended(view.job.state) && after >= last_event(view.job))
+  if (has_ended(view.job.state) && after >= last_event_number(view.job.attempts))
     return respond(exchange, {.status = 204, .type = ""});
   HttpResponse head;
   add_cors(request, head);

@@ -102,7 +102,7 @@ void Api::webui_answer(const Exchange& exchange, const JobView& view, const Webu
   std::vector<std::string> infotexts;
   for (const Json& artifact : job["artifacts"])
     infotexts.push_back(
-        infotext_of(parts_.files.folder_of(view.job.id) / artifact["name"].get<std::string>()));
+        infotext_of(parts_.files.path_of(view.job.id, artifact["name"].get<std::string>())));
   try {
     respond(exchange, json_response(200, webui_result(asked, job, infotexts)));
   } catch (const Error& error) {

@@ -18,14 +18,6 @@ constexpr std::chrono::milliseconds tick_every{200};
 constexpr int store_attempts = 4;
 constexpr std::chrono::milliseconds store_pause{100};
 
-std::string state_of(const Job& job) {
-  Json json = {{"job", job.id}, {"state", name_of(job.state)}};
-  if (job.cancelling && !has_ended(job.state)) json["cancelling"] = true;
-  if (!job.reason.kind.empty())
-    json["error"] = {{"kind", job.reason.kind}, {"message", job.reason.message}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 }  // namespace
 
 // A job that has begun, or is about to. Members but `token` belong to the dispatcher's lock.
@@ -52,7 +44,7 @@ Dispatcher::Dispatcher(JobStore& store, const QueueClock& clock, const Dispatche
     : queue_(store, clock, limits.queue), limits_(limits), run_(std::move(run)) {
   limits_.in_flight = std::max(limits_.in_flight, limits_.queue.at_once);
   for (const auto& [id, job] : queue_.jobs())
-    events_.add(id, job.attempts, "state", state_of(job), has_ended(job.state));
+    events_.add(id, job.attempts, "state", state_event(job), has_ended(job.state));
   queue_.on_change = [this](const Job& job) { changed(job); };
 }
 
@@ -69,7 +61,7 @@ void Dispatcher::start() {
 }
 
 void Dispatcher::changed(const Job& job) {
-  events_.add(job.id, job.attempts, "state", state_of(job), has_ended(job.state));
+  events_.add(job.id, job.attempts, "state", state_event(job), has_ended(job.state));
   if (on_change) on_change(job);
 }
 

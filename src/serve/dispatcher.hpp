@@ -6,8 +6,7 @@
 #include <thread>
 
 #include "base/cancel.hpp"
-#include "serve/job_events.hpp"
-#include "serve/job_queue.hpp"
+#include "serve/jobs.hpp"
 
 namespace omnirt::serve {
 
@@ -31,13 +30,6 @@ struct JobOutcome {
 // Runs a job to its end. Throws an Error.
 using RunJob = std::function<JobOutcome(const Job&, RunControl&)>;
 
-// A job as it is now, without its request.
-struct JobView {
-  Job job;
-  JobProgress progress;
-  int64_t remaining_ms = 0;  // by measured times, until it ends
-};
-
 struct DispatcherLimits {
   QueueLimits queue;
   size_t in_flight = 4;  // runs that have begun; those beyond queue.at_once pause at a step
@@ -45,45 +37,28 @@ struct DispatcherLimits {
 
 // Runs the jobs of a queue in threads of its own. Of the runs that have begun, queue.at_once
 // compute at a time: after each step, and at the start of each block, a run hands its turn to
-// whichever goes first by the queue's order, itself maybe, or a job that has not begun. Safe to use
-// from several threads.
-class Dispatcher {
+// whichever goes first by the queue's order, itself maybe, or a job that has not begun. `on_change`
+// is called under its lock.
+class Dispatcher final : public Jobs {
  public:
   Dispatcher(JobStore& store, const QueueClock& clock, const DispatcherLimits& limits, RunJob run);
   // Stops at once, as `stop` does.
-  ~Dispatcher();
+  ~Dispatcher() override;
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // Called with jobs that are forgotten, on a thread of the dispatcher's.
-  std::function<void(const std::string&)> on_forgotten;
-  // Called after each change of a job's state, under the dispatcher's lock.
-  std::function<void(const Job&)> on_change;
-  // Begins to run jobs.
-  void start();
-
-  // Throws QueueRefusal, also where the server ends ("Draining"); RunFailed where the store fails.
-  JobView submit(const Submission& submission);
-  std::optional<JobView> find(const std::string& id) const;
-  // Of one client, or ("") of all, the newest first.
-  std::vector<JobView> list(const std::string& client, size_t most) const;
-  std::optional<JobView> cancel(const std::string& id);
-  int64_t listen(const std::string& id, int64_t after, JobEvents::Listener listener);
-  void leave(int64_t listener);
-
-  struct Counts {
-    size_t waiting = 0, running = 0, computing = 0;
-  };
-  Counts counts() const;
-  bool accepts() const;
-
-  // Accepts and begins nothing more. True: all runs that had begun are over within `ms`.
-  bool drain(int64_t ms);
-  // Hands back what still runs: it is queued again, and begins anew at the next start. A process
-  // that ends right after that has crashed in nothing.
-  void hand_back();
-  // The same, and waits for the threads, which end within a step.
-  void stop();
+  void start() override;
+  JobView submit(const Submission& submission) override;
+  std::optional<JobView> find(const std::string& id) const override;
+  std::vector<JobView> list(const std::string& client, size_t most) const override;
+  std::optional<JobView> cancel(const std::string& id) override;
+  int64_t listen(const std::string& id, int64_t after, JobEvents::Listener listener) override;
+  void leave(int64_t listener) override;
+  Counts counts() const override;
+  std::string refuses() const override;
+  bool drain(int64_t ms) override;
+  void hand_back() override;
+  void stop() override;
 
  private:
   struct Run;

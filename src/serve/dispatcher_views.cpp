@@ -67,9 +67,9 @@ Dispatcher::Counts Dispatcher::counts() const {
   return {queue_.waiting(), queue_.running(), computing_};
 }
 
-bool Dispatcher::accepts() const {
+std::string Dispatcher::refuses() const {
   std::scoped_lock lock(mutex_);
-  return accepts_;
+  return accepts_ ? "" : "draining";
 }
 
 }  // namespace omnirt::serve

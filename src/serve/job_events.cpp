@@ -2,12 +2,30 @@
 
 #include <algorithm>
 
+#include "base/json.hpp"
+
 namespace omnirt::serve {
 namespace {
 
 constexpr int64_t per_attempt = 1'000'000;
 
 }  // namespace
+
+std::string state_event(const Job& job) {
+  Json json = {{"job", job.id}, {"state", name_of(job.state)}};
+  if (job.cancelling && !has_ended(job.state)) json["cancelling"] = true;
+  if (!job.reason.kind.empty())
+    json["error"] = {{"kind", job.reason.kind}, {"message", job.reason.message}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+int64_t first_event_number(int64_t attempt) {
+  return attempt * per_attempt;
+}
+
+int64_t last_event_number(int64_t attempt) {
+  return attempt * per_attempt + per_attempt - 1;
+}
 
 void JobEvents::trim(std::deque<JobEvent>& events) const {
   const JobEvent& newest = events.back();
@@ -24,12 +42,19 @@ void JobEvents::trim(std::deque<JobEvent>& events) const {
 
 void JobEvents::add(const std::string& job, int64_t attempt, std::string type, std::string data,
                     bool last) {
-  std::deque<JobEvent>& events = events_[job];
-  int64_t number = attempt * per_attempt;
+  const std::deque<JobEvent>& events = events_[job];
+  int64_t number = first_event_number(attempt);
   if (!events.empty()) number = std::max(number, events.back().number + 1);
   // The same number whether the server restarted since or not.
-  if (last) number = std::max(number, attempt * per_attempt + per_attempt - 1);
-  events.push_back({number, std::move(type), std::move(data), last});
+  if (last) number = std::max(number, last_event_number(attempt));
+  put(job, {number, std::move(type), std::move(data), last});
+}
+
+void JobEvents::put(const std::string& job, JobEvent event) {
+  std::deque<JobEvent>& events = events_[job];
+  if (!events.empty() && events.back().number >= event.number) return;
+  const bool last = event.last;
+  events.push_back(std::move(event));
   trim(events);
   for (const auto& [id, listening] : listeners_) {
     if (listening.job == job) listening.listener(events.back());
@@ -54,6 +79,12 @@ int64_t JobEvents::listen(const std::string& job, int64_t after, Listener listen
 
 void JobEvents::leave(int64_t listener) {
   listeners_.erase(listener);
+}
+
+std::vector<std::string> JobEvents::listened() const {
+  std::vector<std::string> jobs;
+  for (const auto& [id, listening] : listeners_) jobs.push_back(listening.job);
+  return jobs;
 }
 
 void JobEvents::forget(const std::string& job) {

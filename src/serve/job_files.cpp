@@ -41,6 +41,15 @@ fs::path JobFiles::folder_of(const std::string& job) const {
   return folder_ / job;
 }
 
+fs::path JobFiles::path_of(const std::string& job, const std::string& name) {
+  const fs::path path = folder_of(job) / name;
+  std::error_code error;
+  if (!fetch || fs::exists(path, error)) return path;
+  const std::string bytes = fetch(job, name);
+  fs::create_directories(path.parent_path(), error);
+  return write(job, name, bytes);
+}
+
 void JobFiles::begin(const std::string& job) {
   remove(job);
   const fs::path folder = folder_of(job);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,7 +14,12 @@ class JobFiles {
   // Makes the folder. Throws InvalidRequest where it cannot be made.
   explicit JobFiles(const std::filesystem::path& folder);
 
+  // Reads a file of a job's that another process made, where there are such; set before use.
+  std::function<std::string(const std::string& job, const std::string& name)> fetch;
+
   std::filesystem::path folder_of(const std::string& job) const;
+  // A file of a job's, fetched where it is not here. Names are this program's.
+  std::filesystem::path path_of(const std::string& job, const std::string& name);
   // Makes a job's folder; empties one that is there.
   void begin(const std::string& job);
   // The whole file is on the disk under its name, or nothing is. Names are this program's. Throws

@@ -1,62 +1,57 @@
 #include "serve/job_queue.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/ensure.hpp"
+#include "serve/job_ordering.hpp"
+#include "serve/job_rules.hpp"
 
 namespace omnirt::serve {
-namespace {
 
-void check_text(const char* field, const std::string& text, size_t most) {
-  if (text.size() <= most) return;
-  throw InvalidRequest({field, fmt::format("{} bytes", text.size()),
-                        fmt::format("longer than {} bytes", most), "shorten it"});
+JobOrdering JobQueue::ordering() const {
+  return {limits_, times_, clock_.now_ms()};
 }
 
-JobReason cut(JobReason reason) {
-  reason.kind.resize(std::min(reason.kind.size(), max_job_word_bytes));
-  reason.message.resize(std::min(reason.message.size(), max_job_reason_bytes));
-  return reason;
+JobInLine JobQueue::in_line(const Job& job) const {
+  const JobProgress* at = progress_of(job.id);
+  return {&job, steps_left(job, at ? *at : JobProgress{}), shares_.had(job.client)};
 }
 
-}  // namespace
+// What is queued and running.
+std::vector<JobInLine> JobQueue::line() const {
+  std::vector<JobInLine> all;
+  all.reserve(waiting_.size() + runs_.size());
+  for (const std::string& id : waiting_) all.push_back(in_line(jobs_.at(id)));
+  for (const auto& [id, run] : runs_) all.push_back(in_line(jobs_.at(id)));
+  return all;
+}
 
-void JobQueue::check(const Submission& submission) const {
-  check_text("model", submission.model, max_job_word_bytes);
-  check_text("request", submission.request, max_job_request_bytes);
-  ensure(submission.work.size() <= max_job_word_bytes, "a kind of work has a long name");
-  ensure(!jobs_.contains(submission.id), "job {} is there already", submission.id);
-  if (waiting_.size() >= limits_.waiting) {
-    throw QueueRefusal("QueueFull", fmt::format("{} jobs are waiting", waiting_.size()),
-                       retry_after_ms());
+std::string JobQueue::first(bool queued, std::span<const std::string> paused) const {
+  std::vector<JobInLine> candidates;
+  candidates.reserve(paused.size() + waiting_.size());
+  for (const std::string& id : paused) candidates.push_back(in_line(jobs_.at(id)));
+  if (queued) {
+    for (const std::string& id : waiting_) candidates.push_back(in_line(jobs_.at(id)));
   }
-  const size_t own = shares_.jobs(submission.client);
-  if (submission.client_jobs > 0 && own >= submission.client_jobs) {
-    throw QueueRefusal(
-        "TooManyJobs",
-        fmt::format("this client has {} jobs, and may have {}", own, submission.client_jobs),
-        retry_after_ms());
-  }
+  const Job* best = ordering().first(candidates);
+  return best ? best->id : "";
+}
+
+int64_t JobQueue::remaining_ms(const std::string& id) const {
+  const Job* job = find(id);
+  if (!job || has_ended(job->state)) return 0;
+  return ordering().remaining_ms(in_line(*job), line());
+}
+
+int64_t JobQueue::retry_after_ms() const {
+  return ordering().retry_after_ms(line());
 }
 
 const Job& JobQueue::submit(const Submission& submission) {
-  check(submission);
-  check_deadline(submission);
-  Job job;
-  job.id = submission.id;
-  job.number = next_number_;
-  job.client = submission.client;
-  job.model = submission.model;
-  job.work = submission.work;
-  job.request = submission.request;
-  job.priority = submission.priority;
-  job.steps = std::max<int64_t>(submission.steps, 1);
-  job.created_ms = clock_.now_ms();
-  if (submission.deadline_in_ms > 0) job.deadline_ms = job.created_ms + submission.deadline_in_ms;
-  job.bytes = submission.bytes;
-  job.waited_for = submission.waited_for;
+  check_texts(submission);
+  ensure(!jobs_.contains(submission.id), "job {} is there already", submission.id);
+  ordering().check(submission, next_number_, line());
+  Job job = accepted_job(submission, next_number_, clock_.now_ms());
   store_.insert(job);
   ++next_number_;
   shares_.enter(job.client);
@@ -75,9 +70,7 @@ Lease JobQueue::lease(const std::string& id) {
   auto place = std::find(waiting_.begin(), waiting_.end(), id);
   ensure(place != waiting_.end(), "job {} does not wait", id);
   Job job = jobs_.at(id);
-  job.state = JobState::running;
-  job.started_ms = clock_.now_ms();
-  ++job.attempts;
+  begin_job(job, clock_.now_ms());
   store_.update(job);
   waiting_.erase(place);
   runs_[id] = {};
@@ -108,53 +101,44 @@ bool JobQueue::progress(const Lease& lease, const JobProgress& progress, double 
   return !job->cancelling;
 }
 
-// What asked a run to stop decides how it ends.
-void JobQueue::settle(Job& job, const JobReason& reason) const {
-  if (job.cancelling)
-    job.state = job.reason.kind == "DeadlinePassed" ? JobState::expired : JobState::cancelled;
-  if (job.state == JobState::failed) job.reason = cut(reason);
-  if (job.state != JobState::done) job.result.clear();
-}
-
 void JobQueue::take_out(const std::string& id) {
   auto place = std::find(waiting_.begin(), waiting_.end(), id);
   if (place != waiting_.end()) waiting_.erase(place);
   runs_.erase(id);
 }
 
-bool JobQueue::end_run(const Lease& lease, Job ended) {
-  ended.ended_ms = clock_.now_ms();
+// A job that has ended by a rule.
+void JobQueue::end(Job ended) {
   store_.update(ended);
-  take_out(lease.id);
-  shares_.leave(ended.client);
   ended.request.clear();
-  ended_.push_back(lease.id);
-  ended_bytes_ += ended.bytes;
+  count_end(ended);
   put(std::move(ended));
-  return true;
+}
+
+void JobQueue::count_end(const Job& ended) {
+  take_out(ended.id);
+  shares_.leave(ended.client);
+  ended_.push_back(ended.id);
+  ended_bytes_ += ended.bytes;
 }
 
 bool JobQueue::finish(const Lease& lease, const std::string& result, int64_t bytes) {
   Job* job = leased(lease);
   if (!job) return false;
-  check_text("result", result, max_job_result_bytes);
-  const Run& run = runs_.at(lease.id);
-  times_.learn_other(job->work, run.other_ms);
   Job ended = *job;
-  ended.state = JobState::done;
-  ended.result = result;
-  ended.bytes = bytes + static_cast<int64_t>(result.size());
-  settle(ended, {});
-  return end_run(lease, std::move(ended));
+  finish_job(ended, result, bytes, clock_.now_ms());
+  times_.learn_other(job->work, runs_.at(lease.id).other_ms);
+  end(std::move(ended));
+  return true;
 }
 
 bool JobQueue::fail(const Lease& lease, JobReason reason) {
   Job* job = leased(lease);
   if (!job) return false;
   Job ended = *job;
-  ended.state = JobState::failed;
-  settle(ended, reason);
-  return end_run(lease, std::move(ended));
+  fail_job(ended, std::move(reason), clock_.now_ms());
+  end(std::move(ended));
+  return true;
 }
 
 bool JobQueue::release(const Lease& lease) {
@@ -174,13 +158,8 @@ void JobQueue::abandon(const Lease& lease, JobReason reason) {
   Job* job = leased(lease);
   if (!job) return;
   Job ended = *job;
-  ended.state = JobState::failed;
-  ended.ended_ms = clock_.now_ms();
-  settle(ended, reason);
-  take_out(lease.id);
-  shares_.leave(ended.client);
-  ended_.push_back(lease.id);
-  ended_bytes_ += ended.bytes;
+  fail_job(ended, std::move(reason), clock_.now_ms());
+  count_end(ended);
   put(std::move(ended));
 }
 

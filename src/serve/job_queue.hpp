@@ -14,6 +14,9 @@
 
 namespace omnirt::serve {
 
+class JobOrdering;
+struct JobInLine;
+
 // Which of a client's jobs of one priority goes first.
 enum class JobOrder {
   shortest,  // by remaining time, less what waiting makes up for
@@ -125,29 +128,18 @@ class JobQueue {
     JobProgress at;
     double other_ms = 0;  // of computing that was no step
   };
-  struct Rank {
-    double had = 0;
-    int64_t level = 0;
-    double key = 0;
-    int64_t number = 0;
-    bool before(const Rank& other) const;
-  };
 
   void restart(Job job);
   void put(Job job);
-  void end(Job job, JobState state, JobReason reason);
-  void settle(Job& job, const JobReason& reason) const;
-  bool end_run(const Lease& lease, Job ended);
+  void end(Job ended);
   void take_out(const std::string& id);
   Job* leased(const Lease& lease);
-  void check(const Submission& submission) const;
-  void check_deadline(const Submission& submission) const;
-  void expire(std::vector<std::string> ids);
+  void count_end(const Job& ended);
+  void expire(const std::vector<std::string>& ids);
   void forget_one(std::vector<std::string>& forgotten);
-  Rank rank(const Job& job) const;
-  int64_t steps_left(const Job& job) const;
-  double left_ms(const Job& job) const;
-  double ahead_ms(const Rank& rank) const;
+  JobOrdering ordering() const;
+  JobInLine in_line(const Job& job) const;
+  std::vector<JobInLine> line() const;
 
   JobStore& store_;
   const QueueClock& clock_;

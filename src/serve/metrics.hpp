@@ -1,4 +1,7 @@
 #pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -19,12 +22,22 @@ class Metrics {
   void count(const RunReport& report);
   // `route` is one of this program's, not what the client wrote.
   void count_request(const std::string& route, int status, double ms);
+  // Of a process whose jobs are at a broker.
+  struct AtBroker {
+    bool reachable = false;
+    int64_t connections = 0, claims = 0, dead_letters = 0, void_results = 0, heartbeats = 0;
+    int64_t kept_dead_letters = -1;           // -1: not known here
+    std::map<std::string, size_t> workers{};  // by part
+  };
+  // Asked for at each text, where there is one.
+  std::function<AtBroker()> broker;
   struct Now {
     size_t waiting = 0, running = 0, connections = 0;
   };
   std::string text(const Now& now);
 
  private:
+  void add(const AtBroker& now);
   struct Families;
   std::unique_ptr<Families> families_;
 };

@@ -75,6 +75,12 @@ HttpResponse problem_of(const Error& error, const std::string& id) {
                                           : std::to_string(count) + " things are wrong: errors";
     return problem(422, word_of(error.kind()), detail, id, invalid->findings());
   }
+  if (error.kind() == "BrokerLost") {  // where it is, is this side's business
+    HttpResponse response =
+        problem(503, word_of(error.kind()), "the broker of jobs cannot be reached", id);
+    response.headers.emplace_back("Retry-After", "1");
+    return response;
+  }
   return problem(500, word_of(error.kind()), error.what(), id);
 }
 

@@ -126,7 +126,8 @@ JobOutcome RunOnSession::outcome(const Job& job, const RunReport& report) const 
     told["config_resolved"].erase(name);
   // As its client may send it again: what the server added is the server's.
   Json asked = read_stored(job.request).at("request");
-  for (const char* name : {"memory_budget", "output_dir", "preview_dir", "preview_name"})
+  for (const char* name : {"memory_budget", "output_dir", "preview_dir", "preview_name", "resume",
+                           "state", "stop_after"})
     asked["config"].erase(name);
   const Json result = {{"artifacts", artifacts},
                        {"report", hider_.hide(std::move(told))},

@@ -3,47 +3,15 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <cstdlib>
-
-#include "io/temporaries.hpp"
+#include "serve/broker/broker_jobs.hpp"
+#include "serve/dispatcher.hpp"
 #include "serve/problem.hpp"
 #include "serve/served_models.hpp"
 #include "serve/sqlite_store.hpp"
+#include "serve/state_folder.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
-
-// Where the jobs are: the folder that was named, or one of the process's own, which goes with it.
-class StateFolder {
- public:
-  explicit StateFolder(const std::string& named) : temporary_(named.empty()) {
-    path_ =
-        temporary_ ? io::keep_temporary(make_temporary) : fs::absolute(named).lexically_normal();
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (!fs::is_directory(path_, error))
-      throw InvalidRequest({"--state", named, "the folder cannot be made", "name another"});
-  }
-  ~StateFolder() {
-    if (!temporary_) return;
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    io::forget_temporary(path_);
-  }
-  StateFolder(const StateFolder&) = delete;
-  StateFolder& operator=(const StateFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  static fs::path make_temporary() {
-    std::string name = (fs::temp_directory_path() / "omnirt-serve-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw InvalidRequest({"--state", name, "no temporary folder can be made", "name a folder"});
-    return name;
-  }
-  bool temporary_;
-  fs::path path_;
-};
 
 namespace {
 
@@ -57,6 +25,17 @@ std::vector<ApiKey> read_keys(const ServerOptions& options) {
   if (is_loopback(options.host)) return {};
   throw InvalidRequest({"--host", options.host, "is open to other machines, which needs keys",
                         "give --api-key-file, or 127.0.0.1"});
+}
+
+// What a worker is told, and not the server that it works for.
+void refuse_runs_of_workers(const ServerOptions& options) {
+  if (!options.redis) return;
+  const char* here = "is of jobs that run in this process; those at Redis are run by workers";
+  if (!options.state.empty())
+    throw InvalidRequest({"--state", options.state, here, "omit it: Redis keeps the jobs"});
+  if (!options.api.memory_budget.empty())
+    throw InvalidRequest({"--memory-budget", options.api.memory_budget, here,
+                          "omit it, and give it to omnirt worker"});
 }
 
 ApiLimits api_limits(const ServerOptions& options) {
@@ -78,24 +57,40 @@ void log_request(const Api& api, const HttpRequest& request, int status, size_t 
 
 struct Server::Impl {
   Impl(Session& session, const ServerOptions& options)
-      : folder(options.state),
+      : folder((refuse_runs_of_workers(options), options.state)),
         models(find_served_models(session, options.models, options.lora_folders)),
         hider(hidden_folders(models, folder.path())),
         keys(read_keys(options)),
-        store(open_store(options.state, folder.path())),
         files(folder.path() / "jobs"),
-        jobs(*store, clock, options.jobs,
-             RunOnSession(session, files, hider,
-                          [this](const RunReport& report) { metrics.count(report); })),
-        api({session, jobs, files, keys, metrics, clock, models, hider}, api_limits(options)),
+        jobs(options.redis ? at_broker(options) : in_process(session, options)),
+        api({session, *jobs, files, keys, metrics, clock, models, hider}, api_limits(options)),
         http(options.host, options.port, options.http, program()) {
-    std::set<std::string> known;
-    for (const JobView& view : jobs.list("", SIZE_MAX)) known.insert(view.job.id);
-    files.sweep(known);
-    jobs.on_forgotten = [this](const std::string& id) { files.remove(id); };
-    jobs.on_change = [this](const Job& job) { metrics.count(job); };
+    jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };
+    jobs->on_change = [this](const Job& job) { metrics.count(job); };
     api.later = [this](std::function<void()> work) { http.later(std::move(work)); };
     api.connections = [this] { return http.connections(); };
+  }
+
+  std::unique_ptr<Jobs> in_process(Session& session, const ServerOptions& options) {
+    store = open_store(options.state, folder.path());
+    auto made = std::make_unique<Dispatcher>(
+        *store, clock, options.jobs,
+        RunOnSession(session, files, hider,
+                     [this](const RunReport& report) { metrics.count(report); }));
+    std::set<std::string> known;
+    for (const JobView& view : made->list("", SIZE_MAX)) known.insert(view.job.id);
+    files.sweep(known);
+    return made;
+  }
+
+  std::unique_ptr<Jobs> at_broker(const ServerOptions& options) {
+    auto made = std::make_unique<BrokerJobs>(
+        BrokerJobs::Options{*options.redis, options.jobs.queue, options.lease_ms}, files, models);
+    files.fetch = [jobs = made.get()](const std::string& job, const std::string& name) {
+      return jobs->fetch(job, name);
+    };
+    metrics.broker = [jobs = made.get()] { return jobs->figures(); };
+    return made;
   }
 
   HttpProgram program() {
@@ -120,7 +115,7 @@ struct Server::Impl {
   Metrics metrics;
   std::unique_ptr<JobStore> store;
   JobFiles files;
-  Dispatcher jobs;
+  std::unique_ptr<Jobs> jobs;
   Api api;
   HttpServer http;
 };
@@ -143,21 +138,21 @@ std::vector<std::string> Server::models() const {
 }
 
 void Server::start() {
-  impl_->jobs.start();
+  impl_->jobs->start();
   impl_->http.start();
 }
 
 bool Server::drain(int64_t ms) {
-  return impl_->jobs.drain(ms);
+  return impl_->jobs->drain(ms);
 }
 
 void Server::hand_back() {
-  impl_->jobs.hand_back();
+  impl_->jobs->hand_back();
 }
 
 // The jobs first: who waits for one is answered.
 void Server::stop() {
-  impl_->jobs.stop();
+  impl_->jobs->stop();
   impl_->http.stop();
 }
 

@@ -5,6 +5,8 @@
 
 #include "engine/session.hpp"
 #include "serve/api.hpp"
+#include "serve/broker/redis_url.hpp"
+#include "serve/dispatcher.hpp"
 
 namespace omnirt::serve {
 
@@ -13,8 +15,10 @@ struct ServerOptions {
   uint16_t port = 8000;
   std::vector<std::string> models{};  // "ID", "NAME=ID" or "NAME=FOLDER"; none: all that are here
   std::vector<std::string> lora_folders{};
-  std::string state{};     // folder of jobs and their files; "": none beyond the process
-  std::string key_file{};  // "": no keys
+  std::string state{};              // folder of jobs and their files; "": none beyond the process
+  std::optional<RedisUrl> redis{};  // where workers take the jobs from; none: they run here
+  int64_t lease_ms = 3000;          // silent for longer, a process at Redis is dead
+  std::string key_file{};           // "": no keys
   DispatcherLimits jobs{};
   HttpLimits http{};
   ApiLimits api{};

@@ -22,15 +22,19 @@ StepTimes::Times& StepTimes::times_of(const std::string& work) {
 }
 
 void StepTimes::learn_step(const std::string& work, double ms) {
-  constexpr double weight = 0.125;
-  times_of(work).step.learn(ms, weight);
-  all_.step.learn(ms, weight);
+  times_of(work).step.learn(ms, step_weight);
+  all_.step.learn(ms, step_weight);
 }
 
 void StepTimes::learn_other(const std::string& work, double ms) {
-  constexpr double weight = 0.25;
-  times_of(work).other.learn(ms, weight);
-  all_.other.learn(ms, weight);
+  times_of(work).other.learn(ms, other_weight);
+  all_.other.learn(ms, other_weight);
+}
+
+void StepTimes::set(const std::string& work, double step_ms, double other_ms) {
+  Times& times = work.empty() ? all_ : times_of(work);
+  times.step = {step_ms, true};
+  times.other = {other_ms, true};
 }
 
 std::optional<double> StepTimes::measured(const std::string& work, int64_t steps,

@@ -12,10 +12,15 @@ namespace omnirt::serve {
 class StepTimes {
  public:
   static constexpr size_t most_works = 256;
+  // How much the last step, and the last run's other time, weigh in their means.
+  static constexpr double step_weight = 0.125;
+  static constexpr double other_weight = 0.25;
 
   // A step took so long; all else of a whole run did.
   void learn_step(const std::string& work, double ms);
   void learn_other(const std::string& work, double ms);
+  // Means that another process learned; of "" those over all work.
+  void set(const std::string& work, double step_ms, double other_ms);
   // Milliseconds of computing for `steps` more, and (`whole`) for the rest of a run; nothing before
   // this work was measured.
   std::optional<double> measured(const std::string& work, int64_t steps, bool whole) const;

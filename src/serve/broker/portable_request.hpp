@@ -1,0 +1,27 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "serve/served_request.hpp"
+
+namespace omnirt::serve {
+
+// A job's request, as a server placed it in a folder of its own (`job_request_text`), without what
+// is that machine's: its model and adapters by the names that requests give them, its files by
+// theirs. `name` becomes the model's.
+std::string portable_request(const std::string& placed, const std::filesystem::path& folder,
+                             const ServedModels& models, std::string& name);
+
+struct PlacedRequest {
+  GenerateRequest request;
+  bool strict = false;
+};
+// The other way, on a machine that has the job's files in `folder`. Throws InvalidRequest where
+// something in it is not served there, or could be a path of that machine.
+PlacedRequest place_request(const std::string& portable, const std::filesystem::path& folder,
+                            const ServedModels& models);
+
+// Whether this may be the name of a job's file: it names no folder.
+bool is_file_name(const std::string& name);
+
+}  // namespace omnirt::serve
