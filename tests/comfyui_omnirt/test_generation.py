@@ -50,6 +50,15 @@ def test_an_image_makes_it_image2image(nodes):
     assert again.shape == first.shape and not torch.equal(again, first)
 
 
+def test_a_mask_makes_it_inpainting(nodes):
+    first = call(nodes.OmniRTGenerate, model="emoji", **WIDGETS)
+    mask = torch.zeros(first.shape[:3])
+    mask[:, :, : mask.shape[2] // 2] = 1
+    again = call(nodes.OmniRTGenerate, model="emoji", image=first, mask=mask, **{**WIDGETS, "prompt": "a lemon"})
+    changed = (again - first).abs().mean(dim=(0, 1, 3))
+    assert changed[: len(changed) // 4].mean() > 4 * changed[-len(changed) // 4 :].mean()
+
+
 def test_an_unknown_keyword_is_named(nodes):
     with pytest.raises(Exception, match="shedule"):
         call(nodes.OmniRTGenerate, model="emoji", options='{"shedule": "euler"}', **WIDGETS)
