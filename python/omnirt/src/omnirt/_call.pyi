@@ -138,6 +138,7 @@ class Call:
         image_fit: Literal["stretch", "crop", "fill"] | None = ...,  # how given images and masks of another shape are fitted to the image's size: stretched, cropped along their longer side, or whole with their edges extended; default stretch
         image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else CLIP's way at the encoder's size
         ip_adapter_scale: Any | None = ...,  # how strongly an image prompt is followed: a number, a list with one for each adapter, or scales by block: {"down": {"block_2": [0, 1]}, "mid": 1, "up": ...}; blocks that are not named get 0; default 1.0
+        layers: int | None = ...,  # layers that an image is taken apart into; one file each (1 to 32); default 4
         level: Literal["auto", "compile", "kernel_override", "eager"] | None = ...,  # run networks at this level only; auto: the fastest that works; default auto
         mask_blur: int | None = ...,  # standard deviation in pixels of a Gaussian over the mask; the original is put back where the mask is black, and blended where it is gray (1 to 256)
         matmul_precision: Literal["medium", "high", "highest"] | None = ...,  # how fp32 products are computed at the compile level: highest, in fp32; high, each number as the sum of two bf16 ones, on processors with a matrix unit (AMX); medium, linear layers and attention with numbers rounded to bf16, on processors that multiply these (AVX512-BF16, AMX); default high
@@ -176,9 +177,10 @@ class Call:
         preview_name: str | None = ...,  # their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is written over; default {run}-{index}-{step}.png
         profile: bool | None = ...,  # report and print the time of each op, by kernel and shape, and of each block of the networks (the run is a little slower); default False
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
-        quantize: Literal["none", "int8"] | None = ...,  # round the weights of linear layers and convolutions: faster and smaller, but the image changes; default none
+        quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
         require_level: Literal["compile", "kernel_override", "eager"] | None = ...,  # the slowest level that the run may use: falling below it is an error
+        resolution: int | None = ...,  # side of the square of as many pixels as a layer has; the model was trained at 640 and 1024 (32 to 2048); default 640
         resume: PathLike | None = ...,  # a state to continue from
         scheduler: str | None = ...,  # scheduler by class or short name; default: the model's own
         scheduler_config: Any | None = ...,  # settings that override the scheduler's config, as JSON
@@ -316,6 +318,7 @@ class Call:
         image_fit: Literal["stretch", "crop", "fill"] | None = ...,  # how given images and masks of another shape are fitted to the image's size: stretched, cropped along their longer side, or whole with their edges extended; default stretch
         image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else CLIP's way at the encoder's size
         ip_adapter_scale: Any | None = ...,  # how strongly an image prompt is followed: a number, a list with one for each adapter, or scales by block: {"down": {"block_2": [0, 1]}, "mid": 1, "up": ...}; blocks that are not named get 0; default 1.0
+        layers: int | None = ...,  # layers that an image is taken apart into; one file each (1 to 32); default 4
         level: Literal["auto", "compile", "kernel_override", "eager"] | None = ...,  # run networks at this level only; auto: the fastest that works; default auto
         mask_blur: int | None = ...,  # standard deviation in pixels of a Gaussian over the mask; the original is put back where the mask is black, and blended where it is gray (1 to 256)
         matmul_precision: Literal["medium", "high", "highest"] | None = ...,  # how fp32 products are computed at the compile level: highest, in fp32; high, each number as the sum of two bf16 ones, on processors with a matrix unit (AMX); medium, linear layers and attention with numbers rounded to bf16, on processors that multiply these (AVX512-BF16, AMX); default high
@@ -354,9 +357,10 @@ class Call:
         preview_name: str | None = ...,  # their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is written over; default {run}-{index}-{step}.png
         profile: bool | None = ...,  # report and print the time of each op, by kernel and shape, and of each block of the networks (the run is a little slower); default False
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
-        quantize: Literal["none", "int8"] | None = ...,  # round the weights of linear layers and convolutions: faster and smaller, but the image changes; default none
+        quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
         require_level: Literal["compile", "kernel_override", "eager"] | None = ...,  # the slowest level that the run may use: falling below it is an error
+        resolution: int | None = ...,  # side of the square of as many pixels as a layer has; the model was trained at 640 and 1024 (32 to 2048); default 640
         resume: PathLike | None = ...,  # a state to continue from
         scheduler: str | None = ...,  # scheduler by class or short name; default: the model's own
         scheduler_config: Any | None = ...,  # settings that override the scheduler's config, as JSON
@@ -490,6 +494,7 @@ class Call:
         image_fit: Literal["stretch", "crop", "fill"] | None = ...,  # how given images and masks of another shape are fitted to the image's size: stretched, cropped along their longer side, or whole with their edges extended; default stretch
         image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else CLIP's way at the encoder's size
         ip_adapter_scale: Any | None = ...,  # how strongly an image prompt is followed: a number, a list with one for each adapter, or scales by block: {"down": {"block_2": [0, 1]}, "mid": 1, "up": ...}; blocks that are not named get 0; default 1.0
+        layers: int | None = ...,  # layers that an image is taken apart into; one file each (1 to 32); default 4
         level: Literal["auto", "compile", "kernel_override", "eager"] | None = ...,  # run networks at this level only; auto: the fastest that works; default auto
         mask_blur: int | None = ...,  # standard deviation in pixels of a Gaussian over the mask; the original is put back where the mask is black, and blended where it is gray (1 to 256)
         matmul_precision: Literal["medium", "high", "highest"] | None = ...,  # how fp32 products are computed at the compile level: highest, in fp32; high, each number as the sum of two bf16 ones, on processors with a matrix unit (AMX); medium, linear layers and attention with numbers rounded to bf16, on processors that multiply these (AVX512-BF16, AMX); default high
@@ -528,9 +533,10 @@ class Call:
         preview_name: str | None = ...,  # their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is written over; default {run}-{index}-{step}.png
         profile: bool | None = ...,  # report and print the time of each op, by kernel and shape, and of each block of the networks (the run is a little slower); default False
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
-        quantize: Literal["none", "int8"] | None = ...,  # round the weights of linear layers and convolutions: faster and smaller, but the image changes; default none
+        quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
         require_level: Literal["compile", "kernel_override", "eager"] | None = ...,  # the slowest level that the run may use: falling below it is an error
+        resolution: int | None = ...,  # side of the square of as many pixels as a layer has; the model was trained at 640 and 1024 (32 to 2048); default 640
         resume: PathLike | None = ...,  # a state to continue from
         scheduler: str | None = ...,  # scheduler by class or short name; default: the model's own
         scheduler_config: Any | None = ...,  # settings that override the scheduler's config, as JSON
