@@ -54,13 +54,19 @@ std::string size_of(const Json& bytes) {
   return shown_byte_size(bytes.get<uint64_t>());
 }
 
-// What is in memory when; nothing where all simply stays.
-void print_memory_plan(const Json& plan) {
-  if (!plan.is_object()) return;
-  say("{:<24} {} predicted, {} budget; most in block {}\n", "memory",
+void print_peak(const char* of, const Json& plan) {
+  say("{:<24} {} predicted, {} budget; most in block {}\n", of,
       size_of(plan["predicted_peak_bytes"]),
       plan["budget_bytes"].is_null() ? "no" : size_of(plan["budget_bytes"]),
       plan["at"]["block"].get<std::string>());
+}
+
+// What is in memory when; nothing where all simply stays.
+void print_memory_plan(const Json& plan) {
+  if (!plan.is_object()) return;
+  const bool on_device = plan["space"] == "device";
+  print_peak(on_device ? "device memory" : "memory", plan);
+  if (on_device) print_peak("process memory", plan["process"]);
   for (const Json& each : plan["components"]) {
     const Json& kept = each["storage_dtype"];
     say("  {:<22} {} of weights{}, offload {}", each["name"].get<std::string>(),
@@ -69,6 +75,7 @@ void print_memory_plan(const Json& plan) {
     if (each["groups"].get<size_t>() > 0)
       say(" ({} groups), {} at a time, {} read per call", each["groups"].get<size_t>(),
           size_of(each["resident_bytes"]), size_of(each["moved_bytes_per_call"]));
+    if (each["prefetch_groups"] == 0) say(", none ahead");
     say("\n");
   }
   for (const Json& each : plan["stages"]) {
@@ -77,6 +84,9 @@ void print_memory_plan(const Json& plan) {
         size_of(each["weight_bytes"]), size_of(each["tensor_bytes"]),
         component.empty() ? "" : " (" + component + ")");
   }
+  if (on_device && plan["moved_bytes_per_step"] > 0)
+    say("  {:<22} {} of weights per step, from the host\n", "copied",
+        size_of(plan["moved_bytes_per_step"]));
 }
 
 std::string cost_of(const Json& reading) {

@@ -6,6 +6,7 @@
 #include <new>
 #include <random>
 
+#include "base/byte_size.hpp"
 #include "base/clock.hpp"
 #include "engine/attach_adapters.hpp"
 #include "engine/load_component.hpp"
@@ -14,6 +15,7 @@
 #include "io/system_memory.hpp"
 #include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "runtime/held_bytes.hpp"
 #include "tensor/memory.hpp"
@@ -53,6 +55,25 @@ uint64_t stored_bytes(const LoadedPipeline& pipeline) {
   }
   return bytes;
 }
+
+// Bounds what the process may take of a device while a run with a budget has it to itself: a run
+// that joins it ends that.
+class DeviceLimit {
+ public:
+  DeviceLimit(Backend& backend, const Proposal& proposal, bool alone)
+      : memory_(backend.device_memory()) {
+    const auto given = proposal.config.maybe(keys::device_memory_budget);
+    if (memory_) memory_->limit(alone && given ? parse_byte_size(*given) : std::nullopt);
+  }
+  ~DeviceLimit() {
+    if (memory_) memory_->limit(std::nullopt);
+  }
+  DeviceLimit(const DeviceLimit&) = delete;
+  DeviceLimit& operator=(const DeviceLimit&) = delete;
+
+ private:
+  DeviceMemory* memory_;
+};
 
 std::vector<Finding> findings_of(const Error& error) {
   const auto* invalid = dynamic_cast<const InvalidRequest*>(&error);
@@ -160,7 +181,7 @@ RunMemoryPlan Engine::plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
                                   const CancelToken* cancel) {
   Backend& device = backend(proposal.backend);
   auto made = omnirt::plan_memory(proposal, pipeline, device, cancel);
-  if (made && !made->plan.fits && components_.drop_idle() > 0)
+  if (made && !made->fits() && components_.drop_idle() > 0)
     made = omnirt::plan_memory(proposal, pipeline, device, cancel);
   if (!made) return {};
   refuse_unfit(proposal, *made);
@@ -247,6 +268,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   levels.check();
   RunsInFlight::Turn turn(in_flight_);
   if (turn.alone()) device.reset_memory_stats();
+  const DeviceLimit limit(device, proposal, turn.alone());
   if (!proposal.adapters.empty()) {
     double merging = now_ms();
     levels.apply_overlays();

@@ -9,6 +9,7 @@ namespace {
 struct Notch {
   Offload offload = Offload::none;
   int64_t blocks_per_group = 0;
+  int64_t prefetch = 1;
 };
 
 int64_t blocks_of(const PlannedComponent& component) {
@@ -18,6 +19,7 @@ int64_t blocks_of(const PlannedComponent& component) {
 // Where nothing is cut, all of it counts as staying.
 Residency residency_of(const PlannedComponent& component, const Notch& notch) {
   Residency made = cut_into_groups(component.uses, notch.offload, notch.blocks_per_group);
+  made.prefetch = notch.prefetch;
   if (made.groups.size() > 1) return made;
   return {.offload = std::min(notch.offload, Offload::component), .stays_bytes = component.bytes};
 }
@@ -52,16 +54,22 @@ class Planner {
       ladder.push_back({Offload::none});
     if (wanted(Offload::component)) ladder.push_back({Offload::component});
     if (wanted(Offload::group)) add_groups(component, ladder);
-    if (wanted(Offload::leaf)) ladder.push_back({Offload::leaf});
+    if (wanted(Offload::leaf)) ladder.push_back({Offload::leaf, 0, wishes_.prefetch.value_or(1)});
+    // At last nothing comes in ahead.
+    const bool groups =
+        ladder.back().offload == Offload::group || ladder.back().offload == Offload::leaf;
+    if (groups && !wishes_.prefetch)
+      ladder.push_back({ladder.back().offload, ladder.back().blocks_per_group, 0});
     return ladder;
   }
 
   void add_groups(const PlannedComponent& component, std::vector<Notch>& ladder) const {
+    const int64_t ahead = wishes_.prefetch.value_or(1);
     if (wishes_.blocks_per_group)
-      return ladder.push_back({Offload::group, *wishes_.blocks_per_group});
+      return ladder.push_back({Offload::group, *wishes_.blocks_per_group, ahead});
     for (int64_t blocks = (blocks_of(component) + 2) / 3; blocks > 0;
          blocks = blocks == 1 ? 0 : std::max<int64_t>(1, blocks * 3 / 4))
-      ladder.push_back({Offload::group, blocks});
+      ladder.push_back({Offload::group, blocks, ahead});
   }
 
   void take(const PlannedComponent& component, size_t notch) {
@@ -124,9 +132,11 @@ Json component_json(const PlannedComponent& component, const Residency& residenc
                {"resident_bytes", residency.peak_bytes()},
                {"moved_bytes_per_call", residency.moved_bytes()},
                {"groups", residency.groups.size()},
-               {"blocks_per_group", nullptr}};
+               {"blocks_per_group", nullptr},
+               {"prefetch_groups", nullptr}};
   if (!component.kept_dtype.empty()) json["storage_dtype"] = component.kept_dtype;
   if (residency.offload == Offload::group) json["blocks_per_group"] = residency.blocks_per_group;
+  if (residency.groups.size() > 1) json["prefetch_groups"] = residency.prefetch;
   return json;
 }
 

@@ -33,7 +33,7 @@ struct PlannedMoment {
 };
 
 struct PlanningFacts {
-  uint64_t base_bytes = 0;  // that the process has without weights and tensors
+  uint64_t base_bytes = 0;  // that is taken without weights and tensors of the run
   std::vector<PlannedComponent> components;
   std::vector<PlannedMoment> moments;
   uint64_t kept_between_steps_bytes = 0;  // the most; a part of the moments' tensors
@@ -44,12 +44,13 @@ struct PlanningFacts {
 struct PlanningWishes {
   std::optional<uint64_t> budget_bytes{};
   Offload offload = Offload::automatic;
-  std::optional<int64_t> blocks_per_group;  // of Offload::group; nothing: as many as fit
+  std::optional<int64_t> blocks_per_group{};  // of Offload::group; nothing: as many as fit
+  std::optional<int64_t> prefetch{};          // groups ahead; nothing: 1, or 0 where that fits
 };
 
 struct RunMemoryPlan {
   std::map<std::string, Residency> components;
-  uint64_t peak_bytes = 0;  // predicted, of the process
+  uint64_t peak_bytes = 0;  // predicted
   PlannedMoment at;         // when
   bool fits = true;         // in the budget
   bool releases_components = false;

@@ -12,6 +12,7 @@
 #include "io/system_memory.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/memory_keys.hpp"
+#include "runtime/held_bytes.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -22,15 +23,30 @@ constexpr double share_of_free = 0.9;
 // Of tiles that a plan settles on, in pixels: smaller ones show.
 constexpr int64_t least_side = 128;
 
-std::string field_of(const KeyInfo& key) {
-  return std::string("config.") + key.name;
+// What a component's weights take on a device, in the form of the first level that works.
+uint64_t bytes_on_device(const LoadedComponent& component) {
+  for (Level level : all_levels) {
+    const auto& outcome = component.wrapped->at(level);
+    if (outcome.ok) return held_bytes(*component.store, outcome.plan.form);
+  }
+  return 0;
 }
 
-uint64_t weight_bytes(const LoadedPipeline& pipeline) {
+uint64_t weight_bytes(const LoadedPipeline& pipeline, bool on_device) {
   uint64_t bytes = 0;
-  for (const auto& [name, component] : pipeline.components())
-    bytes += component->store ? component->store->bytes() : 0;
+  for (const auto& [name, component] : pipeline.components()) {
+    if (on_device && component->network)
+      bytes += bytes_on_device(*component);
+    else if (component->store)
+      bytes += component->store->bytes();
+  }
   return bytes;
+}
+
+// For the run's weights and tensors; on a device those that earlier runs left there are among them.
+double bytes_to_plan_with(const LoadedPipeline& pipeline, Backend& backend, bool on_device) {
+  const double free = backend.available_memory_gb() * 0x1p30;
+  return share_of_free * (free + (on_device ? static_cast<double>(held_forms(pipeline)) : 0));
 }
 
 // Of an autoencoder's tiles, from the largest, where they may be chosen: none where the request
@@ -51,7 +67,7 @@ std::vector<int64_t> sides_to_try(const Proposal& proposal) {
 
 void warn_of_tiles(Proposal& proposal, int64_t side, uint64_t without) {
   proposal.warn(
-      {field_of(keys::vae_tiling), "true",
+      {std::string("config.") + keys::vae_tiling.name, "true",
        fmt::format("settled on to make the run fit: images are encoded and decoded in tiles "
                    "of {} pixels, which changes them a little",
                    side),
@@ -65,42 +81,17 @@ void set_tiles(Proposal& proposal, int64_t side) {
   proposal.config.set(keys::vae_tile_size.name, tiled ? Json(side) : Json(), Origin::derived);
 }
 
-PlanningWishes wishes_of(const Proposal& proposal) {
-  PlanningWishes wishes{.offload = proposal.config.get(keys::offload),
-                        .blocks_per_group = proposal.config.maybe(keys::blocks_per_group)};
-  if (auto given = proposal.config.maybe(keys::memory_budget))
-    wishes.budget_bytes = parse_byte_size(*given);
-  return wishes;
+std::optional<uint64_t> budget_of(const Proposal& proposal, const Key<std::string>& key) {
+  const auto given = proposal.config.maybe(key);
+  return given ? parse_byte_size(*given) : std::nullopt;
 }
 
-std::string place(const PlannedMoment& at) {
-  return at.component.empty()
-             ? fmt::format("in block {}", at.block_name)
-             : fmt::format("in block {}, component {}", at.block_name, at.component);
-}
-
-void refuse(Proposal& proposal, const RunMemoryPlan& plan, const PlanningWishes& wishes) {
-  const bool free = wishes.offload == Offload::automatic;
-  proposal.error({field_of(keys::memory_budget), shown_byte_size(*wishes.budget_bytes),
-                  fmt::format("the run needs {}{}, {}", shown_byte_size(plan.peak_bytes),
-                              free ? " at the least"
-                                   : fmt::format(" with offload {}", name_of(wishes.offload)),
-                              place(plan.at)),
-                  fmt::format("give {} or more{}; or make fewer or smaller images",
-                              shown_byte_size(plan.peak_bytes), free ? "" : ", or offload auto")});
-}
-
-// The references take memory of their own inside the libraries that compute them.
-void refuse_unforeseen(Proposal& proposal, const PlanningFacts& facts) {
-  for (const PlannedComponent& component : facts.components) {
-    if (component.foreseen) continue;
-    proposal.error({field_of(keys::memory_budget), proposal.config.get(keys::memory_budget),
-                    fmt::format("component {} runs at level eager, whose memory is not known "
-                                "beforehand",
-                                component.name),
-                    "omit what asks for that level (level, dtype), or the budget"});
-    return;
-  }
+PlanningWishes wishes_of(const Proposal& proposal, bool on_device) {
+  return {.budget_bytes =
+              budget_of(proposal, on_device ? keys::device_memory_budget : keys::memory_budget),
+          .offload = proposal.config.get(keys::offload),
+          .blocks_per_group = proposal.config.maybe(keys::blocks_per_group),
+          .prefetch = proposal.config.maybe(keys::prefetch_groups)};
 }
 
 // The plan with the largest tiles that fit, or the one that takes least.
@@ -115,10 +106,10 @@ PlannedMemory with_tiles(Proposal& proposal, PlannedMemory made,
     if (tiled.plan.peak_bytes >= made.plan.peak_bytes) continue;
     made = std::move(tiled);
     chosen = side;
-    if (made.plan.fits) break;
+    if (made.fits()) break;
   }
   if (!sides.empty()) set_tiles(proposal, chosen);
-  if (chosen > 0 && made.plan.fits) warn_of_tiles(proposal, chosen, without);
+  if (chosen > 0 && made.fits()) warn_of_tiles(proposal, chosen, without);
   return made;
 }
 
@@ -168,40 +159,66 @@ Json reading_of(const Proposal& proposal, const PlannedMemory& made, LoadedPipel
   return cost.bytes_per_step > 0 ? cost.to_json(rates) : Json();
 }
 
+// Of the device's memory and, with nothing that could leave it, the process's.
+PlannedMemory::OfProcess plan_process(const Proposal& proposal, PlanningFacts facts) {
+  PlannedMemory::OfProcess made{.facts = std::move(facts),
+                                .budget_bytes = budget_of(proposal, keys::memory_budget)};
+  made.plan =
+      plan_memory(made.facts, {.budget_bytes = made.budget_bytes, .offload = Offload::none});
+  return made;
+}
+
+Json report_of(const Proposal& proposal, const PlannedMemory& made, LoadedPipeline& pipeline) {
+  Json report = made.plan.to_json(made.facts, made.wishes);
+  report["space"] = made.on_device ? "device" : "process";
+  const auto steps =
+      static_cast<uint64_t>(proposal.config.maybe(keys::num_inference_steps).value_or(1));
+  report["moved_bytes_per_step"] = reading_cost(made.facts, made.plan, steps, {}, 0).bytes_per_step;
+  report["process"] = nullptr;
+  report["reading"] = made.on_device ? Json() : reading_of(proposal, made, pipeline);
+  if (!made.process) return report;
+  const PlannedMemory::OfProcess& process = *made.process;
+  report["process"] = process.plan.to_json(process.facts, {.budget_bytes = process.budget_bytes});
+  for (const char* of_weights : {"offload", "components", "kept_between_steps_bytes"})
+    report["process"].erase(of_weights);
+  return report;
+}
+
 }  // namespace
 
 std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
                                          Backend& backend, const CancelToken* cancel) {
-  if (!backend.capabilities().plans_memory) return std::nullopt;
-  PlanningWishes wishes = wishes_of(proposal);
-  const bool given = wishes.budget_bytes.has_value();
-  const bool asked = given || wishes.offload != Offload::automatic;
-  const double available = backend.available_memory_gb() * 0x1p30;
-  if (!asked && static_cast<double>(weight_bytes(pipeline)) < share_of_free * available)
+  const PlannedSpace space = backend.capabilities().plans_memory;
+  if (space == PlannedSpace::none) return std::nullopt;
+  const bool on_device = space == PlannedSpace::device;
+  const PlanningWishes asked = wishes_of(proposal, on_device);
+  const bool given = asked.budget_bytes || proposal.config.maybe(keys::memory_budget);
+  const bool limited = given || asked.offload != Offload::automatic;
+  const double free = bytes_to_plan_with(pipeline, backend, on_device);
+  if (!limited && static_cast<double>(weight_bytes(pipeline, on_device)) < free)
     return std::nullopt;
   auto plan = [&] {
-    PlannedMemory made{.facts = rehearse(proposal, pipeline, backend, cancel), .given = given};
-    if (!asked)
-      wishes.budget_bytes =
-          static_cast<uint64_t>(share_of_free * available) + made.facts.base_bytes;
-    made.wishes = wishes;
-    made.plan = plan_memory(made.facts, wishes);
+    Rehearsed rehearsed = rehearse(proposal, pipeline, backend, cancel);
+    PlannedMemory made{.facts = std::move(rehearsed.weights),
+                       .wishes = asked,
+                       .given = given,
+                       .on_device = on_device};
+    PlanningWishes within = asked;
+    // A device has no memory to give that others hold, whatever the budget says.
+    const uint64_t there = static_cast<uint64_t>(free) + made.facts.base_bytes;
+    if (!limited || on_device)
+      within.budget_bytes = std::min(asked.budget_bytes.value_or(there), there);
+    if (!limited) made.wishes = within;
+    made.plan = plan_memory(made.facts, within);
+    if (rehearsed.host) made.process = plan_process(proposal, std::move(*rehearsed.host));
     return made;
   };
   const ConfigValue* tiled = proposal.config.find(keys::vae_tiling.name);
   if (tiled && tiled->origin == Origin::derived) set_tiles(proposal, 0);  // of an earlier plan
   PlannedMemory made = plan();
-  if (!made.plan.fits) made = with_tiles(proposal, std::move(made), plan);
-  made.report = made.plan.to_json(made.facts, wishes);
-  made.report["reading"] = reading_of(proposal, made, pipeline);
+  if (!made.fits()) made = with_tiles(proposal, std::move(made), plan);
+  made.report = report_of(proposal, made, pipeline);
   return made;
-}
-
-// What was not asked for is not refused: the machine may free memory yet.
-void refuse_unfit(Proposal& proposal, const PlannedMemory& planned) {
-  if (!planned.given) return;
-  refuse_unforeseen(proposal, planned.facts);
-  if (!planned.plan.fits) refuse(proposal, planned.plan, planned.wishes);
 }
 
 }  // namespace omnirt

@@ -4,14 +4,23 @@
 
 namespace omnirt {
 
-// The memory plan of a run that asks for one, or that the machine has too little free memory for
-// (both as they are at the moment); nothing where all simply stays.
+// The memory plan of a run that asks for one, or that there is too little free memory for (both as
+// they are at the moment); nothing where all simply stays.
 struct PlannedMemory {
   PlanningFacts facts;
-  PlanningWishes wishes{};
-  bool given = false;  // the budget: by the request
+  PlanningWishes wishes{};  // as the request has them
+  bool given = false;       // the budget: by the request
+  bool on_device = false;   // the plan is of the device's memory, else of the process's
   RunMemoryPlan plan{};
-  Json report{};  // RunMemoryPlan::to_json
+  // What the process takes next to a device.
+  struct OfProcess {
+    PlanningFacts facts;
+    std::optional<uint64_t> budget_bytes{};
+    RunMemoryPlan plan{};
+  };
+  std::optional<OfProcess> process{};
+  Json report{};  // RunMemoryPlan::to_json, and more
+  bool fits() const { return plan.fits && (!process || process->plan.fits); }
 };
 // Settles on tiles of the autoencoder where a budget cannot be kept without them and the request
 // says nothing about them.

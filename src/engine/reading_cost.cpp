@@ -11,11 +11,11 @@ namespace omnirt {
 namespace {
 
 Json reading_json(const std::optional<double>& rate, const std::optional<double>& reading_s,
-                  double compute_s) {
+                  const ReadingCost& cost) {
   if (!rate || !reading_s) return nullptr;
   return {{"bytes_per_s", *rate},
           {"s_per_step", *reading_s},
-          {"cost_s_per_step", ReadingCost::cost_s(*reading_s, compute_s)}};
+          {"cost_s_per_step", cost.cost_s(*reading_s)}};
 }
 
 }  // namespace
@@ -26,8 +26,10 @@ ReadingCost reading_cost(const PlanningFacts& facts, const RunMemoryPlan& plan, 
   double products = 0;
   for (const PlannedComponent& component : facts.components) {
     if (steps == 0 || component.calls < steps) continue;
-    const uint64_t moved = plan.components.at(component.name).moved_bytes();
-    cost.bytes_per_step += moved * component.calls / steps;
+    const Residency& residency = plan.components.at(component.name);
+    const uint64_t moved = residency.moved_bytes() * component.calls / steps;
+    cost.bytes_per_step += moved;
+    if (residency.prefetch == 0) cost.waited_bytes += moved;
     products += component.products / static_cast<double>(steps);
   }
   cost.compute_s = products_per_s > 0 ? products / products_per_s : 0;
@@ -37,11 +39,18 @@ ReadingCost reading_cost(const PlanningFacts& facts, const RunMemoryPlan& plan, 
   return cost;
 }
 
+double ReadingCost::cost_s(double reading_s) const {
+  if (bytes_per_step == 0) return 0;
+  const double waited =
+      reading_s * static_cast<double>(waited_bytes) / static_cast<double>(bytes_per_step);
+  return waited + std::max(0.0, reading_s - waited - compute_s);
+}
+
 Json ReadingCost::to_json(const io::ReadRates& rates) const {
   return {{"bytes_per_step", bytes_per_step},
           {"compute_s_per_step", compute_s},
-          {"from_disk", reading_json(rates.disk, disk_s, compute_s)},
-          {"from_page_cache", reading_json(rates.cached, cached_s, compute_s)},
+          {"from_disk", reading_json(rates.disk, disk_s, *this)},
+          {"from_page_cache", reading_json(rates.cached, cached_s, *this)},
           {"cached_share", rates.cached_share},
           {"note", rates.note}};
 }

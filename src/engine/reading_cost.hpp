@@ -11,13 +11,13 @@ namespace omnirt {
 // weights is read while one is computed with.
 struct ReadingCost {
   uint64_t bytes_per_step = 0;  // of weights that come and go
+  uint64_t waited_bytes = 0;    // of these: none is read ahead, so that computing waits for them
   double compute_s = 0;         // of a step, estimated: the products of weights at a measured rate
   std::optional<double> disk_s, cached_s;  // reading them, from the disk and from the page cache
 
-  // What a step takes longer than without reading; 0: expected to be hidden.
-  static double cost_s(double reading_s, double compute_s) {
-    return reading_s > compute_s ? reading_s - compute_s : 0;
-  }
+  // What a step takes longer than without reading, where reading takes this long; 0: expected to be
+  // hidden.
+  double cost_s(double reading_s) const;
   // {bytes_per_step, compute_s_per_step, from_disk: {bytes_per_s, s_per_step, cost_s_per_step} or
   // null, from_page_cache: likewise, cached_share, note}
   Json to_json(const io::ReadRates& rates) const;

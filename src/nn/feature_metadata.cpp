@@ -54,8 +54,8 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
        "set."},
       {"_supports_group_offloading", true,
        "Weights that come and go in groups while the network computes (config.offload group or "
-       "leaf, or a memory budget), on backends that plan memory. Groups follow the order of use: "
-       "there is nothing to set."},
+       "leaf, or a budget), on backends that plan memory: of the process (cpu) or of a device "
+       "(cuda). Groups follow the order of use: there is nothing to set."},
       {"_no_split_modules", features.no_split_modules,
        "Modules that stay on one device as a whole. Set NetworkFeatures::no_split_modules."},
       {"_skip_layerwise_casting_patterns", features.skip_layerwise_casting_patterns,

@@ -16,7 +16,8 @@ std::vector<const KeyInfo*> of_every_run() {
                                    &profile,          &single_file_config,
                                    &timesteps,        &sigmas,
                                    &memory_budget,    &offload,
-                                   &blocks_per_group, &storage_dtype};
+                                   &blocks_per_group, &storage_dtype,
+                                   &prefetch_groups,  &device_memory_budget};
   for (const KeyInfo* key : of_runs()) keys.push_back(key);
   return keys;
 }

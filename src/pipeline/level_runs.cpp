@@ -63,9 +63,25 @@ LevelRuns::LevelRuns(const LoadedPipeline& pipeline, Options options)
                                                                            bool own) {
       return own ? component->own(form, overlay) : component->lease(form, overlay);
     };
-    runs_.try_emplace(name, component->wrapped, std::move(lease),
-                      ComponentRun::Options{name, options.policy, &counter_, options.trace,
-                                            std::move(options.residency[name])});
+    runs_.try_emplace(
+        name, component->wrapped, std::move(lease),
+        ComponentRun::Options{name, options.policy, &counter_, options.trace,
+                              std::move(options.residency[name]), relief_of(*component)});
+  }
+}
+
+ComponentRun::Relief LevelRuns::relief_of(const LoadedComponent& component) {
+  if (!component.wrapped->backend().device_memory()) return {};
+  auto uses = [store = component.store](const DryForward& call, const ComputeForm& form) {
+    return param_uses(call, *store, form, WeightPlace::device);
+  };
+  return {[this] { release_all(); }, uses};
+}
+
+void LevelRuns::release_all() {
+  for (auto& [name, run] : runs_) {
+    run.release();
+    pipeline_.find(name)->release();
   }
 }
 
@@ -87,8 +103,9 @@ Values LevelRuns::call(const std::string& name, const ComponentCall& call, const
   ensure(run != runs_.end(), "component '{}' is not a loaded network", name);
   if (!forecast_) return computed(name, run->second, call, inputs, cancel);
   const DryForward& taken = run->second.forecast(call, inputs);
-  forecast_(name, taken, call.rows);
+  forecast_({name, taken, call.rows, inputs});
   Values results;
+  const MemoryAccount::Scope charged(*results_);
   for (const auto& [result, list] : taken.results) {
     for (const Value& value : list) {
       const Tensor& of = value.tensor();

@@ -35,11 +35,20 @@ class LevelRuns {
   // In which a component's level wants its weights; after check().
   const ComputeForm& form(const std::string& name) const { return runs_.at(name).plan()->form; }
   Level level(const std::string& name) const { return runs_.at(name).level(); }
-  // From now on calls compute nothing: their results are zeros, and `told` receives what each would
-  // take, and its rows.
-  using Forecast =
-      std::function<void(const std::string& component, const DryForward& call, const RowIds& rows)>;
-  void only_forecast(Forecast told) { forecast_ = std::move(told); }
+  // A call that is not made.
+  struct Forecast {
+    const std::string& component;
+    const DryForward& call;  // what it would take
+    const RowIds& rows;
+    const Values& inputs;
+  };
+  using OnForecast = std::function<void(const Forecast&)>;
+  // From now on calls compute nothing: their results are zeros, charged to `results`, and `told`
+  // receives what each would take.
+  void only_forecast(OnForecast told, const MemoryAccount& results) {
+    forecast_ = std::move(told);
+    results_ = &results;
+  }
   // Releases what earlier runs left in memory of components that the plan has leave it.
   void make_room();
   // A component was used for the last time: what streams hold of it goes.
@@ -56,6 +65,8 @@ class LevelRuns {
   void describe(RunReport& report) const;
 
  private:
+  ComponentRun::Relief relief_of(const LoadedComponent& component);
+  void release_all();
   Values computed(const std::string& name, ComponentRun& run, const ComponentCall& call,
                   const Values& inputs, const CancelToken* cancel);
 
@@ -63,7 +74,8 @@ class LevelRuns {
   FallbackCounter* total_;
   bool remembers_;
   uint64_t remembered_ = 0;
-  Forecast forecast_;
+  OnForecast forecast_;
+  const MemoryAccount* results_ = nullptr;  // of calls that are not made
   FallbackCounter counter_;
   std::map<std::string, ComponentRun> runs_;
 };

@@ -12,6 +12,14 @@ inline constexpr Key<std::string> memory_budget{
     "memory-budget",
     "memory that the process may take, as the kernel counts it (VmRSS): 6GB, 1.5GiB, 800MB; a run "
     "that cannot keep it is refused before it begins"};
+inline constexpr Key<std::string> device_memory_budget{
+    "device_memory_budget",
+    std::monostate{},
+    {},
+    "device-memory-budget",
+    "memory that the run may take of its device, as the backend's allocator counts it: 6GB, "
+    "1.5GiB, "
+    "800MB; a run that cannot keep it is refused before it begins"};
 inline constexpr Key<Offload> offload{
     "offload", Offload::automatic, "offload",
     "what leaves memory together while it is not needed: what the budget asks for (auto), nothing "
@@ -23,6 +31,13 @@ inline constexpr Key<int64_t> blocks_per_group{
     {1, 1000},
     "blocks-per-group",
     "with offload group: neighbouring blocks that come and go together; default: as many as fit"};
+inline constexpr Key<int64_t> prefetch_groups{
+    "prefetch_groups",
+    std::monostate{},
+    {0, 16},
+    "prefetch-groups",
+    "with offload group or leaf: groups that come in ahead while one is computed with; default: 1, "
+    "or 0 where the budget asks for it"};
 inline constexpr Key<Json> storage_dtype{
     "storage_dtype",
     std::monostate{},

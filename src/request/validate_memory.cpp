@@ -7,30 +7,63 @@
 namespace omnirt::validation {
 namespace {
 
-bool plans(const Proposal& proposal) {
+// Nothing where no backend was settled on, which is a finding of its own.
+std::optional<PlannedSpace> planned_by(const Proposal& proposal) {
   for (const BackendInfo& info : proposal.catalogue->backends) {
     if (info.name == proposal.backend && info.make) return info.make()->capabilities().plans_memory;
   }
-  return true;  // no backend was settled on, which is a finding of its own
+  return std::nullopt;
+}
+
+std::string field_of(const KeyInfo& key) {
+  return std::string("config.") + key.name;
+}
+
+void check_size(Proposal& proposal, const Key<std::string>& key) {
+  const auto given = proposal.config.maybe(key);
+  if (given && !parse_byte_size(*given))
+    proposal.error(
+        {field_of(key), *given, "not a size of memory", "give a number with a unit: 6GB, 800MB"});
+}
+
+void check_groups(Proposal& proposal, Offload offload) {
+  if (proposal.config.maybe(keys::blocks_per_group) && offload != Offload::group) {
+    proposal.error({field_of(keys::blocks_per_group), "", "has no effect without offload group",
+                    "add it, or remove this"});
+  }
+  const bool groups = offload == Offload::group || offload == Offload::leaf;
+  if (proposal.config.maybe(keys::prefetch_groups) && !groups) {
+    proposal.error({field_of(keys::prefetch_groups), "",
+                    "has no effect without offload group or leaf", "add one, or remove this"});
+  }
+}
+
+void refuse_device_budget(Proposal& proposal, PlannedSpace space) {
+  const bool plans = space == PlannedSpace::process;
+  proposal.error({field_of(keys::device_memory_budget),
+                  *proposal.config.maybe(keys::device_memory_budget),
+                  "backend " + proposal.backend +
+                      (plans ? " has no memory of a device" : " does not plan its memory"),
+                  plans ? "omit it; memory_budget is about the process's memory"
+                        : "omit it, or use a backend that plans its device's memory"});
 }
 
 }  // namespace
 
 void check_memory(Proposal& proposal) {
-  settle_storage(proposal, plans(proposal));
-  auto given = proposal.config.maybe(keys::memory_budget);
-  const std::string field = std::string("config.") + keys::memory_budget.name;
-  if (given && !parse_byte_size(*given))
-    proposal.error(
-        {field, *given, "not a size of memory", "give a number with a unit: 6GB, 800MB"});
+  const auto space = planned_by(proposal);
+  settle_storage(proposal, !space || *space == PlannedSpace::process);
+  check_size(proposal, keys::memory_budget);
+  check_size(proposal, keys::device_memory_budget);
   const Offload offload = proposal.config.maybe(keys::offload).value_or(Offload::automatic);
-  if (proposal.config.maybe(keys::blocks_per_group) && offload != Offload::group) {
-    proposal.error({std::string("config.") + keys::blocks_per_group.name, "",
-                    "has no effect without offload group", "add it, or remove this"});
-  }
+  check_groups(proposal, offload);
+  if (!space) return;
+  if (proposal.config.maybe(keys::device_memory_budget) && *space != PlannedSpace::device)
+    refuse_device_budget(proposal, *space);
+  const auto given = proposal.config.maybe(keys::memory_budget);
   const bool asked = given || offload != Offload::automatic;
-  if (!asked || plans(proposal)) return;
-  proposal.error({given ? field : std::string("config.") + keys::offload.name,
+  if (!asked || *space != PlannedSpace::none) return;
+  proposal.error({given ? field_of(keys::memory_budget) : field_of(keys::offload),
                   given ? *given : name_of(offload),
                   "backend " + proposal.backend + " does not plan memory",
                   "omit it, or use backend cpu"});

@@ -7,6 +7,7 @@
 
 #include "ops/op_table.hpp"
 #include "runtime/capabilities.hpp"
+#include "runtime/device_memory.hpp"
 #include "runtime/wrapped_component.hpp"
 
 namespace omnirt {
@@ -72,6 +73,9 @@ class Backend {
   virtual MemoryStats memory_stats() const = 0;
   // Free memory of the device, in GiB.
   virtual double available_memory_gb() const = 0;
+  // What moves weights to the device and bounds its memory, where its use is planned
+  // (PlannedSpace::device); null elsewhere.
+  virtual DeviceMemory* device_memory() { return nullptr; }
   // Waits until the device has done what it was given; stages are timed between two of these.
   virtual void synchronize() {}
   // A tensor's values on the device in `dtype`; x itself where it is there already.

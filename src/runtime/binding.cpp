@@ -205,6 +205,31 @@ void Binding::drop(size_t index) const {
   if (of.weight->release) of.weight->release();
 }
 
+Tensor Binding::outline(size_t index) const {
+  const Weight& weight = stored(index);
+  const at::ScalarType own = weight.encoding ? at::kFloat : scalar_type(weight.dtype);
+  const at::ScalarType dtype = at::isFloatingType(own) ? form_.dtype : own;
+  const bool last = form_.channels_last && weight.shape.size() == 4;
+  return at::empty(weight.shape, at::TensorOptions().dtype(dtype).device(at::kMeta),
+                   last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous);
+}
+
+void Binding::write_numbers(size_t index, const Tensor& to) const {
+  const Slot& of = slot(index);
+  to.copy_(of.weight->view());
+  if (of.weight->release) of.weight->release();
+}
+
+void Binding::put(size_t index, Tensor form) const {
+  auto own = changed_.find(index);
+  if (base_ && own == changed_.end()) return base_->put(index, std::move(form));
+  const Slot& of = slot(index);
+  std::scoped_lock lock(of.making);
+  converted_bytes_ += form.nbytes();
+  of.tensor = std::move(form);
+  of.made.store(true, std::memory_order_release);
+}
+
 void Binding::make(const Slot& slot, size_t index) const {
   // Numbers that had to be made are made in the type that is computed with, whatever kernels read.
   bool widened = slot.weight->encoding != nullptr;
@@ -217,15 +242,15 @@ void Binding::make(const Slot& slot, size_t index) const {
 }
 
 Tensor Binding::formed(const Tensor& stored, bool widened) const {
-  auto placed = [&](at::ScalarType dtype) {
-    return place_ ? place_(stored, dtype) : stored.to(dtype);
+  auto placed = [&](const Tensor& numbers, at::ScalarType dtype) {
+    return place_ ? place_(numbers, dtype) : numbers.to(dtype);
   };
-  if (!at::isFloatingType(stored.scalar_type())) return placed(stored.scalar_type());
+  if (!at::isFloatingType(stored.scalar_type())) return placed(stored, stored.scalar_type());
   if (kept_as_stored(form_, stored.scalar_type(), static_cast<size_t>(stored.dim()), widened))
     return stored;
-  Tensor tensor = placed(form_.dtype);
-  bool reorder = form_.channels_last && !form_.as_stored && tensor.dim() == 4;
-  return reorder ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
+  // Before it travels, so that the device holds it once.
+  const bool reorder = form_.channels_last && !form_.as_stored && stored.dim() == 4;
+  return placed(reorder ? stored.contiguous(at::MemoryFormat::ChannelsLast) : stored, form_.dtype);
 }
 
 uint64_t Binding::bytes_in_memory(const Weight& weight, const ComputeForm& form) {

@@ -68,6 +68,17 @@ class Binding {
   void drop(size_t index) const;
   // The stored weight of a parameter.
   const Weight& stored(size_t index) const;
+
+  // For forms that another brings to a device (GroupMover). A parameter's form without storage: its
+  // sizes, strides and type there.
+  Tensor outline(size_t index) const;
+  // Writes the stored numbers into `to`, on the host and like the outline, and releases the memory
+  // behind them.
+  void write_numbers(size_t index, const Tensor& to) const;
+  // From now on this is the parameter's form, until it is dropped.
+  void put(size_t index, Tensor form) const;
+  // Whether adapters change the weight; its form may have another size then.
+  bool overlaid(size_t index) const { return changed_.contains(index); }
   // The bytes that a weight's forms take in memory: those of the file where it is computed with as
   // stored there, else those of what is made of it.
   static uint64_t bytes_in_memory(const Weight& weight, const ComputeForm& form);

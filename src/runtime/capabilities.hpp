@@ -30,14 +30,18 @@ inline constexpr ModeOption mode_options[] = {
     {"matmul_precision", &ComputeMode::matmul_precision},
 };
 
+// The memory whose use by a run a backend can plan, budget, and let weights come and go in while it
+// computes: the process's, where its tensors and weights are; its device's, with what the process
+// takes next to it; none.
+enum class PlannedSpace { none, process, device };
+
 // What a request may ask of a backend: validation refuses, by name, what is in no mode, and what no
 // one mode has together. `omnirt backends` shows it.
 struct Capabilities {
   std::vector<ComputeMode> modes;
   bool compile_available = false;
   bool supports_graph_mode = false;  // compile captures whole calls and plays them back
-  // Whether a run's memory can be planned, budgeted, and weights come and go while it computes.
-  bool plans_memory = false;
+  PlannedSpace plans_memory = PlannedSpace::none;
 
   // All values that some mode has, in the order of the modes.
   std::vector<std::string> options(std::vector<std::string> ComputeMode::*values) const;

@@ -98,7 +98,7 @@ CaptureRunner::Capture& CaptureRunner::entry(CallKey key,
 }
 
 Values CaptureRunner::run(Context& cx, const ComponentCall& call, const Values& inputs) {
-  if (call.step.shares_any()) return call.run(cx, inputs);
+  if (call.step.shares_any() || !cx.may_capture()) return call.run(cx, inputs);
   // One call at a time: a graph's inputs and outputs have one place.
   std::scoped_lock lock(mutex_);
   Capture& known = entry(call_key(call.variant, inputs), cx.binding());

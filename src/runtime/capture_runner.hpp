@@ -25,7 +25,8 @@ class Graph {
 // capture may not), the second captures, later ones are played back. So what is called once never
 // pays for a capture. What was made once per run is read from the graph's own copies, which take
 // another run's values before it is played back for that. Calls whose steps share features are
-// never captured.
+// never captured, and none where the run's memory is planned (Context::may_capture): weights then
+// have no place of their own, and what a graph holds of the device is in no plan.
 class CaptureRunner final : public CallRunner {
  public:
   using MakeGraph = std::function<std::unique_ptr<Graph>()>;

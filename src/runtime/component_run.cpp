@@ -15,6 +15,19 @@ std::string without_trace(const std::string& text) {
   return text.substr(0, text.find("\nException raised from"));
 }
 
+// Keeps where a context was when it ended.
+class Located {
+ public:
+  Located(const Context& cx, std::string& where) : cx_(cx), where_(where) {}
+  ~Located() { where_ = cx_.where(); }
+  Located(const Located&) = delete;
+  Located& operator=(const Located&) = delete;
+
+ private:
+  const Context& cx_;
+  std::string& where_;
+};
+
 }  // namespace
 
 ComponentRun::ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options)
@@ -83,7 +96,8 @@ Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailu
            .blocks = options_.trace ? &blocks_ : nullptr,
            .failures = &failures,
            .require_kernels = firm,
-           .stream = stream}};
+           .stream = stream,
+           .capture = options_.residency.offload == Offload::automatic}};
 }
 
 // Null where all weights stay.
@@ -92,7 +106,9 @@ WeightStream* ComponentRun::stream() {
     ComputeForm form = plan_->form;
     // What a kernel packs would go with the weight, and be packed again at each use.
     if (form.pack == ops::PackPolicy::automatic) form.pack = ops::PackPolicy::never;
-    stream_ = std::make_unique<WeightStream>(lease_(form, true), options_.residency);
+    DeviceMemory* device = wrapped_->backend().device_memory();
+    stream_ = std::make_unique<WeightStream>(lease_(form, true), options_.residency,
+                                             device ? device->copies() : nullptr);
   }
   return stream_.get();
 }
@@ -154,20 +170,61 @@ Values ComponentRun::call(const ComponentCall& call, const Values& inputs,
   ++calls_;
   while (true) {
     double start = now_ms();
+    std::string where;
+    auto told = [&](const std::exception& error) {
+      return fmt::format("call {}{}: {}", calls_, where, reason_of(error));
+    };
     std::vector<KernelFailure> failures;
-    Context cx = context(cancel, failures);
-    const BlockTimes::Turn turn(options_.trace ? &blocks_ : nullptr, "", stream_.get());
     try {
+      Context cx = context(cancel, failures);
+      const BlockTimes::Turn turn(options_.trace ? &blocks_ : nullptr, "", stream_.get());
+      const Located located(cx, where);
       Values results = at_level(call, inputs, cx);
       note(failures);
       return results;
     } catch (const std::exception& error) {
       note(failures);
+      if (is_out_of_memory(error) && relieve(call, inputs, told(error), now_ms() - start)) continue;
       // Below eager there is nothing: its failure is the run's, in its own words.
       if (!is_level_failure(error) || level_ == Level::eager) throw;
-      fall(fmt::format("call {}{}: {}", calls_, cx.where(), reason_of(error)), now_ms() - start);
+      fall(told(error), now_ms() - start);
     }
   }
+}
+
+// The call is made again with less of the device held: first without what other components and
+// earlier runs left there, then with this one's weights coming and going by layer, at last one at a
+// time. False where that is not to be had; throws where nothing is left to try.
+bool ComponentRun::relieve(const ComponentCall& call, const Values& inputs,
+                           const std::string& reason, double ms) {
+  constexpr int last = 3;
+  if (!options_.relief.release) return false;
+  if (relieved_ == last) {
+    throw OutOfMemory(fmt::format(
+        "backend {}: the device has no more memory for component {} ({}), even where one layer of "
+        "it is held at a time; make fewer or smaller images, or give vae_tiling",
+        wrapped_->backend().name(), options_.component, reason));
+  }
+  ++relieved_;
+  state_.clear();
+  moved_.clear();
+  release();
+  options_.relief.release();
+  const std::string how =
+      relieved_ == 1 ? "without weights that others hold there" : hold_less(call, inputs);
+  attempts_.push_back(
+      {to_string(level_), false, fmt::format("{}; it is made again {}", reason, how), false, ms});
+  count(FallbackKind::memory);
+  return true;
+}
+
+std::string ComponentRun::hold_less(const ComponentCall& call, const Values& inputs) {
+  Residency less =
+      cut_into_groups(options_.relief.uses(forecast(call, inputs), plan_->form), Offload::leaf, 0);
+  less.prefetch = relieved_ == 2 ? 1 : 0;
+  options_.residency = std::move(less);
+  return fmt::format("with weights that come and go by layer, {} ahead",
+                     options_.residency.prefetch);
 }
 
 // Continues at the next level.

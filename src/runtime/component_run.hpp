@@ -9,6 +9,7 @@
 #include "runtime/call_key.hpp"
 #include "runtime/dry_forward.hpp"
 #include "runtime/fallbacks.hpp"
+#include "runtime/param_uses.hpp"
 #include "runtime/weight_stream.hpp"
 #include "runtime/wrapped_component.hpp"
 
@@ -21,12 +22,20 @@ class ComponentRun {
  public:
   // `own`: for this run alone, whose weights then come and go.
   using Lease = std::function<std::shared_ptr<const Binding>(const ComputeForm& form, bool own)>;
+  // Of a backend whose device memory is planned: what a call that found none there is made again
+  // with. Empty elsewhere: the call ends with OutOfMemory.
+  struct Relief {
+    // Releases all weights that the run's components hold on the device.
+    std::function<void()> release{};
+    std::function<std::vector<ParamUse>(const DryForward& call, const ComputeForm& form)> uses{};
+  };
   struct Options {
     std::string component;  // its name in the pipeline
     LevelPolicy policy;
     FallbackCounter* counter = nullptr;
     bool trace = false;     // keep what each op took
     Residency residency{};  // with groups: these come and go while the component computes
+    Relief relief{};
   };
   // Chooses the fastest level that works among those allowed.
   ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options);
@@ -35,8 +44,9 @@ class ComponentRun {
   void check() const;
   // The call's results, on the device; inputs may be on the host or there. Made again at the next
   // level when one fails it; what the run kept for this component is dropped then, so that nothing
-  // half-made is used. Throws RunFailed where no lower level is allowed; Cancelled, InvalidRequest
-  // and exhausted memory pass through.
+  // half-made is used. Throws RunFailed where no lower level is allowed; Cancelled and
+  // InvalidRequest pass through, and so does exhausted memory, once nothing is left to release
+  // (Relief).
   Values call(const ComponentCall& call, const Values& inputs, const CancelToken* cancel = nullptr);
 
   TimelineEntry timeline() const { return {options_.component, attempts_}; }
@@ -71,6 +81,9 @@ class ComponentRun {
   WeightStream* stream();
   void note(const std::vector<KernelFailure>& failures);
   void fall(const std::string& reason, double ms);
+  bool relieve(const ComponentCall& call, const Values& inputs, const std::string& reason,
+               double ms);
+  std::string hold_less(const ComponentCall& call, const Values& inputs);
   void count(FallbackKind kind, uint64_t count = 1);
   std::string refusal() const;
 
@@ -84,6 +97,7 @@ class ComponentRun {
   // Where values that live as long as the run are on the device; empty where that is the host.
   std::map<uint64_t, std::pair<std::weak_ptr<const void>, Tensor>> moved_;
   uint64_t calls_ = 0;
+  int relieved_ = 0;  // how far it went
   size_t predicted_peak_ = 0;
   std::vector<OpRecord> trace_;
   BlockTimes blocks_;

@@ -41,7 +41,21 @@ std::string Context::where() const {
   return std::string(", op ") + op_ + (segment_.empty() ? "" : " at " + segment_);
 }
 
+namespace {
+
+// A reference takes no less memory than a kernel.
+void pass_exhausted_memory() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    if (is_out_of_memory(error)) throw;
+  }
+}
+
+}  // namespace
+
 void Context::kernel_failed(const char* op, const std::string& kernel, const char* reason) {
+  pass_exhausted_memory();
   // What stopped because the run was cancelled has not failed, and nothing is computed in its
   // place.
   if (options_.cancel) options_.cancel->check();

@@ -54,8 +54,9 @@ class Context final : public ops::Caller {
     std::vector<OpRecord>* trace = nullptr;  // filled with each op called
     BlockTimes* blocks = nullptr;            // filled with what each block takes
     std::vector<KernelFailure>* failures = nullptr;
-    bool require_kernels = false;         // a kernel's failure is the level's: LevelFailed
-    WeightStream* stream = nullptr;       // where weights come and go as they are used
+    bool require_kernels = false;    // a kernel's failure is the level's: LevelFailed
+    WeightStream* stream = nullptr;  // where weights come and go as they are used
+    bool capture = true;  // whether a device may record the call's work to play it back later
     std::vector<DryUse>* uses = nullptr;  // dry: filled with the parameters, in order of use
   };
   Context(const ops::OpTable& ops, std::shared_ptr<const Binding> binding, Options options);
@@ -77,6 +78,7 @@ class Context final : public ops::Caller {
   at::ScalarType dtype() const { return binding_->form().dtype; }
   const ComputeForm& form() const { return binding_->form(); }
   RunState* state() { return options_.state; }
+  bool may_capture() const { return options_.capture; }
   // From now on keeps constants in another state: a capture's, whose tensors must not move.
   void use_state(RunState* state) { options_.state = state; }
   const std::shared_ptr<const Binding>& binding() const { return binding_; }
@@ -183,6 +185,7 @@ class Context final : public ops::Caller {
   size_t feature_bytes() const { return feature_bytes_ + dry_features_.feature_bytes(); }
 
   bool dry() const override { return options_.dry; }
+  // Called while what the kernel threw is handled; exhausted memory passes through.
   void kernel_failed(const char* op, const std::string& kernel, const char* reason) override;
   void on_op(const char* op, const ops::Shape& output) override;
   void on_computed(const char* by) override;

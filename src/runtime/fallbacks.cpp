@@ -3,7 +3,7 @@
 namespace omnirt {
 
 const char* to_string(FallbackKind kind) {
-  static constexpr std::array<const char*, 3> names{"refused", "call", "kernel"};
+  static constexpr std::array<const char*, 4> names{"refused", "call", "kernel", "memory"};
   return names[static_cast<size_t>(kind)];
 }
 

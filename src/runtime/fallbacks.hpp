@@ -16,6 +16,7 @@ enum class FallbackKind {
   refused,  // the level was not to be had; the run began at a slower one
   call,     // a call failed at the level, and was made again at a slower one
   kernel,   // one op's kernel failed, and the next one (or the reference) took its place
+  memory,   // a call found no memory on the device, and was made again with less held there
 };
 const char* to_string(FallbackKind kind);
 

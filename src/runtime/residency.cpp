@@ -6,9 +6,12 @@ namespace omnirt {
 
 uint64_t Residency::peak_bytes() const {
   uint64_t most = 0;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const WeightGroup& next = groups[(i + 1) % groups.size()];
-    most = std::max(most, groups[i].bytes + (groups.size() > 1 ? next.bytes : 0));
+  const size_t count = groups.size();
+  const size_t window = std::min(count, static_cast<size_t>(prefetch) + 1);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t there = 0;
+    for (size_t k = 0; k < window; ++k) there += groups[(i + k) % count].bytes;
+    most = std::max(most, there);
   }
   return stays_bytes + most;
 }

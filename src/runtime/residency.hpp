@@ -26,11 +26,12 @@ struct WeightGroup {
 };
 
 // How the weights of one component are in memory while a run computes with it. One group is there
-// for the computation while the one after it is read; the last one is followed by the first, for
-// the next call. Without groups all weights are there.
+// for the computation while `prefetch` groups after it come in; the last one is followed by the
+// first, for the next call. Without groups all weights are there.
 struct Residency {
   Offload offload = Offload::automatic;  // nothing was planned
   int64_t blocks_per_group = 0;          // of Offload::group
+  int64_t prefetch = 1;                  // groups that come in ahead; 0: computing waits for each
   std::vector<WeightGroup> groups{};
   uint64_t stays_bytes = 0;  // of the parameters outside groups
 

@@ -1,33 +1,37 @@
 #include "runtime/weight_stream.hpp"
 
-#include <limits>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "io/mapped_file.hpp"
-#include "tensor/memory.hpp"
 
 namespace omnirt {
 
-WeightStream::WeightStream(std::shared_ptr<const Binding> binding, Residency residency)
+WeightStream::WeightStream(std::shared_ptr<const Binding> binding, Residency residency,
+                           std::unique_ptr<WeightCopies> copies)
     : binding_(std::move(binding)), residency_(std::move(residency)) {
+  mover_ = copies ? device_groups(binding_, residency_.groups, std::move(copies))
+                  : mapped_groups(binding_, residency_.groups);
   for (size_t i = 0; i < residency_.groups.size(); ++i) {
     for (size_t param : residency_.groups[i].params) {
       if (param >= group_of_.size()) group_of_.resize(param + 1, none);
       group_of_[param] = i;
     }
   }
-  if (residency_.groups.size() > 1)
-    reader_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  if (residency_.groups.size() > 1 && residency_.prefetch > 0)
+    bringer_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
 WeightStream::~WeightStream() {
-  if (reader_.joinable()) {
-    wait();
-    reader_.request_stop();
-    reader_.join();
+  if (bringer_.joinable()) {
+    wait_for_all();
+    bringer_.request_stop();
+    bringer_.join();
   }
-  for (size_t i = 0; i < residency_.groups.size(); ++i) give_back(i);
+  for (size_t i = 0; i < residency_.groups.size(); ++i) mover_->leave(i);
+  mover_.reset();
   binding_->release_pages();
 }
 
@@ -37,59 +41,83 @@ void WeightStream::use(size_t param) {
 }
 
 void WeightStream::enter(size_t group) {
-  // The last one goes first, so that no more than two are there.
-  if (at_ != none) give_back(at_);
+  // The last one goes first, so that no more are there than the residency says.
+  if (at_ != none) mover_->leave(std::exchange(at_, none));
   const double start = now_ms();
-  wait();
-  if (asked_ != group) {
-    if (asked_ != none) give_back(asked_);
-    read(group);
+  drop_asked_before(group);
+  if (asked_.empty()) {
+    bring_now(group);
+  } else {
+    wait_for(group);
+    asked_.pop_front();
   }
+  mover_->enter(group);
   figures_.waited_ms += now_ms() - start;
   figures_.bytes += residency_.groups[group].read_bytes;
   figures_.groups += 1;
   at_ = group;
-  asked_ = none;
-  if (residency_.groups.size() > 1) ask((group + 1) % residency_.groups.size());
+  ask_ahead();
 }
 
-void WeightStream::give_back(size_t group) {
-  const WeightGroup& of = residency_.groups[group];
-  for (size_t param : of.params) binding_->drop(param);
-  // Forms that were made of the file's numbers were in the heap, which keeps what is freed.
-  if (of.bytes != of.read_bytes) return_freed_memory(std::numeric_limits<size_t>::max());
+void WeightStream::bring_now(size_t group) {
+  mover_->begin(group);
+  mover_->bring(group);
 }
 
-void WeightStream::ask(size_t group) {
-  asked_ = group;
-  {
-    std::scoped_lock lock(mutex_);
-    to_read_ = group;
+// All of them where it is not among them.
+void WeightStream::drop_asked_before(size_t group) {
+  while (!asked_.empty() && asked_.front() != group) {
+    wait_for(asked_.front());
+    mover_->leave(asked_.front());
+    asked_.pop_front();
   }
-  changed_.notify_all();
 }
 
-// Until nothing is being read.
-void WeightStream::wait() {
+// The groups that follow, as many as come in ahead.
+void WeightStream::ask_ahead() {
+  const size_t count = residency_.groups.size();
+  while (bringer_.joinable() && asked_.size() < static_cast<size_t>(residency_.prefetch)) {
+    const size_t next = ((asked_.empty() ? at_ : asked_.back()) + 1) % count;
+    if (next == at_) return;
+    mover_->begin(next);
+    asked_.push_back(next);
+    {
+      std::scoped_lock lock(mutex_);
+      to_bring_.push_back(next);
+    }
+    changed_.notify_all();
+  }
+}
+
+// Until it was brought. Throws what ended that.
+void WeightStream::wait_for(size_t group) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return to_read_ == none; });
+  changed_.wait(lock,
+                [&] { return failed_ || std::ranges::find(to_bring_, group) == to_bring_.end(); });
+  if (failed_) std::rethrow_exception(failed_);
 }
 
-void WeightStream::read(size_t group) const {
-  for (size_t param : residency_.groups[group].params) {
-    const Weight& weight = binding_->stored(param);
-    io::read_ahead({weight.data, weight.bytes});
-  }
+void WeightStream::wait_for_all() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return failed_ || to_bring_.empty(); });
 }
 
+// After a failure nothing more is brought: the call that needs it ends, and the stream with it.
 void WeightStream::work(const std::stop_token& stop) {
+  const c10::InferenceMode no_autograd;
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return to_read_ != none; })) {
-    const size_t group = to_read_;
+  while (changed_.wait(lock, stop, [&] { return !failed_ && !to_bring_.empty(); })) {
+    const size_t group = to_bring_.front();
     lock.unlock();
-    read(group);
+    std::exception_ptr failed;
+    try {
+      mover_->bring(group);
+    } catch (...) {
+      failed = std::current_exception();
+    }
     lock.lock();
-    to_read_ = none;
+    failed_ = failed;
+    to_bring_.pop_front();
     changed_.notify_all();
   }
 }

@@ -1,5 +1,6 @@
 #include "tensor/memory.hpp"
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -45,6 +46,9 @@ Counters& of_process() {
 
 // The counters of an account, which live as long as the account or one of its blocks.
 struct Ledger : Counters {
+  explicit Ledger(MemoryAccount::Gate asked) : gate(std::move(asked)) {}
+
+  const MemoryAccount::Gate gate;
   std::atomic<size_t> holders{1};
 
   void hold() { holders.fetch_add(1, std::memory_order_relaxed); }
@@ -84,9 +88,13 @@ struct alignas(BlockMap::alignment) Header {
 };
 static_assert(sizeof(Header) == BlockMap::alignment);
 
+Header* header_of(void* data) {
+  return static_cast<Header*>(data) - 1;
+}
+
 void free_counted(void* data) {
   if (!data) return;
-  Header* header = static_cast<Header*>(data) - 1;
+  Header* header = header_of(data);
   ASAN_UNPOISON_MEMORY_REGION(header, sizeof(Header));
   auto [ledger, bytes, in_arena] = *header;
   of_process().remove(bytes);
@@ -104,11 +112,14 @@ void* allocate_counted(size_t bytes) {
   constexpr auto most = static_cast<size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   if (bytes == 0) return nullptr;
   if (bytes > most - sizeof(Header)) throw std::bad_alloc();
+  const bool gated = charged && charged->gate;
+  if (gated) charged->gate(BlockMap::rounded(bytes));
   Arena* own = bytes >= smallest_in_arena ? arena() : nullptr;
   void* block = own ? own->allocate(bytes + sizeof(Header)) : nullptr;
   bool in_arena = block != nullptr;
   if (!block) block = c10::alloc_cpu(bytes + sizeof(Header));
-  size_t counted = in_arena ? BlockMap::rounded(bytes) : malloc_usable_size(block) - sizeof(Header);
+  size_t counted =
+      in_arena || gated ? BlockMap::rounded(bytes) : malloc_usable_size(block) - sizeof(Header);
   auto* header = new (block) Header{charged, counted, in_arena};
   of_process().add(counted);
   if (charged) {
@@ -197,10 +208,29 @@ void reset_tensor_peak() {
   counters().reset_peak();
 }
 
-MemoryAccount::MemoryAccount() : ledger_(new Ledger) {}
+MemoryAccount::MemoryAccount(Gate gate) : ledger_(new Ledger(std::move(gate))) {}
 
 MemoryAccount::~MemoryAccount() {
   ledger_->release();
+}
+
+TensorMemory MemoryAccount::memory() const {
+  return {ledger_->current.load(), ledger_->peak.load()};
+}
+
+void MemoryAccount::reset_peak() const {
+  ledger_->reset_peak();
+}
+
+bool MemoryAccount::holds(const at::Tensor& x) const {
+  if (!x.defined() || !x.has_storage()) return false;
+  const c10::DataPtr& data = x.storage().data_ptr();
+  if (!data.get() || data.get_deleter() != &free_counted) return false;
+  Header* header = header_of(data.get_context());
+  ASAN_UNPOISON_MEMORY_REGION(header, sizeof(Header));
+  const Ledger* ledger = header->ledger;
+  ASAN_POISON_MEMORY_REGION(header, sizeof(Header));
+  return ledger == ledger_;
 }
 
 MemoryAccount::Scope::Scope(const MemoryAccount& account) : outer_(charged) {

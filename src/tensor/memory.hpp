@@ -1,8 +1,13 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "tensor/arena.hpp"
+
+namespace at {
+class Tensor;
+}
 
 namespace omnirt {
 
@@ -31,10 +36,19 @@ struct Ledger;
 // wherever that happens, also after the account is gone.
 class MemoryAccount {
  public:
-  MemoryAccount();
+  // Called with the bytes that are about to be charged; what it throws ends the allocation.
+  using Gate = std::function<void(size_t bytes)>;
+  // With a gate tensors are counted to BlockMap's grain, whatever the C library makes of them.
+  explicit MemoryAccount(Gate gate = {});
   ~MemoryAccount();
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
+
+  TensorMemory memory() const;
+  // Sets the peak to what is charged now.
+  void reset_peak() const;
+  // Whether a CPU tensor's memory is charged to this account.
+  bool holds(const at::Tensor& x) const;
 
   // While it lives, what this thread allocates is charged to `account`, which must outlive it.
   class Scope {

@@ -108,6 +108,26 @@ TEST_F(Cuda, GivesTheCpusImageOfAnSd15SizeCheckpointAtEveryLevel) {
   }
 }
 
+// By kernel_override, which computes resident weights and those that come and go the same way.
+TEST_F(Cuda, GivesTheSameBitsWhereWeightsComeAndGoWithinABudgetOfTheDevice) {
+  RandomModel model;
+  GenerateRequest request = request_of(model, "cuda");
+  request.config["level"] = "kernel_override";
+  const Outcome resident = run(request);
+  for (const char* offload : {"component", "group", "leaf"}) {
+    SCOPED_TRACE(offload);
+    request.config["offload"] = offload;
+    request.config["device_memory_budget"] = "1kB";
+    const Json least = engine().check(request).memory_plan["predicted_peak_bytes"];
+    const auto budget = least.get<uint64_t>() + (uint64_t{64} << 20);
+    request.config["device_memory_budget"] = std::to_string(budget);
+    const Outcome moved = run(request);
+    EXPECT_TRUE(moved.image.equal(resident.image));
+    EXPECT_LE(*moved.report.memory.tensor_peak_bytes, budget);
+    EXPECT_THAT(moved.report.fallbacks, ::testing::IsEmpty());
+  }
+}
+
 class CudaFamily : public Cuda, public ::testing::WithParamInterface<const char*> {};
 
 // A folder below tests/goldens; PixArt's text encoder and transformer are those whose attention

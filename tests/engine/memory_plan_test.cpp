@@ -74,7 +74,8 @@ TEST(MemoryPlan, TakesTheLargestGroupsThatFit) {
 TEST(MemoryPlan, SaysTheLeastThatCanBeWhereNothingFits) {
   RunMemoryPlan plan = plan_memory(three_networks(), {.budget_bytes = 300});
   EXPECT_FALSE(plan.fits);
-  EXPECT_EQ(plan.peak_bytes, base + 201 + 300);
+  // A layer at a time, none ahead.
+  EXPECT_EQ(plan.peak_bytes, base + 101 + 300);
   EXPECT_EQ(plan.at.block_name, "decode");
   EXPECT_TRUE(plan_memory(three_networks(), {.budget_bytes = plan.peak_bytes}).fits);
 }
@@ -85,6 +86,28 @@ TEST(MemoryPlan, HoldsAForcedOffloadForEveryNetwork) {
     for (const auto& [name, residency] : plan.components)
       EXPECT_EQ(residency.offload, offload) << name;
   }
+}
+
+TEST(MemoryPlan, CountsTheGroupsThatComeInAhead) {
+  for (uint64_t ahead : {0, 1, 3}) {
+    const PlanningWishes wishes{.offload = Offload::leaf, .prefetch = static_cast<int64_t>(ahead)};
+    const RunMemoryPlan plan = plan_memory(three_networks(), wishes);
+    EXPECT_EQ(plan.components.at("unet").peak_bytes(), 1 + 100 * (ahead + 1));
+    EXPECT_EQ(plan.components.at("unet").prefetch, wishes.prefetch);
+  }
+}
+
+TEST(MemoryPlan, BringsNothingInAheadOnlyWhereNothingElseFits) {
+  const uint64_t ahead = peak_with({.offload = Offload::leaf});
+  RunMemoryPlan plan = plan_memory(three_networks(), {.budget_bytes = ahead});
+  for (const auto& [name, residency] : plan.components) EXPECT_EQ(residency.prefetch, 1) << name;
+  plan = plan_memory(three_networks(), {.budget_bytes = ahead - 1});
+  EXPECT_TRUE(plan.fits);
+  EXPECT_EQ(plan.components.at("vae").prefetch, 0);
+  EXPECT_EQ(plan.components.at("unet").prefetch, 1);
+  // One that was asked for is kept.
+  plan = plan_memory(three_networks(), {.budget_bytes = ahead - 1, .prefetch = 1});
+  EXPECT_FALSE(plan.fits);
 }
 
 TEST(MemoryPlan, CountsNetworksThatWorkTogether) {

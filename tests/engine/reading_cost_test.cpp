@@ -32,6 +32,13 @@ TEST(ReadingCost, IsOfWhatIsReadAtEachStep) {
   EXPECT_EQ(json["from_page_cache"]["cost_s_per_step"], 0);  // hidden
 }
 
+TEST(ReadingCost, HidesNothingWhereNoGroupIsReadAhead) {
+  Planned planned;
+  planned.plan.components["transformer"].prefetch = 0;
+  const Json json = planned.cost({.disk = 4e8}).to_json({.disk = 4e8});
+  EXPECT_DOUBLE_EQ(json["from_disk"]["cost_s_per_step"].get<double>(), 1);
+}
+
 TEST(ReadingCost, SaysNothingOfADiskThatWasNotMeasured) {
   const io::ReadRates rates{.cached = 4e9, .note = "refused"};
   const Json json = Planned().cost(rates).to_json(rates);

@@ -87,6 +87,23 @@ TEST(WeightStream, HoldsTwoGroupsAtTheMost) {
   EXPECT_EQ(stream.figures().bytes, 2 * count * bytes);
 }
 
+TEST(WeightStream, HoldsAsManyGroupsAheadAsItIsTold) {
+  constexpr size_t count = 8;
+  constexpr uint64_t bytes = 1024 * 1024 * 4;
+  for (uint64_t ahead : {0, 3}) {
+    Weights weights(count, 1024, "omnirt-stream-ahead");
+    Residency residency = one_each(count, bytes);
+    residency.prefetch = static_cast<int64_t>(ahead);
+    EXPECT_EQ(residency.peak_bytes(), (ahead + 1) * bytes);
+    WeightStream stream(weights.bound(), residency);
+    for (size_t i = 0; i < 2 * count; ++i) {
+      stream.use(i % count);
+      EXPECT_EQ(last_of((*stream.binding())[param(i % count)]), static_cast<float>(i % count));
+      EXPECT_LE(resident_of(weights), residency.peak_bytes() + (uint64_t{256} << 10));
+    }
+  }
+}
+
 TEST(WeightStream, GivesAllBackAtItsEnd) {
   Weights weights(4, 1024, "omnirt-stream-end");
   {

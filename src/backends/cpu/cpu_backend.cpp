@@ -93,7 +93,7 @@ Capabilities CpuBackend::capabilities() const {
                     {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = true,
           .supports_graph_mode = false,
-          .plans_memory = true};
+          .plans_memory = PlannedSpace::process};
 }
 
 void CpuBackend::prepare(const PlanFacts&) {

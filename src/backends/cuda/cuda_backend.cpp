@@ -7,6 +7,7 @@
 
 #include "backends/cuda/attention.hpp"
 #include "backends/cuda/cuda_graph.hpp"
+#include "backends/cuda/cuda_memory.hpp"
 
 namespace omnirt {
 namespace {
@@ -30,6 +31,10 @@ class CudaBackend final : public Backend {
   MemoryStats memory_stats() const override;
   double available_memory_gb() const override;
   void synchronize() override { c10::cuda::device_synchronize(); }
+  DeviceMemory* device_memory() override { return memory_.get(); }
+
+ private:
+  std::unique_ptr<DeviceMemory> memory_ = cuda::make_memory(device());
 };
 
 // The major compute capability; 8 (Ampere) brings bf16 and the flash kernel.
@@ -52,7 +57,10 @@ Availability CudaBackend::is_available() const noexcept {
 Capabilities CudaBackend::capabilities() const {
   std::vector<std::string> dtypes{"fp32", "fp16"};
   if (capability() >= 8) dtypes.emplace_back("bf16");
-  return {.modes = {{.dtype = dtypes}}, .compile_available = true, .supports_graph_mode = true};
+  return {.modes = {{.dtype = dtypes}},
+          .compile_available = true,
+          .supports_graph_mode = true,
+          .plans_memory = PlannedSpace::device};
 }
 
 void CudaBackend::prepare(const PlanFacts&) {

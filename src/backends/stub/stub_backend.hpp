@@ -1,5 +1,5 @@
 #pragma once
-#include "backends/stub/stub_script.hpp"
+#include "backends/stub/stub_device.hpp"
 #include "runtime/resolve.hpp"
 
 namespace omnirt {
@@ -8,7 +8,8 @@ namespace omnirt {
 // script says: the parity path, and the means to test what a device's failures bring about.
 class StubBackend final : public Backend {
  public:
-  explicit StubBackend(StubScript script = {});
+  // The device is the script's where none is given.
+  explicit StubBackend(StubScript script = {}, std::shared_ptr<StubDevice> device = nullptr);
   std::string name() const override { return "cpu-stub"; }
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override;
@@ -25,9 +26,12 @@ class StubBackend final : public Backend {
   void reset_memory_stats() override;
   MemoryStats memory_stats() const override;
   double available_memory_gb() const override;
+  DeviceMemory* device_memory() override { return device_.get(); }
+  Tensor to_device(const Tensor& x, at::ScalarType dtype) const override;
 
  private:
   StubScript script_;
+  std::shared_ptr<StubDevice> device_;  // null: the process's memory
 };
 
 // Listed as cpu-stub, never chosen by `auto`; its script is the environment's OMNIRT_STUB. A script

@@ -16,7 +16,7 @@ struct Top {
   static void visit(auto& self, auto& v) {
     v("available", self.available);
     v("reason", self.reason);
-    v.ignore({"refuse", "fail", "memory"});
+    v.ignore({"refuse", "fail", "memory", "device"});
   }
 };
 
@@ -50,6 +50,14 @@ void check_failure(const StubScript::Failure& failure) {
   }
 }
 
+StubScript::Device read_device(const Json& json) {
+  auto device = read_config<StubScript::Device>(json, where);
+  if (device.bytes < 1 || device.neighbour_bytes < 0 || device.fail_from < 0)
+    throw InvalidRequest(
+        {where, json.dump(), "no memory of a device", "give its bytes, and no figure below 0"});
+  return device;
+}
+
 }  // namespace
 
 StubScript parse_stub_script(const std::string& text) {
@@ -71,6 +79,7 @@ StubScript parse_stub_script(const std::string& text) {
                      static_cast<size_t>(memory.allocated_bytes)};
     script.available_gb = memory.available_gb;
   }
+  if (json.contains("device")) script.device = read_device(json["device"]);
   return script;
 }
 

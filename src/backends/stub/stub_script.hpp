@@ -30,17 +30,32 @@ struct StubScript {
     }
   };
 
+  // Memory of the device's own, whose use is planned then.
+  struct Device {
+    int64_t bytes = 0;               // its size
+    int64_t neighbour_bytes = 0;     // of that: what other processes hold
+    std::vector<int64_t> fail_at{};  // allocations that find no memory, counted from 1
+    int64_t fail_from = 0;           // the first of which none does any more; 0: never
+    static void visit(auto& self, auto& v) {
+      v("bytes", self.bytes);
+      v("neighbour_bytes", self.neighbour_bytes);
+      v("fail_at", self.fail_at);
+      v("fail_from", self.fail_from);
+    }
+  };
+
   bool available = true;
   std::string reason = "computes by the references";
   std::map<Level, std::string> refuse{};  // levels that are not to be had, and why
   std::vector<Failure> fail{};
   std::optional<MemoryStats> memory{};  // unset: those of this process's tensors
   std::optional<double> available_gb{};
+  std::optional<Device> device{};  // unset: tensors are in the process's memory
 };
 
 // {"available", "reason", "refuse": {level: why}, "fail": [{level, component, call, op, shape,
-//   message}], "memory": {"peak_bytes", "allocated_bytes", "available_gb"}}, each optional. Throws
-// InvalidRequest.
+//   message}], "memory": {"peak_bytes", "allocated_bytes", "available_gb"}, "device": {"bytes",
+//   "neighbour_bytes", "fail_at", "fail_from"}}, each optional. Throws InvalidRequest.
 StubScript parse_stub_script(const std::string& json);
 
 }  // namespace omnirt

@@ -5,7 +5,8 @@ const mainKeys = ["num_inference_steps", "guidance_scale", "width", "height", "s
                   "seed", "scheduler"];
 // What the server refuses, and what has no meaning over it.
 const hiddenKeys = new Set(["output", "output_dir", "model_path", "single_file_config", "state", "resume", "stop_after",
-                            "preview_every", "preview_dir", "preview_name", "preview_decoder", "memory_budget", "metadata",
+                            "preview_every", "preview_dir", "preview_name", "preview_decoder", "memory_budget", "device_memory_budget",
+                            "metadata",
                             "profile", "prompt_embeds", "scheduler_config"]);
 const imageInputs = new Set(["image", "control_image", "adapter_image", "ip_adapter_image", "image_reference"]);
 const words = {num_inference_steps: "Steps", num_images_per_prompt: "Images", guidance_scale: "Guidance"};

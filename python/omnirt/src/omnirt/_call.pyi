@@ -118,6 +118,7 @@ class Call:
         decode_chunk_size: int | None = ...,  # frames that are decoded at once: fewer take less memory and flicker more; unset: all (1 to 256)
         denoising_end: float | None = ...,  # the share of the noise schedule after which denoising ends, for another model to continue (0 to 1)
         denoising_start: float | None = ...,  # the share of the noise schedule that is walked already: no noise is added to what is given (0 to 1)
+        device_memory_budget: str | None = ...,  # memory that the run may take of its device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
         disable_cache_after_step: int | None = ...,  # with cache taylorseer: the step, counted from 0, from which on all are computed; default: none (0 to 1000)
         disable_cache_before_step: int | None = ...,  # with cache taylorseer: how many of the first steps are always computed (1 to 1000); default 3
         dtype: Literal["fp32", "bf16", "fp16"] | None = ...,  # the type to compute in; default fp32
@@ -170,6 +171,7 @@ class Call:
         output_fps: float | None = ...,  # frames per second that the file is played at; unset: fps (0.1 to 240)
         pack: Literal["auto", "never", "always"] | None = ...,  # keep repacked copies of weights: auto, where it pays, within a memory limit; never; or always, wherever a kernel has such a form; default auto
         padding_mask_crop: int | None = ...,  # inpaint only the masked part, with this many pixels around it, at width x height; it is put back into the image, which keeps its size (0 to 8192)
+        prefetch_groups: int | None = ...,  # with offload group or leaf: groups that come in ahead while one is computed with; default: 1, or 0 where the budget asks for it (0 to 16)
         preset: Literal["fast", "balanced", "quality", "low-vram"] | None = ...,  # a set of values over the model's; your own keys win
         preview_decoder: str | None = ...,  # how latents become these images: linear (the model's own colours, no network), tiny (the model's tiny autoencoder, where it is on this machine), or the folder of one; default linear
         preview_dir: PathLike | None = ...,  # folder for these images; made when missing; default previews
@@ -298,6 +300,7 @@ class Call:
         decode_chunk_size: int | None = ...,  # frames that are decoded at once: fewer take less memory and flicker more; unset: all (1 to 256)
         denoising_end: float | None = ...,  # the share of the noise schedule after which denoising ends, for another model to continue (0 to 1)
         denoising_start: float | None = ...,  # the share of the noise schedule that is walked already: no noise is added to what is given (0 to 1)
+        device_memory_budget: str | None = ...,  # memory that the run may take of its device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
         disable_cache_after_step: int | None = ...,  # with cache taylorseer: the step, counted from 0, from which on all are computed; default: none (0 to 1000)
         disable_cache_before_step: int | None = ...,  # with cache taylorseer: how many of the first steps are always computed (1 to 1000); default 3
         dtype: Literal["fp32", "bf16", "fp16"] | None = ...,  # the type to compute in; default fp32
@@ -350,6 +353,7 @@ class Call:
         output_fps: float | None = ...,  # frames per second that the file is played at; unset: fps (0.1 to 240)
         pack: Literal["auto", "never", "always"] | None = ...,  # keep repacked copies of weights: auto, where it pays, within a memory limit; never; or always, wherever a kernel has such a form; default auto
         padding_mask_crop: int | None = ...,  # inpaint only the masked part, with this many pixels around it, at width x height; it is put back into the image, which keeps its size (0 to 8192)
+        prefetch_groups: int | None = ...,  # with offload group or leaf: groups that come in ahead while one is computed with; default: 1, or 0 where the budget asks for it (0 to 16)
         preset: Literal["fast", "balanced", "quality", "low-vram"] | None = ...,  # a set of values over the model's; your own keys win
         preview_decoder: str | None = ...,  # how latents become these images: linear (the model's own colours, no network), tiny (the model's tiny autoencoder, where it is on this machine), or the folder of one; default linear
         preview_dir: PathLike | None = ...,  # folder for these images; made when missing; default previews
@@ -474,6 +478,7 @@ class Call:
         decode_chunk_size: int | None = ...,  # frames that are decoded at once: fewer take less memory and flicker more; unset: all (1 to 256)
         denoising_end: float | None = ...,  # the share of the noise schedule after which denoising ends, for another model to continue (0 to 1)
         denoising_start: float | None = ...,  # the share of the noise schedule that is walked already: no noise is added to what is given (0 to 1)
+        device_memory_budget: str | None = ...,  # memory that the run may take of its device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
         disable_cache_after_step: int | None = ...,  # with cache taylorseer: the step, counted from 0, from which on all are computed; default: none (0 to 1000)
         disable_cache_before_step: int | None = ...,  # with cache taylorseer: how many of the first steps are always computed (1 to 1000); default 3
         dtype: Literal["fp32", "bf16", "fp16"] | None = ...,  # the type to compute in; default fp32
@@ -526,6 +531,7 @@ class Call:
         output_fps: float | None = ...,  # frames per second that the file is played at; unset: fps (0.1 to 240)
         pack: Literal["auto", "never", "always"] | None = ...,  # keep repacked copies of weights: auto, where it pays, within a memory limit; never; or always, wherever a kernel has such a form; default auto
         padding_mask_crop: int | None = ...,  # inpaint only the masked part, with this many pixels around it, at width x height; it is put back into the image, which keeps its size (0 to 8192)
+        prefetch_groups: int | None = ...,  # with offload group or leaf: groups that come in ahead while one is computed with; default: 1, or 0 where the budget asks for it (0 to 16)
         preset: Literal["fast", "balanced", "quality", "low-vram"] | None = ...,  # a set of values over the model's; your own keys win
         preview_decoder: str | None = ...,  # how latents become these images: linear (the model's own colours, no network), tiny (the model's tiny autoencoder, where it is on this machine), or the folder of one; default linear
         preview_dir: PathLike | None = ...,  # folder for these images; made when missing; default previews
