@@ -60,6 +60,7 @@ serve::ServerOptions settled(const ServeFlags& flags) {
     options.jobs.queue.at_once = options.jobs.in_flight = 1;
   }
   options.http.body_bytes = bytes_of("--max-body", flags.max_body);
+  options.http.message_bytes = options.http.body_bytes;
   options.http.all_bodies_bytes = std::max(options.http.all_bodies_bytes, options.http.body_bytes);
   options.http.connections = static_cast<size_t>(flags.connections);
   options.api.max_images = flags.max_images;
@@ -180,6 +181,10 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
                    "origin whose pages may ask this server (http://localhost:3000); repeatable")
       ->allow_extra_args(false);
   add_redis_flags(*command, flags->redis);
+  command
+      ->add_option("--otlp-endpoint", flags->options.otlp_endpoint,
+                   "collector that is sent traces by OTLP over HTTP (http://localhost:4318)")
+      ->type_name("URL");
   add_limits(*command, *flags);
   command->callback([flags, command, &run] {
     run = [flags, command] {

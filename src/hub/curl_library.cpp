@@ -26,7 +26,8 @@ void take(void* library, const char* name, Function& function) {
 CurlLibrary load() {
   void* from = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!from)
-    throw Unsupported(Finding{"pull", "", fmt::format("{} cannot be loaded: {}", file, dlerror()),
+    throw Unsupported(Finding{"libcurl", "",
+                              fmt::format("{} cannot be loaded: {}", file, dlerror()),
                               "install libcurl (Debian: libcurl4)"});
   decltype(&::curl_global_init) curl_global_init = nullptr;
   take(from, "curl_global_init", curl_global_init);

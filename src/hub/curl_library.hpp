@@ -3,9 +3,9 @@
 
 namespace omnirt::hub {
 
-// libcurl, loaded when something is downloaded first: it brings thirty other libraries along, which
-// would cost every start of the program. The members are the functions that are used, by their own
-// names.
+// libcurl, loaded when something is downloaded or sent first: it brings thirty other libraries
+// along, which would cost every start of the program. The members are the functions that are used,
+// by their own names.
 struct CurlLibrary {
   decltype(&::curl_easy_init) curl_easy_init;
   decltype(&::curl_easy_setopt) curl_easy_setopt;

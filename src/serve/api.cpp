@@ -26,6 +26,16 @@ HttpResponse in_form_of(const std::string& path, HttpResponse response) {
   return is_webui(path) ? webui_error(std::move(response)) : response;
 }
 
+// "" where there is none.
+std::string key_in_protocols(const HttpRequest& request) {
+  constexpr std::string_view before = "omnirt.key.";
+  const std::string& protocols = request.header("sec-websocket-protocol");
+  const size_t at = protocols.find(before);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + before.size();
+  return protocols.substr(begin, protocols.find_first_of(", ", begin) - begin);
+}
+
 // The password of HTTP Basic (RFC 7617), which stable-diffusion-webui's clients send.
 std::string password_of(std::string_view basic) {
   const std::string text = bytes_of_base64(basic).value_or("");
@@ -35,14 +45,17 @@ std::string password_of(std::string_view basic) {
 
 }  // namespace
 
-// "Authorization: Bearer KEY", "Authorization: Basic NAME:KEY", or "X-Api-Key: KEY".
+// "Authorization: Bearer KEY", "Authorization: Basic NAME:KEY", "X-Api-Key: KEY", or, as a page
+// opens a WebSocket, "Sec-WebSocket-Protocol: omnirt.v1, omnirt.key.KEY".
 const ApiKey* Api::key_of(const HttpRequest& request) const {
   const std::string& given = request.header("authorization");
   if (strncasecmp(given.c_str(), "bearer ", 7) == 0) return parts_.keys.find(given.substr(7));
   if (strncasecmp(given.c_str(), "basic ", 6) == 0)
     return parts_.keys.find(password_of(given.substr(6)));
   const std::string& key = request.header("x-api-key");
-  return key.empty() ? nullptr : parts_.keys.find(key);
+  if (!key.empty()) return parts_.keys.find(key);
+  const std::string protocol = request.upgrade ? key_in_protocols(request) : "";
+  return protocol.empty() ? nullptr : parts_.keys.find(protocol);
 }
 
 std::string Api::client_of(const HttpRequest& request) const {
@@ -125,15 +138,24 @@ void Api::handle(const Exchange& exchange) {
   const std::string& id = exchange->request().id;
   try {
     route(exchange);
-  } catch (const InvalidRequest& error) {
-    respond(exchange, problem_of(InvalidRequest(parts_.hider.hide(error.findings())), id));
-  } catch (const Error& error) {
-    respond(exchange, problem_of(error, id));
-  } catch (const std::exception& error) {
-    spdlog::error("request {}: {}", id, error.what());
-    respond(exchange,
-            problem(500, "internal-error", "the request failed inside of the server", id));
+  } catch (...) {
+    respond(exchange, problem_now(id));
   }
+}
+
+HttpResponse Api::problem_now(const std::string& request) const {
+  try {
+    throw;
+  } catch (const InvalidRequest& error) {
+    return problem_of(InvalidRequest(parts_.hider.hide(error.findings())), request);
+  } catch (const Error& error) {
+    return problem_of(error, request);
+  } catch (const std::exception& error) {
+    spdlog::error("request {}: {}", request, error.what());
+  } catch (...) {
+    spdlog::error("request {}: an unknown exception", request);
+  }
+  return problem(500, "internal-error", "the request failed inside of the server", request);
 }
 
 void Api::health(const Exchange& exchange, const Values&) {

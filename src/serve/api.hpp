@@ -9,6 +9,7 @@
 #include "serve/http.hpp"
 #include "serve/jobs.hpp"
 #include "serve/metrics.hpp"
+#include "serve/openai.hpp"
 #include "serve/routes.hpp"
 #include "serve/run_job.hpp"
 #include "serve/served_request.hpp"
@@ -24,6 +25,7 @@ struct ApiLimits {
   std::string memory_budget;               // of a run, as memory_budget has it; "": none
   std::set<std::string> origins;           // whose pages may ask (CORS)
   bool local_only = true;                  // no keys: only names of this machine as Host
+  int64_t keep_ms = 0;                     // how long ended jobs are kept, as it is told
 };
 
 // The routes of the server, on top of a session, its jobs and their files.
@@ -69,11 +71,13 @@ class Api {
   static std::vector<Route> server_routes();
   static std::vector<Route> run_routes();
   static std::vector<Route> openai_routes();
+  static std::vector<Route> video_routes();
   static std::vector<Route> webui_routes();
   struct Accepted {
     JobView job;
     bool async = false;
   };
+  class Stream;
 
   std::optional<HttpResponse> refuse_origin(const HttpRequest& request) const;
   std::optional<HttpResponse> refuse_key(const HttpRequest& request);
@@ -81,6 +85,8 @@ class Api {
   HttpResponse in_form(const HttpRequest& request, HttpResponse response) const;
   const ApiKey* key_of(const HttpRequest& request) const;
   void respond(const Exchange& exchange, HttpResponse response) const;
+  // Of the exception that is being handled.
+  HttpResponse problem_now(const std::string& request) const;
   void route(const Exchange& exchange);
   static Access access_of(const std::string& path);
   void refuse_route(const Exchange& exchange) const;
@@ -96,18 +102,32 @@ class Api {
   void check_priority(const HttpRequest& request, const ServedRequest& served) const;
   ServedRequest read(const HttpRequest& request) const;
   GenerateRequest place(const ServedRequest& served, const std::string& id);
-  Submission check(const ServedRequest& served, const GenerateRequest& request);
+  Submission check(const ServedRequest& served, const GenerateRequest& request,
+                   const HttpRequest& asked);
   void check_size(const Json& config) const;
   // Calls `ended` with the job once it has ended, on a worker; `other` with its other events.
   void wait_for(const Exchange& exchange, const std::string& id,
                 std::function<void(const JobView&)> ended, JobEvents::Listener other = {});
-  Json with_data(const JobView& view) const;
+  // The client who waited for a job has left.
+  void cancel_left(const std::string& id);
+  Json with_data(const JobView& view) const { return with_data(view, limits_.inline_bytes); }
+  Json with_data(const JobView& view, size_t most_bytes) const;
+  bool makes_videos(const std::string& model) const;
+  ServedModels video_models() const;
+  void settle_seconds(ServedRequest& served, int64_t seconds) const;
+  void create_video(const Exchange& exchange, const Values&);
+  void list_videos(const Exchange& exchange, const Values&);
+  void video(const Exchange& exchange, const Values& values);
+  void video_content(const Exchange& exchange, const Values& values);
+  void delete_video(const Exchange& exchange, const Values& values);
+  Json video_json(const JobView& view) const;
+  JobView named_video(const HttpRequest& request, const std::string& id) const;
   void openai_generation(const Exchange& exchange, const Values&);
   void openai_edit(const Exchange& exchange, const Values&);
   void openai(const Exchange& exchange, bool edit);
-  void openai_answer(const Exchange& exchange, const std::string& id);
+  void openai_answer(const Exchange& exchange, const std::string& id, const OpenAiRequest& asked);
   void openai_stream(const Exchange& exchange, const std::string& id, const std::string& name,
-                     int64_t partial_images);
+                     const OpenAiRequest& asked);
   void webui_text2image(const Exchange& exchange, const Values&);
   void webui_image2image(const Exchange& exchange, const Values&);
   void webui(const Exchange& exchange, WebuiRoute route);
@@ -128,10 +148,15 @@ class Api {
   Json job_json(const JobView& view, bool with_report) const;
   std::optional<JobView> visible(const HttpRequest& request, const std::string& id) const;
   JobView named(const HttpRequest& request, const std::string& id) const;
+  // `limit` in the query: `usual` if omitted, at most `most`.
+  static size_t limit_of(const HttpRequest& request, size_t usual, size_t most);
+  // "" of a key that sees the jobs of all.
+  std::string client_or_all(const HttpRequest& request) const;
   void list(const Exchange& exchange, const Values&);
   void job(const Exchange& exchange, const Values& values);
   void cancel(const Exchange& exchange, const Values& values);
   void job_events(const Exchange& exchange, const Values& values);
+  void stream(const Exchange& exchange, const Values&);
   void job_artifact(const Exchange& exchange, const Values& values);
   HttpResponse artifact(const HttpRequest& request, const JobView& view,
                         const std::string& number) const;

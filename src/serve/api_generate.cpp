@@ -8,20 +8,11 @@
 #include "io/file.hpp"
 #include "serve/api.hpp"
 #include "serve/base64.hpp"
+#include "serve/job_work.hpp"
 #include "serve/problem.hpp"
 
 namespace omnirt::serve {
 namespace {
-
-Json settled_value(const Json& config, const char* name) {
-  auto it = config.find(name);
-  return it == config.end() || !it->is_object() ? Json() : it->value("value", Json());
-}
-
-int64_t number_of(const Json& config, const char* name, int64_t otherwise) {
-  const Json value = settled_value(config, name);
-  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
-}
 
 // A seed that is not given is drawn now, so that a job that is run again makes the same image.
 void settle_seed(GenerateRequest& request) {
@@ -32,13 +23,6 @@ void settle_seed(GenerateRequest& request) {
   if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
     throw RunFailed("the system has no random numbers");
   request.config["seed"] = seed;
-}
-
-std::string kind_of_work(const Json& settled) {
-  const Json& config = settled["config"];
-  return fmt::format("{}|{}|{}x{}x{}", settled.value("model", "").substr(0, 512),
-                     settled.value("task", "").substr(0, 64), number_of(config, "width", 0),
-                     number_of(config, "height", 0), number_of(config, "num_images_per_prompt", 1));
 }
 
 // What cannot be read at all is a request of no form.
@@ -114,12 +98,12 @@ GenerateRequest Api::place(const ServedRequest& served, const std::string& id) {
 
 void Api::check_size(const Json& config) const {
   std::vector<Finding> findings;
-  const int64_t pixels = number_of(config, "width", 0) * number_of(config, "height", 0);
+  const int64_t pixels = settled_number(config, "width", 0) * settled_number(config, "height", 0);
   if (pixels > limits_.max_pixels)
     findings.push_back({"config.width, config.height", fmt::format("{} pixels", pixels),
                         fmt::format("this server makes at most {}", limits_.max_pixels),
                         "give a smaller size"});
-  const int64_t images = number_of(config, "num_images_per_prompt", 1);
+  const int64_t images = settled_number(config, "num_images_per_prompt", 1);
   if (images > limits_.max_images)
     findings.push_back({"config.num_images_per_prompt", fmt::format("{}", images),
                         fmt::format("this server makes at most {}", limits_.max_images),
@@ -128,7 +112,8 @@ void Api::check_size(const Json& config) const {
 }
 
 // The validation of the command line, with its findings; then the server's own limits.
-Submission Api::check(const ServedRequest& served, const GenerateRequest& request) {
+Submission Api::check(const ServedRequest& served, const GenerateRequest& request,
+                      const HttpRequest& asked) {
   const Session::Checked checked = parts_.session.check(request, served.strict);
   if (!checked.ok) throw InvalidRequest(checked.errors);
   if (served.all_take_effect) {
@@ -136,13 +121,16 @@ Submission Api::check(const ServedRequest& served, const GenerateRequest& reques
   }
   const Json& config = checked.settled["config"];
   check_size(config);
+  const JobWork work = JobWork::of(checked.settled);
   Submission submission;
   submission.model = checked.settled.value("model", "");
   submission.model = parts_.hider.hide(submission.model);
-  submission.work = kind_of_work(checked.settled);
-  submission.request = job_request_text(request, served.strict);
+  submission.work = work.text();
+  submission.request =
+      job_request_text(request, served.strict,
+                       traceparent_of({asked.trace.trace_id, asked.span, asked.trace.sampled}));
   submission.priority = served.priority;
-  submission.steps = number_of(config, "num_inference_steps", 1);
+  submission.steps = settled_number(config, "num_inference_steps", 1);
   submission.deadline_in_ms = served.deadline_in_ms;
   return submission;
 }
@@ -150,7 +138,7 @@ Submission Api::check(const ServedRequest& served, const GenerateRequest& reques
 Api::Accepted Api::accept(const HttpRequest& request, const ServedRequest& served) {
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);
-  Submission submission = check(served, place(served, id));
+  Submission submission = check(served, place(served, id), request);
   submission.id = id;
   submission.client = client_of(request);
   const ApiKey* key = key_of(request);
@@ -175,18 +163,18 @@ void Api::generate(const Exchange& exchange, const Values&) {
   respond(exchange, std::move(response));
 }
 
+void Api::cancel_left(const std::string& id) {
+  try {
+    parts_.jobs.cancel(id);
+  } catch (const std::exception& error) {
+    spdlog::error("job {} is not cancelled: {}", id, error.what());
+  }
+}
+
 // The job ends with its connection, and the connection waits for the job.
 void Api::wait_for(const Exchange& exchange, const std::string& id,
                    std::function<void(const JobView&)> ended, JobEvents::Listener other) {
-  exchange->on_closed([this, id] {
-    later([this, id] {
-      try {
-        parts_.jobs.cancel(id);
-      } catch (const Error& error) {
-        spdlog::error("job {} is not cancelled: {}", id, error.what());
-      }
-    });
-  });
+  exchange->on_closed([this, id] { later([this, id] { cancel_left(id); }); });
   auto finish = [this, exchange, id, ended = std::move(ended)] {
     const std::string& request = exchange->request().id;
     try {
@@ -207,9 +195,10 @@ void Api::wait_for(const Exchange& exchange, const std::string& id,
 }
 
 // With each artifact's bytes, as far as they may be within an answer.
-Json Api::with_data(const JobView& view) const {
+Json Api::with_data(const JobView& view, size_t most_bytes) const {
   Json json = job_json(view, true);
-  size_t left = limits_.inline_bytes;
+  if (!json.contains("artifacts")) return json;
+  size_t left = most_bytes;
   for (Json& each : json["artifacts"]) {
     const auto bytes = each["bytes"].get<size_t>();
     if (bytes > left) continue;

@@ -73,21 +73,26 @@ std::optional<JobView> Api::visible(const HttpRequest& request, const std::strin
   return view;
 }
 
+size_t Api::limit_of(const HttpRequest& request, size_t usual, size_t most) {
+  auto limit = request.query.find("limit");
+  if (limit == request.query.end()) return usual;
+  auto given = number_of(limit->second);
+  if (given && *given >= 1 && *given <= static_cast<int64_t>(most))
+    return static_cast<size_t>(*given);
+  throw InvalidRequest(
+      {"limit", limit->second.substr(0, 100), "out of range", fmt::format("give 1 to {}", most)});
+}
+
+std::string Api::client_or_all(const HttpRequest& request) const {
+  const ApiKey* key = key_of(request);
+  return key && key->scopes.contains(Scope::admin) ? "" : client_of(request);
+}
+
 void Api::list(const Exchange& exchange, const Values&) {
   const HttpRequest& request = exchange->request();
-  size_t most = most_listed_jobs;
-  auto limit = request.query.find("limit");
-  if (limit != request.query.end()) {
-    auto given = number_of(limit->second);
-    if (!given || *given < 1 || *given > static_cast<int64_t>(most_listed_jobs))
-      throw InvalidRequest({"limit", limit->second.substr(0, 100), "out of range",
-                            fmt::format("give 1 to {}", most_listed_jobs)});
-    most = static_cast<size_t>(*given);
-  }
-  const ApiKey* key = key_of(request);
-  const bool all = key && key->scopes.contains(Scope::admin);
+  const size_t most = limit_of(request, most_listed_jobs, most_listed_jobs);
   Json jobs = Json::array();
-  for (const JobView& view : parts_.jobs.list(all ? "" : client_of(request), most))
+  for (const JobView& view : parts_.jobs.list(client_or_all(request), most))
     jobs.push_back(job_json(view, false));
   respond(exchange, json_response(200, {{"jobs", jobs}}));
 }

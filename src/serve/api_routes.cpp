@@ -11,7 +11,7 @@ namespace omnirt::serve {
 const std::vector<Api::Route>& Api::routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> made = server_routes();
-    for (const auto& more : {run_routes(), openai_routes(), webui_routes()})
+    for (const auto& more : {run_routes(), openai_routes(), video_routes(), webui_routes()})
       made.insert(made.end(), more.begin(), more.end());
     return made;
   }();
@@ -105,6 +105,12 @@ std::vector<Api::Route> Api::run_routes() {
         .others = {202}},
        &Api::cancel},
       {{.method = "GET",
+        .path = "/v1/stream",
+        .summary = "jobs over a WebSocket: docs/server.md has its messages",
+        .status = 101,
+        .headers = {"Sec-WebSocket-Protocol"}},
+       &Api::stream},
+      {{.method = "GET",
         .path = "/v1/models",
         .summary = "the models that requests may name",
         .answer = "Models"},
@@ -135,6 +141,42 @@ std::vector<Api::Route> Api::openai_routes() {
         .types = {"text/event-stream"},
         .runs = true},
        &Api::openai_edit},
+  };
+}
+
+std::vector<Api::Route> Api::video_routes() {
+  return {
+      {{.method = "POST",
+        .path = "/v1/videos",
+        .summary = "OpenAI's: a job that makes a video",
+        .body = "OpenAiVideoCreate",
+        .form = "OpenAiVideoForm",
+        .answer = "OpenAiVideo"},
+       &Api::create_video},
+      {{.method = "GET",
+        .path = "/v1/videos",
+        .summary = "OpenAI's: the client's videos",
+        .answer = "OpenAiVideos",
+        .query = {"limit", "after", "order"}},
+       &Api::list_videos},
+      {{.method = "GET",
+        .path = "/v1/videos/{id}/content",
+        .summary = "OpenAI's: the video itself",
+        .types = {"video/*"},
+        .query = {"variant"},
+        .runs = true},
+       &Api::video_content},
+      {{.method = "GET",
+        .path = "/v1/videos/{id}",
+        .summary = "OpenAI's: how far it is",
+        .answer = "OpenAiVideo"},
+       &Api::video},
+      {{.method = "DELETE",
+        .path = "/v1/videos/{id}",
+        .summary = "OpenAI's: cancels it, and forgets it",
+        .answer = "OpenAiVideoDeleted",
+        .runs = true},
+       &Api::delete_video},
   };
 }
 

@@ -52,6 +52,16 @@ std::optional<JobView> Dispatcher::cancel(const std::string& id) {
   return view(*job);
 }
 
+bool Dispatcher::forget(const std::string& id) {
+  {
+    std::scoped_lock lock(mutex_);
+    if (!queue_.forget(id)) return false;
+    events_.forget(id);
+  }
+  if (on_forgotten) on_forgotten(id);
+  return true;
+}
+
 int64_t Dispatcher::listen(const std::string& id, int64_t after, JobEvents::Listener listener) {
   std::scoped_lock lock(mutex_);
   return events_.listen(id, after, std::move(listener));

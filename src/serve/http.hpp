@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "serve/trace.hpp"
+
 namespace omnirt::serve {
 
 struct HttpRequest {
@@ -16,8 +18,11 @@ struct HttpRequest {
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> headers;  // names in small letters; of several the last
   std::string body;
-  std::string peer;  // address
-  std::string id;    // of the request, in the log and the answer
+  std::string peer;    // address
+  std::string id;      // of the request, in the log and the answer
+  TraceContext trace;  // of who asked, or a new one; what the request does is in `span`
+  std::string span;
+  bool upgrade = false;  // asks for a WebSocket
 
   // "" where there is none.
   const std::string& header(const std::string& name) const;
@@ -29,6 +34,28 @@ struct HttpResponse {
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
 };
+
+// An open WebSocket of text messages. Safe to use from any thread; what is sent after its end goes
+// nowhere.
+class HttpSocket {
+ public:
+  virtual ~HttpSocket() = default;
+  // One message, in the order of the calls.
+  virtual void send(std::string text) = 0;
+  // The same; left out where the client is behind with taking what it was sent.
+  virtual void offer(std::string text) = 0;
+  // One that is busy is not closed for silence.
+  virtual void set_busy(bool busy) = 0;
+};
+
+// What a WebSocket asks of the program, on a worker's thread. Must not throw.
+struct SocketProgram {
+  // One at a time: the next is read when it has returned.
+  std::function<void(std::string)> message;
+  // Once, after the last message; not where the server ends.
+  std::function<void()> closed;
+};
+using SocketOpened = std::function<SocketProgram(std::shared_ptr<HttpSocket>)>;
 
 // One request and its answer. Safe to use from any thread, also after the client has left: what is
 // sent then goes nowhere.
@@ -42,6 +69,9 @@ class HttpExchange {
   virtual void begin_events(HttpResponse head) = 0;
   virtual void send(std::string piece) = 0;
   virtual void end() = 0;
+  // Answers a request with `upgrade`: the connection is a WebSocket from there on. `opened` is
+  // quick; `protocol` is one that the client named (Sec-WebSocket-Protocol), or "".
+  virtual void open_socket(std::string protocol, SocketOpened opened) = 0;
   // Called once if the client leaves before the answer is whole; at once where it has.
   virtual void on_closed(std::function<void()> closed) = 0;
 };
@@ -51,12 +81,13 @@ struct HttpLimits {
   size_t body_bytes = size_t{32} << 20;
   size_t all_bodies_bytes = size_t{256} << 20;  // of all connections together
   size_t connections = 128;
-  size_t unsent_bytes = size_t{16} << 20;  // of events that a slow client has not taken
+  size_t message_bytes = size_t{32} << 20;  // of a WebSocket
+  size_t unsent_bytes = size_t{16} << 20;   // of events that a slow client has not taken
   int header_seconds = 10;
   int body_seconds = 60;
   int write_seconds = 30;
   int idle_seconds = 60;
-  int ping_seconds = 15;  // of events, so that a client that is gone is seen
+  int ping_seconds = 15;  // of events and WebSockets, so that a client that is gone is seen
   size_t workers = 4;     // threads that handle requests
 };
 

@@ -2,8 +2,10 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
 
 #include "base/clock.hpp"
+#include "serve/http_socket.hpp"
 
 namespace omnirt::serve {
 namespace http = beast::http;
@@ -83,8 +85,11 @@ HttpRequest HttpConnection::head() const {
   for (const auto& field : message)
     made.headers[lower(text_of(field.name_string()))] = text_of(field.value());
   made.peer = peer_;
+  made.upgrade = beast::websocket::is_upgrade(message);
   const std::string& given = made.header("x-request-id");
   made.id = is_request_id(given) ? given : random_id();
+  made.trace = read_traceparent(made.header("traceparent")).value_or(new_trace());
+  made.span = new_span_id();
   return made;
 }
 
@@ -156,9 +161,13 @@ void HttpConnection::on_body(beast::error_code error) {
   if (error) return client_left();
   HttpRequest request = current_;
   request.body = std::move(parser_->get().body());
+  // Until its answer a client says nothing more that would belong to a WebSocket.
+  if (request.upgrade)
+    upgrade_ = parser_->release();
+  else
+    watch();
   parser_.reset();
   auto exchange = std::make_shared<BeastExchange>(shared_from_this(), std::move(request));
-  watch();
   net::post(*shared_->workers, [shared = shared_, exchange] { shared->program.handle(exchange); });
 }
 
@@ -193,6 +202,7 @@ void HttpConnection::close() {
   if (closed_) return;
   closed_ = true;
   ping_.cancel();
+  if (auto socket = socket_) return socket->drop();
   beast::error_code ignored;
   stream_.socket().shutdown(net::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();

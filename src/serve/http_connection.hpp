@@ -1,6 +1,5 @@
 #pragma once
-// Beast's templates: included by http_connection.cpp, http_exchange.cpp and http_server.cpp alone,
-// which are compiled each by itself.
+// Beast's templates: included by the files http_*.cpp alone, which are compiled each by itself.
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -27,6 +26,7 @@ struct HttpShared {
 };
 
 class HttpConnection;
+class BeastSocket;
 
 // One request's answer: hands what it is given over to the connection's thread.
 class BeastExchange final : public HttpExchange {
@@ -38,6 +38,7 @@ class BeastExchange final : public HttpExchange {
   void begin_events(HttpResponse head) override;
   void send(std::string piece) override;
   void end() override;
+  void open_socket(std::string protocol, SocketOpened opened) override;
   void on_closed(std::function<void()> closed) override;
 
  private:
@@ -59,6 +60,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  private:
   friend class BeastExchange;
   using Parser = beast::http::request_parser<beast::http::string_body>;
+  using Message = beast::http::request<beast::http::string_body>;
 
   void read_header();
   void on_header(beast::error_code error);
@@ -77,6 +79,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void begin_events(HttpResponse head);
   void send(std::string piece);
   void end();
+  void open_socket(const std::string& protocol, SocketOpened opened);
   void write_next();
   void on_piece(beast::error_code error);
   void ping();
@@ -100,6 +103,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   size_t unsent_ = 0;
   std::deque<std::string> pieces_;
   std::shared_ptr<void> response_;
+  std::optional<Message> upgrade_;
+  std::shared_ptr<BeastSocket> socket_;  // has the stream
   std::function<void()> left_;
   net::steady_timer ping_;
 };

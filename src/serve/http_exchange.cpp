@@ -3,6 +3,7 @@
 #include <boost/asio/write.hpp>
 
 #include "serve/http_connection.hpp"
+#include "serve/http_socket.hpp"
 
 namespace omnirt::serve {
 namespace http = beast::http;
@@ -53,6 +54,13 @@ void BeastExchange::end() {
   net::post(connection_->shared_->io, [connection = connection_] { connection->end(); });
 }
 
+void BeastExchange::open_socket(std::string protocol, SocketOpened opened) {
+  net::post(connection_->shared_->io, [connection = connection_, protocol = std::move(protocol),
+                                       opened = std::move(opened)]() mutable {
+    connection->open_socket(protocol, std::move(opened));
+  });
+}
+
 void BeastExchange::on_closed(std::function<void()> closed) {
   net::post(connection_->shared_->io,
             [connection = connection_, closed = std::move(closed)]() mutable {
@@ -67,7 +75,7 @@ void HttpConnection::respond_and_close(HttpResponse response) {
 }
 
 void HttpConnection::respond(HttpResponse response) {
-  if (closed_ || !handling_) return;
+  if (closed_ || !handling_ || socket_) return;
   if (events_) return end();  // too late for another answer
   left_ = nullptr;
   const int status = response.status;
@@ -135,6 +143,23 @@ void HttpConnection::end() {
   ending_ = true;
   left_ = nullptr;
   if (!writing_) write_next();
+}
+
+// The stream is the socket's from here on, and this the keeper of what is logged and counted.
+void HttpConnection::open_socket(const std::string& protocol, SocketOpened opened) {
+  if (closed_ || !handling_ || !upgrade_) return;
+  if (buffer_.size() > 0)
+    return respond_and_close(refusal(400, "bytes came before the WebSocket was open"));
+  stream_.expires_never();
+  socket_ = std::make_shared<BeastSocket>(std::move(stream_), shared_,
+                                          [self = shared_from_this()](size_t sent) {
+                                            self->closed_ = true;
+                                            self->sent_bytes_ = sent;
+                                            self->finished(101);
+                                            self->socket_.reset();
+                                          });
+  socket_->accept(*upgrade_, current_.id, protocol, std::move(opened));
+  upgrade_.reset();
 }
 
 void HttpConnection::write_next() {

@@ -69,13 +69,14 @@ void JobQueue::expire(const std::vector<std::string>& ids) {
   }
 }
 
-void JobQueue::forget_one(std::vector<std::string>& forgotten) {
-  const std::string id = ended_.front();
+bool JobQueue::forget(const std::string& id) {
+  auto place = std::find(ended_.begin(), ended_.end(), id);
+  if (place == ended_.end()) return false;
   store_.remove(id);
-  ended_.pop_front();
+  ended_.erase(place);
   ended_bytes_ -= jobs_.at(id).bytes;
   jobs_.erase(id);
-  forgotten.push_back(id);
+  return true;
 }
 
 std::vector<std::string> JobQueue::tick() {
@@ -92,7 +93,11 @@ std::vector<std::string> JobQueue::tick() {
     return ended_.size() > limits_.kept || ended_bytes_ > limits_.kept_bytes ||
            jobs_.at(ended_.front()).ended_ms + limits_.keep_ms <= now;
   };
-  while (!ended_.empty() && too_much()) forget_one(forgotten);
+  while (!ended_.empty() && too_much()) {
+    const std::string id = ended_.front();
+    forget(id);
+    forgotten.push_back(id);
+  }
   return forgotten;
 }
 

@@ -108,6 +108,8 @@ class JobQueue {
   void abandon(const Lease& lease, JobReason reason);
   // A queued job ends, a running one is asked to stop; null where there is no such job.
   const Job* cancel(const std::string& id, const JobReason& reason = cancelled_by_client());
+  // False where there is no such job, or it has not ended.
+  bool forget(const std::string& id);
   // Ends queued jobs whose deadline has passed, asks running ones to stop, and forgets ended jobs
   // beyond what is kept; the ids of these.
   std::vector<std::string> tick();
@@ -136,7 +138,6 @@ class JobQueue {
   Job* leased(const Lease& lease);
   void count_end(const Job& ended);
   void expire(const std::vector<std::string>& ids);
-  void forget_one(std::vector<std::string>& forgotten);
   JobOrdering ordering() const;
   JobInLine in_line(const Job& job) const;
   std::vector<JobInLine> line() const;

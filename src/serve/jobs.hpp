@@ -36,6 +36,9 @@ class Jobs {
   // Of one client, or ("") of all, the newest first.
   virtual std::vector<JobView> list(const std::string& client, size_t most) const = 0;
   virtual std::optional<JobView> cancel(const std::string& id) = 0;
+  // A job that has ended goes at once, with its files. False where there is none, or where a broker
+  // keeps it until its time.
+  virtual bool forget(const std::string& id) = 0;
   virtual int64_t listen(const std::string& id, int64_t after, JobEvents::Listener listener) = 0;
   virtual void leave(int64_t listener) = 0;
 

@@ -91,7 +91,7 @@ std::vector<Part> read_multipart(std::string_view body, std::string_view boundar
     if (parts.size() == max_parts) refuse(fmt::format("it has more than {} parts", max_parts));
     Part part = take_part(rest, delimiter);
     for (const Part& other : parts) {
-      if (other.name == part.name) refuse("two parts have one name");
+      if (other.name == part.name && !part.name.ends_with("[]")) refuse("two parts have one name");
     }
     parts.push_back(std::move(part));
   }

@@ -17,7 +17,8 @@ inline constexpr size_t max_part_header_bytes = 4096;
 std::string boundary_of(std::string_view content_type);
 
 // The parts of a multipart/form-data body (RFC 7578). File names and types are not looked at.
-// Throws InvalidRequest where it is cut short, has no names, one twice, or breaks a limit.
+// Throws InvalidRequest where it is cut short, has no names, one twice (but "name[]", of lists), or
+// breaks a limit.
 std::vector<Part> read_multipart(std::string_view body, std::string_view boundary);
 
 }  // namespace omnirt::serve

@@ -7,98 +7,84 @@
 
 #include "base/json_text.hpp"
 #include "io/image.hpp"
+#include "serve/openai_fields.hpp"
 #include "serve/problem.hpp"
+#include "serve/request_files.hpp"
 
 namespace omnirt::serve {
 namespace {
 
-// The fields of a body, each taken by its name; what is left is unknown.
-class OpenAiFields {
- public:
-  explicit OpenAiFields(Json fields) : fields_(std::move(fields)) {
-    if (!fields_.is_object()) refuse("body", fields_, "an object is expected");
-  }
+// What a preset is called there; the model's own values are medium.
+const std::map<std::string, std::string> presets{
+    {"low", "fast"}, {"high", "quality"}, {"hd", "quality"}};
 
-  OpenAiRequest read(const std::vector<Part>& parts, const ServedModels& models) {
-    OpenAiRequest made;
-    made.stream = flag("stream");
-    made.partial_images = count("partial_images", 0, 3);
-    move("model", request_, "model");
-    move("prompt", request_["inputs"], "prompt");
-    move("negative_prompt", request_["inputs"], "negative_prompt");
-    Json& config = request_["config"];
-    move("n", config, "num_images_per_prompt");
-    move("seed", config, "seed");
-    move("steps", config, "num_inference_steps");
-    move("guidance_scale", config, "guidance_scale");
-    move("output_format", config, "output_format");
-    if (made.partial_images > 0) config["preview_every"] = 1;
-    size(config);
-    only("response_format", {"b64_json"});
-    only("quality", {"auto", "standard"});
-    only("background", {"auto", "opaque"});
-    only("moderation", {"auto", "low"});
-    take("user");  // says who asks, and nothing of the image
-    for (const auto& [name, value] : fields_.items())
-      findings_.push_back({name, shown(value), "unknown, or without a meaning here", "omit it"});
-    if (!findings_.empty()) throw InvalidRequest(findings_);
-    made.served = read_served_request(text_of(request_), parts, models);
-    made.served.all_take_effect = true;
-    return made;
+int64_t words_in(std::string_view text) {
+  int64_t words = 0;
+  bool inside = false;
+  for (const char each : text) {
+    const bool letter = each != ' ' && each != '\n' && each != '\t' && each != '\r';
+    if (letter && !inside) ++words;
+    inside = letter;
   }
+  return words;
+}
 
- private:
-  void refuse(const std::string& field, const Json& value, const std::string& message) {
-    findings_.push_back({field, shown(value), message, "docs/server.md"});
-  }
-  Json take(const char* name) {
-    auto it = fields_.find(name);
-    if (it == fields_.end()) return {};
-    Json value = *it;
-    fields_.erase(it);
-    return value;
-  }
-  void move(const char* name, Json& into, const char* as) {
-    Json value = take(name);
-    if (!value.is_null()) into[as] = std::move(value);
-  }
-  bool flag(const char* name) {
-    const Json value = take(name);
-    if (value.is_null() || value.is_boolean()) return value.is_boolean() && value.get<bool>();
-    refuse(name, value, "true or false is expected");
-    return false;
-  }
-  int64_t count(const char* name, int64_t least, int64_t most) {
-    const Json value = take(name);
-    if (value.is_null()) return least;
-    if (value.is_number_integer() && value >= least && value <= most) return value.get<int64_t>();
-    refuse(name, value, fmt::format("{} to {} is expected", least, most));
-    return least;
-  }
-  void only(const char* name, const std::vector<std::string>& values) {
-    const Json value = take(name);
-    if (value.is_null()) return;
-    if (std::find(values.begin(), values.end(), value) == values.end())
-      refuse(name, value, fmt::format("{} is what is served", fmt::join(values, ", ")));
-  }
-  // "1024x1024", or auto: the model's own.
-  void size(Json& config) {
-    const Json value = take("size");
-    if (value.is_null() || value == "auto") return;
-    const std::string text = value.is_string() ? value.get<std::string>() : "";
-    const size_t by = text.find('x');
-    const Json width = parse_scalar(text.substr(0, by));
-    const Json height = parse_scalar(by == std::string::npos ? "" : text.substr(by + 1));
-    if (!width.is_number_integer() || !height.is_number_integer())
-      return refuse("size", value, "WIDTHxHEIGHT or auto is expected");
-    config["width"] = width;
-    config["height"] = height;
-  }
+int64_t tokens_of(int64_t width, int64_t height) {
+  constexpr int64_t side = 16;
+  return ((width + side - 1) / side) * ((height + side - 1) / side);
+}
 
-  Json fields_;
-  Json request_ = {{"inputs", Json::object()}, {"config", Json::object()}};
-  std::vector<Finding> findings_;
-};
+int64_t tokens_of(const std::vector<SentFile>& files) {
+  int64_t all = 0;
+  for (const SentFile& file : files) {
+    const io::ImageInfo info =
+        io::probe_image_bytes(file.bytes, file.name, {.limits = sent_image_limits});
+    all += tokens_of(info.width, info.height);
+  }
+  return all;
+}
+
+std::string quality_of(const std::string& asked, Json& config) {
+  auto preset = presets.find(asked);
+  if (preset == presets.end()) return "medium";
+  config["preset"] = preset->second;
+  return asked == "low" ? "low" : "high";
+}
+
+// `inputs`: of the request, that are no fields.
+OpenAiRequest read_fields(Json given, Json inputs, const std::vector<Part>& parts,
+                          const ServedModels& models) {
+  OpenAiFields fields(std::move(given));
+  OpenAiRequest made;
+  Json request = {{"inputs", std::move(inputs)}, {"config", Json::object()}};
+  made.stream = fields.flag("stream");
+  made.partial_images = fields.count("partial_images", 0, 3);
+  fields.move("model", request, "model");
+  fields.move("prompt", request["inputs"], "prompt");
+  fields.move("negative_prompt", request["inputs"], "negative_prompt");
+  Json& config = request["config"];
+  made.quality = quality_of(
+      fields.one_of("quality", {"auto", "low", "medium", "high", "standard", "hd"}), config);
+  fields.move("n", config, "num_images_per_prompt");
+  fields.move("seed", config, "seed");
+  fields.move("steps", config, "num_inference_steps");
+  fields.move("guidance_scale", config, "guidance_scale");
+  fields.move("output_format", config, "output_format");
+  if (made.partial_images > 0) config["preview_every"] = 1;
+  fields.size(config);
+  made.url = fields.one_of("response_format", {"b64_json", "url"}) == "url";
+  if (made.url && made.stream) fields.refuse("response_format", "url", "a stream has b64_json");
+  fields.one_of("background", {"auto", "opaque"});
+  fields.one_of("moderation", {"auto", "low"});
+  fields.take("user");  // says who asks, and nothing of the image
+  fields.finish();
+  made.served = read_served_request(text_of(request), parts, models);
+  made.served.all_take_effect = true;
+  const Json& prompt = request["inputs"]["prompt"];
+  if (prompt.is_string()) made.usage.text_tokens = words_in(prompt.get_ref<const std::string&>());
+  made.usage.image_tokens = tokens_of(made.served.files);
+  return made;
+}
 
 // OpenAI's masks are transparent where the image is to change; ours are white there.
 std::string white_where_transparent(std::string_view bytes) {
@@ -115,35 +101,54 @@ std::string white_where_transparent(std::string_view bytes) {
 
 }  // namespace
 
-OpenAiRequest read_openai_generation(std::string_view body, const ServedModels& models) {
-  return OpenAiFields(parse_json(body, "request", body.size())).read({}, models);
-}
-
-OpenAiRequest read_openai_edit(std::string_view content_type, std::string_view body,
-                               const ServedModels& models) {
-  std::vector<Part> files;
+Json openai_form(std::string_view content_type, std::string_view body,
+                 const std::set<std::string>& texts, const std::set<std::string>& files,
+                 std::vector<Part>& parts) {
   Json fields = Json::object();
-  std::string mask;
   for (Part& part : read_multipart(body, boundary_of(content_type))) {
-    if (part.name == "image" || part.name == "image[]") {
-      files.push_back({"image", part.bytes});
-    } else if (part.name == "mask") {
-      mask = white_where_transparent(part.bytes);
-      files.push_back({"mask", mask});
+    if (files.contains(part.name)) {
+      parts.push_back(part);
     } else if (part.bytes.size() > max_job_request_bytes) {
       throw InvalidRequest({part.name, "", "is too long", "shorten it"});
     } else {
       const std::string text(part.bytes);
-      const bool is_text = part.name == "prompt" || part.name == "negative_prompt" ||
-                           part.name == "model" || part.name == "user";
-      fields[part.name] = is_text ? Json(text) : parse_scalar(text);
+      fields[part.name] = texts.contains(part.name) ? Json(text) : parse_scalar(text);
     }
   }
-  return OpenAiFields(std::move(fields)).read(files, models);
+  return fields;
+}
+
+OpenAiRequest read_openai_generation(std::string_view body, const ServedModels& models) {
+  return read_fields(parse_json(body, "request", body.size()), Json::object(), {}, models);
+}
+
+// The first image is what is edited, the others are references, in their order.
+OpenAiRequest read_openai_edit(std::string_view content_type, std::string_view body,
+                               const ServedModels& models) {
+  std::vector<Part> sent;
+  Json fields = openai_form(content_type, body, {"prompt", "negative_prompt", "model", "user"},
+                            {"image", "image[]", "mask"}, sent);
+  std::string mask;
+  std::vector<Part> files;
+  Json images = Json::array();
+  for (const Part& part : sent) {
+    if (part.name == "mask") {
+      mask = white_where_transparent(part.bytes);
+      files.push_back({"mask", mask});
+      continue;
+    }
+    files.push_back({fmt::format("image {}", images.size()), part.bytes});
+    images.push_back({{"part", files.back().name}});
+  }
+  if (images.empty())
+    throw InvalidRequest({"image", "", "is missing", "send one or more as image or image[]"});
+  Json inputs = {{"image", images.front()}};
+  if (images.size() > 1) inputs["image_reference"] = Json(images.begin() + 1, images.end());
+  return read_fields(std::move(fields), std::move(inputs), files, models);
 }
 
 bool is_openai(const std::string& path) {
-  return path.starts_with("/v1/images/");
+  return path.starts_with("/v1/images/") || path == "/v1/videos" || path.starts_with("/v1/videos/");
 }
 
 HttpResponse openai_error(HttpResponse problem) {
@@ -167,18 +172,32 @@ HttpResponse openai_error(HttpResponse problem) {
   return problem;
 }
 
-Json openai_result(const Json& job) {
+Json openai_result(const Json& job, const OpenAiRequest& asked, const std::string& server) {
   Json data = Json::array();
+  int64_t made = 0;
   for (const Json& artifact : job["artifacts"]) {
-    if (artifact.contains("data")) data.push_back({{"b64_json", artifact["data"]}});
+    made += tokens_of(artifact["width"].get<int64_t>(), artifact["height"].get<int64_t>());
+    if (asked.url)
+      data.push_back({{"url", server + artifact["url"].get<std::string>()}});
+    else if (artifact.contains("data"))
+      data.push_back({{"b64_json", artifact["data"]}});
   }
   const Json& first = job["artifacts"][0];
   const std::string mime = first["mime"].get<std::string>();
+  const int64_t given = asked.usage.text_tokens + asked.usage.image_tokens;
   return {
       {"created", job["ended_ms"].get<int64_t>() / 1000},
       {"data", data},
+      {"background", "opaque"},
       {"size", fmt::format("{}x{}", first["width"].get<int64_t>(), first["height"].get<int64_t>())},
-      {"output_format", mime.substr(mime.find('/') + 1)}};
+      {"quality", asked.quality},
+      {"output_format", mime.substr(mime.find('/') + 1)},
+      {"usage",
+       {{"total_tokens", given + made},
+        {"input_tokens", given},
+        {"input_tokens_details",
+         {{"text_tokens", asked.usage.text_tokens}, {"image_tokens", asked.usage.image_tokens}}},
+        {"output_tokens", made}}}};
 }
 
 // Evenly over the steps: the first after 1/(wanted + 1) of them.

@@ -127,8 +127,14 @@ Json parameter_of(const std::string& name, const char* in, Json schema) {
   return made;
 }
 
-Json query_schema(const std::string& name) {
-  if (name == "limit") return {{"type", "integer"}, {"minimum", 1}, {"maximum", most_listed_jobs}};
+Json query_schema(const std::string& path, const std::string& name) {
+  if (name == "limit")
+    return {{"type", "integer"},
+            {"minimum", 1},
+            {"maximum", is_openai(path) ? most_listed_videos : most_listed_jobs}};
+  if (name == "order") return {{"enum", {"desc", "asc"}}};
+  if (name == "variant") return {{"const", "video"}};
+  if (name == "after") return {{"type", "string"}};
   return {{"type", "boolean"}};
 }
 
@@ -137,7 +143,7 @@ Json parameters_of(const RouteInfo& route) {
   for (const std::string& name : names_of_path(route.path))
     all.push_back(parameter_of(name, "path", {{"type", "string"}, {"minLength", 1}}));
   for (const std::string& name : route.query)
-    all.push_back(parameter_of(name, "query", query_schema(name)));
+    all.push_back(parameter_of(name, "query", query_schema(route.path, name)));
   for (const std::string& name : route.headers)
     all.push_back(parameter_of(name, "header", {{"type", "string"}}));
   return all;

@@ -178,8 +178,8 @@ Json openai_fields(const OpenApiFacts& facts) {
                {"size", or_null("string")},
                {"stream", or_null("boolean")},
                {"partial_images", or_null("integer")},
-               {"response_format", null_or({"b64_json"})},
-               {"quality", null_or({"auto", "standard"})},
+               {"response_format", null_or({"b64_json", "url"})},
+               {"quality", null_or({"auto", "low", "medium", "high", "standard", "hd"})},
                {"background", null_or({"auto", "opaque"})},
                {"moderation", null_or({"auto", "low"})},
                {"user", Json::object()}};
@@ -197,10 +197,28 @@ Json openai_generation(const OpenApiFacts& facts) {
 
 Json openai_edit(const OpenApiFacts& facts) {
   Json made = openai_generation(facts);
-  made["required"] = Json::array({"prompt", "image"});
-  for (const char* name : {"image", "mask"})
-    made["properties"][name] = {{"type", "string"}, {"format", "binary"}};
+  const Json file = {{"type", "string"}, {"format", "binary"}};
+  for (const char* name : {"image", "mask"}) made["properties"][name] = file;
+  made["properties"]["image[]"] = {{"type", "array"}, {"items", file}};
+  made["anyOf"] = {{{"required", {"image"}}}, {{"required", {"image[]"}}}};
   return made;
+}
+
+Json openai_video_fields(const OpenApiFacts& facts) {
+  Json made = {
+      {"model", null_or(facts.models)}, {"prompt", or_null("string")},
+      {"size", or_null("string")},      {"seconds", {{"type", {"string", "integer", "null"}}}},
+      {"seed", of_key(facts, "seed")},  {"steps", of_key(facts, "num_inference_steps")},
+      {"fps", of_key(facts, "fps")}};
+  made["size"]["pattern"] = "^(auto|[0-9]+x[0-9]+)$";
+  made["seconds"].update({{"pattern", "^[1-9][0-9]?$"}, {"minimum", 1}});
+  return made;
+}
+
+Json openai_video(const OpenApiFacts& facts, Json reference) {
+  Json fields = openai_video_fields(facts);
+  fields["input_reference"] = std::move(reference);
+  return {{"type", "object"}, {"additionalProperties", false}, {"properties", fields}};
 }
 
 Json of_field(const OpenApiFacts& facts, const WebuiField& field) {
@@ -263,6 +281,15 @@ Json openapi_requests(const OpenApiFacts& facts) {
   made["GenerateRequest"] = generate_request(facts);
   made["OpenAiGeneration"] = openai_generation(facts);
   made["OpenAiEdit"] = openai_edit(facts);
+  const Json image = {{"type", "string"}, {"pattern", "^data:[^,]*;base64,"}};
+  made["OpenAiVideoCreate"] = openai_video(facts, {{"anyOf",
+                                                    {image,
+                                                     {{"type", "null"}},
+                                                     {{"type", "object"},
+                                                      {"required", {"image_url"}},
+                                                      {"additionalProperties", false},
+                                                      {"properties", {{"image_url", image}}}}}}});
+  made["OpenAiVideoForm"] = openai_video(facts, {{"type", "string"}, {"format", "binary"}});
   made["WebuiTextToImage"] = webui_request(facts, WebuiRoute::text2image);
   made["WebuiImageToImage"] = webui_request(facts, WebuiRoute::image2image);
   made["WebuiModelChoice"] = webui_choice(facts);

@@ -28,6 +28,7 @@ struct RouteInfo {
 
 // In one answer.
 inline constexpr size_t most_listed_jobs = 200;
+inline constexpr size_t most_listed_videos = 100;
 
 // What stands in `path` where the template has names in braces, in their order; nothing where it
 // does not match.

@@ -5,6 +5,7 @@
 #include "io/image.hpp"
 #include "request/request_text.hpp"
 #include "serve/base64.hpp"
+#include "serve/run_trace.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -33,9 +34,11 @@ std::string preview_of(const Job& job, const SessionPreview& preview) {
 
 }  // namespace
 
-std::string job_request_text(const GenerateRequest& request, bool strict) {
-  return Json{{"request", request.to_json()}, {"strict", strict}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+std::string job_request_text(const GenerateRequest& request, bool strict,
+                             const std::string& traceparent) {
+  Json stored = {{"request", request.to_json()}, {"strict", strict}};
+  if (!traceparent.empty()) stored["traceparent"] = traceparent;
+  return stored.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 PathHider::PathHider(std::vector<fs::path> roots) {
@@ -79,9 +82,27 @@ std::vector<Finding> PathHider::hide(std::vector<Finding> findings) const {
 
 JobOutcome RunOnSession::operator()(const Job& job, RunControl& control) const {
   const Json stored = read_stored(job.request);
+  RunTrace trace(traces_, stored.value("traceparent", ""), job);
+  try {
+    JobOutcome made = run(job, stored, control, trace);
+    trace.end("");
+    return made;
+  } catch (const std::exception& error) {
+    trace.end(hider_.hide(std::string(error.what())));
+    throw;
+  }
+}
+
+JobOutcome RunOnSession::run(const Job& job, const Json& stored, RunControl& control,
+                             RunTrace& trace) const {
   const GenerateRequest request = parse_request(stored.at("request"));
   SessionHooks hooks;
-  hooks.on_progress = [&](const SessionProgress& at) { control.at(progress_of(at)); };
+  hooks.on_progress = [&](const SessionProgress& at) {
+    const JobProgress progress = progress_of(at);
+    trace.at(progress);
+    control.at(progress);
+    trace.resumes();
+  };
   hooks.on_preview = [&](const SessionPreview& preview) {
     std::string data = preview_of(job, preview);
     if (!data.empty()) control.preview(std::move(data));

@@ -7,8 +7,11 @@
 #include "engine/session.hpp"
 #include "serve/dispatcher.hpp"
 #include "serve/job_files.hpp"
+#include "serve/trace_exporter.hpp"
 
 namespace omnirt::serve {
+
+class RunTrace;
 
 // Takes what lies before a name on this machine out of texts that leave it.
 class PathHider {
@@ -25,24 +28,33 @@ class PathHider {
 
 // Runs a job's request on a session, its files in the job's folder. The result:
 // {artifacts: [{name, mime, kind, width, height, seed, bytes}], report}, without paths.
-// `on_report` is given each report, of failures too.
+// `on_report` is given each report, of failures too; `traces` (null: none) the spans.
 class RunOnSession {
  public:
   RunOnSession(Session& session, JobFiles& files, const PathHider& hider,
-               std::function<void(const RunReport&)> on_report = {})
-      : session_(session), files_(files), hider_(hider), on_report_(std::move(on_report)) {}
+               std::function<void(const RunReport&)> on_report = {},
+               TraceExporter* traces = nullptr)
+      : session_(session),
+        files_(files),
+        hider_(hider),
+        on_report_(std::move(on_report)),
+        traces_(traces) {}
   JobOutcome operator()(const Job& job, RunControl& control) const;
 
  private:
+  JobOutcome run(const Job& job, const Json& stored, RunControl& control, RunTrace& trace) const;
   JobOutcome outcome(const Job& job, const RunReport& report) const;
 
   Session& session_;
   JobFiles& files_;
   const PathHider& hider_;
   std::function<void(const RunReport&)> on_report_;
+  TraceExporter* traces_;
 };
 
-// What a job's `request` text is, and was made from.
-std::string job_request_text(const GenerateRequest& request, bool strict);
+// What a job's `request` text is, and was made from. `traceparent`: of the request that it came
+// with, or "".
+std::string job_request_text(const GenerateRequest& request, bool strict,
+                             const std::string& traceparent = "");
 
 }  // namespace omnirt::serve

@@ -41,6 +41,7 @@ void refuse_runs_of_workers(const ServerOptions& options) {
 ApiLimits api_limits(const ServerOptions& options) {
   ApiLimits limits = options.api;
   limits.local_only = options.key_file.empty();
+  limits.keep_ms = options.jobs.queue.keep_ms;
   return limits;
 }
 
@@ -53,6 +54,27 @@ void log_request(const Api& api, const HttpRequest& request, int status, size_t 
   spdlog::info("access {}", text_of(line));
 }
 
+std::unique_ptr<TraceExporter> open_traces(const std::string& endpoint) {
+  return endpoint.empty() ? nullptr : std::make_unique<TraceExporter>(endpoint);
+}
+
+// The span of a request that is over.
+Span span_of(const HttpRequest& request, int status, double ms) {
+  const int64_t now = unix_ns();
+  const std::string route = Api::route_of(request.path);
+  return {.within = request.trace,
+          .id = request.span,
+          .name = request.method + " " + route,
+          .kind = SpanKind::server,
+          .begun_ns = now - static_cast<int64_t>(ms * 1e6),
+          .ended_ns = now,
+          .attributes = {{"http.request.method", request.method},
+                         {"http.route", route},
+                         {"http.response.status_code", status},
+                         {"omnirt.request.id", request.id}},
+          .error = status >= 500 ? std::to_string(status) : ""};
+}
+
 }  // namespace
 
 struct Server::Impl {
@@ -62,6 +84,7 @@ struct Server::Impl {
         hider(hidden_folders(models, folder.path())),
         keys(read_keys(options)),
         files(folder.path() / "jobs"),
+        traces(open_traces(options.otlp_endpoint)),
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
         api({session, *jobs, files, keys, metrics, clock, models, hider}, api_limits(options)),
         http(options.host, options.port, options.http, program()) {
@@ -75,8 +98,9 @@ struct Server::Impl {
     store = open_store(options.state, folder.path());
     auto made = std::make_unique<Dispatcher>(
         *store, clock, options.jobs,
-        RunOnSession(session, files, hider,
-                     [this](const RunReport& report) { metrics.count(report); }));
+        RunOnSession(
+            session, files, hider, [this](const RunReport& report) { metrics.count(report); },
+            traces.get()));
     std::set<std::string> known;
     for (const JobView& view : made->list("", SIZE_MAX)) known.insert(view.job.id);
     files.sweep(known);
@@ -100,6 +124,7 @@ struct Server::Impl {
                 [this](const HttpRequest& request, int status, size_t bytes, double ms) {
                   metrics.count_request(Api::route_of(request.path), status, ms);
                   log_request(api, request, status, bytes, ms);
+                  if (traces && !request.span.empty()) traces->add(span_of(request, status, ms));
                 },
             .refuse =
                 [this](const HttpRequest& request, int status, const std::string& detail) {
@@ -115,6 +140,7 @@ struct Server::Impl {
   Metrics metrics;
   std::unique_ptr<JobStore> store;
   JobFiles files;
+  std::unique_ptr<TraceExporter> traces;
   std::unique_ptr<Jobs> jobs;
   Api api;
   HttpServer http;

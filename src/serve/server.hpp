@@ -19,6 +19,7 @@ struct ServerOptions {
   std::optional<RedisUrl> redis{};  // where workers take the jobs from; none: they run here
   int64_t lease_ms = 3000;          // silent for longer, a process at Redis is dead
   std::string key_file{};           // "": no keys
+  std::string otlp_endpoint{};      // of a collector of traces (serve/trace_exporter); "": none
   DispatcherLimits jobs{};
   HttpLimits http{};
   ApiLimits api{};

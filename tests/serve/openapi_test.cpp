@@ -137,12 +137,17 @@ TEST(OpenApi, HasEachRouteOnceAndNoOther) {
 }
 
 TEST(OpenApi, SaysHowEachRouteAnswers) {
-  Described server;
+  ServerOptions options;
+  options.models = {"emoji=" OMNIRT_SOURCE_DIR "/models/emoji",
+                    "emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd",
+                    "svd=" OMNIRT_SOURCE_DIR "/tests/goldens/videos/svd/model"};
+  Described server(options);
   for (const char* path : {"/healthz", "/readyz", "/", "/metrics", "/openapi.json", "/v1/models",
                            "/v1/jobs", "/sdapi/v1/progress", "/sdapi/v1/options"})
     EXPECT_EQ(server.get(path).status, 200) << path;
   server.get("/page/{file}", "/page/app.js");
   server.get("/v1/models/{id}", "/v1/models/emoji");
+  EXPECT_EQ(server.get("/v1/stream").status, 426);
   const std::string image = base64_of(image_bytes());
   const Json done = server.post("/v1/generate", apple()).json();
   server.ask("POST", "/v1/generate", "/v1/generate",
@@ -169,6 +174,16 @@ TEST(OpenApi, SaysHowEachRouteAnswers) {
                               {"image", image_bytes()}}))
                 .status,
             200);
+  const std::string sent = "data:image/png;base64," + image;
+  const Json wanted = {
+      {"model", "svd"}, {"input_reference", sent}, {"size", "64x64"}, {"steps", 1}};
+  const Json video = server.post("/v1/videos", wanted).json();
+  const std::string made = "/v1/videos/" + video["id"].get<std::string>();
+  server.running.follow(video["id"].get<std::string>());
+  EXPECT_EQ(server.get("/v1/videos").status, 200);
+  EXPECT_EQ(server.get("/v1/videos/{id}", made).status, 200);
+  EXPECT_EQ(server.get("/v1/videos/{id}/content", made + "/content").status, 200);
+  EXPECT_EQ(server.ask("DELETE", "/v1/videos/{id}", made).status, 200);
   const Json webui = {{"prompt", "a red apple"}, {"steps", 2}};
   EXPECT_EQ(server.post("/sdapi/v1/txt2img", webui).status, 200);
   Json from_image = webui;

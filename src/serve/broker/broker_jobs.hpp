@@ -33,6 +33,7 @@ class BrokerJobs final : public Jobs {
   std::optional<JobView> find(const std::string& id) const override;
   std::vector<JobView> list(const std::string& client, size_t most) const override;
   std::optional<JobView> cancel(const std::string& id) override;
+  bool forget(const std::string&) override { return false; }
   int64_t listen(const std::string& id, int64_t after, JobEvents::Listener listener) override;
   void leave(int64_t listener) override;
   Counts counts() const override;
