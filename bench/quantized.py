@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes large models' sizes with random weights straight as quantised files: nothing is rounded.
+"""Writes FLUX.2 klein 4B's size with random weights straight as quantised files: nothing is rounded.
 
-  bench/quantized.py klein FOLDER      FLUX.2 klein 4B: transformer in int8_convrot, Qwen3 in q4_k (7 GB)
-  bench/quantized.py flux_dev FOLDER   FLUX.1-dev: transformer and T5 in q4_k (10 GB)
+  bench/quantized.py FOLDER
 
-FOLDER is a pipeline's, next to the GGUF files that `--component` names. Images are noise; memory
-and times per step are what it is for. Needs gguf==0.19.0, torch, diffusers and transformers.
+The transformer is in int8_convrot, Qwen3 in q4_k (FOLDER/text_encoder.gguf, for --component): 7 GB.
+Images are noise; memory and times per step are what it is for. Needs gguf==0.19.0 and what klein.py
+needs.
 """
 
 import argparse
@@ -19,9 +19,7 @@ import gguf
 import klein
 import numpy
 import torch
-import transformers
 
-ROOT = klein.ROOT
 DRAW = numpy.random.default_rng(4)
 Q4_K = gguf.GGMLQuantizationType.Q4_K
 F32 = gguf.GGMLQuantizationType.F32
@@ -38,14 +36,14 @@ def q4_k(shape):
     return blocks.reshape(shape[0], -1)
 
 
-def write_gguf(path, architecture, shapes, wide=("img_in", "time_in", "vector_in", "guidance_in", "txt_in", "final_layer", "embd")):
+def write_gguf(path, architecture, shapes):
     """Matrices in q4_k, and in fp16 where omnirt's convert keeps them; vectors of norms one, others zero."""
     writer = gguf.GGUFWriter(path, architecture)
 
     def form(name, shape):
-        if len(shape) == 1 or "attn_rel_b" in name:
+        if len(shape) == 1:
             return numpy.float32, F32, 4 * math.prod(shape)
-        if any(part in name for part in wide):
+        if "embd" in name:
             return numpy.float16, gguf.GGMLQuantizationType.F16, 2 * math.prod(shape)
         return numpy.uint8, Q4_K, math.prod(shape) // BLOCK * BLOCK_BYTES
 
@@ -81,49 +79,6 @@ def qwen3(c):
     return shapes
 
 
-def t5(c):
-    width, inner, ff = c["d_model"], c["num_heads"] * c["d_kv"], c["d_ff"]
-    shapes = {"token_embd.weight": (c["vocab_size"], width), "enc.output_norm.weight": (width,)}
-    shapes["enc.blk.0.attn_rel_b.weight"] = (c["relative_attention_num_buckets"], c["num_heads"])
-    for i in range(c["num_layers"]):
-        block = {
-            "attn_norm": (width,), "ffn_norm": (width,), "attn_q": (inner, width), "attn_k": (inner, width),
-            "attn_v": (inner, width), "attn_o": (width, inner), "ffn_gate": (ff, width), "ffn_up": (ff, width),
-            "ffn_down": (width, ff),
-        }
-        shapes |= {f"enc.blk.{i}.{name}.weight": shape for name, shape in block.items()}
-    return shapes
-
-
-def flux(c):
-    """Under the original's names."""
-    width = c["num_attention_heads"] * c["attention_head_dim"]
-    layers = {"img_in": (width, c["in_channels"]), "txt_in": (width, c["joint_attention_dim"])}
-    for name, inputs in {"time_in": 256, "guidance_in": 256, "vector_in": c["pooled_projection_dim"]}.items():
-        layers |= {f"{name}.in_layer": (width, inputs), f"{name}.out_layer": (width, width)}
-    norms = []
-    for i in range(c["num_layers"]):
-        for part in ("img", "txt"):
-            at = f"double_blocks.{i}.{part}"
-            layers |= {
-                f"{at}_mod.lin": (6 * width, width), f"{at}_attn.qkv": (3 * width, width),
-                f"{at}_attn.proj": (width, width), f"{at}_mlp.0": (4 * width, width), f"{at}_mlp.2": (width, 4 * width),
-            }
-            norms.append(f"{at}_attn.norm")
-    for i in range(c["num_single_layers"]):
-        at = f"single_blocks.{i}"
-        layers |= {f"{at}.modulation.lin": (3 * width, width), f"{at}.linear1": (7 * width, width),
-                   f"{at}.linear2": (width, 5 * width)}
-        norms.append(f"{at}.norm")
-    layers |= {"final_layer.adaLN_modulation.1": (2 * width, width), "final_layer.linear": (c["in_channels"], width)}
-    shapes = {}
-    for name, shape in layers.items():
-        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-    for name in norms:
-        shapes |= {f"{name}.{part}_norm.scale": (c["attention_head_dim"],) for part in ("query", "key")}
-    return shapes
-
-
 def convrot(name, shape, draw):
     """A layer of the transformer's blocks as ComfyUI stores it; others as klein.py has them."""
     if len(shape) != 2 or "transformer_blocks" not in name:
@@ -137,16 +92,17 @@ def convrot(name, shape, draw):
     }
 
 
-def start(folder, tiny, parts):
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for same in parts:
-        shutil.copytree(tiny / same, folder / same)
-    shutil.copy(tiny / "model_index.json", folder)
-
-
-def write_klein(folder):
-    start(folder, klein.TINY, ("scheduler", "tokenizer"))
+    for same in ("scheduler", "tokenizer"):
+        shutil.copytree(klein.TINY / same, folder / same)
+    shutil.copy(klein.TINY / "model_index.json", folder)
     encoder, transformer = (klein.config("flux2-klein-4b", part) for part in ("text_encoder", "transformer"))
     vae = klein.config("flux2-dev", "vae")
     with torch.device("meta"):
@@ -159,35 +115,6 @@ def write_klein(folder):
     (folder / "text_encoder").mkdir()
     (folder / "text_encoder" / "config.json").write_text(json.dumps(encoder))
     write_gguf(folder / "text_encoder.gguf", "qwen3", qwen3(encoder))
-
-
-def write_flux_dev(folder):
-    tiny = ROOT / "tests" / "goldens" / "pipelines" / "flux_dev" / "model"
-    start(folder, tiny, ("scheduler", "tokenizer", "tokenizer_2"))
-    clip, t5_config, vae = (klein.config("flux1-schnell", part) for part in ("text_encoder", "text_encoder_2", "vae"))
-    transformer = klein.config("flux1-dev", "transformer")
-    with torch.device("meta"):
-        networks = {
-            "text_encoder": (transformers.CLIPTextModel(transformers.CLIPTextConfig(**clip)), clip, "model"),
-            "vae": (diffusers.AutoencoderKL.from_config(vae), vae, "diffusion_pytorch_model"),
-        }
-    for name, (network, settings, stem) in networks.items():
-        klein.write(network, settings, folder / name, stem)
-    for name, settings in {"text_encoder_2": t5_config, "transformer": transformer}.items():
-        (folder / name).mkdir()
-        (folder / name / "config.json").write_text(json.dumps(settings))
-    write_gguf(folder / "text_encoder_2.gguf", "t5encoder", t5(t5_config))
-    write_gguf(folder / "transformer.gguf", "flux", flux(transformer))
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("model", choices=("klein", "flux_dev"))
-    parser.add_argument("folder", type=pathlib.Path)
-    options = parser.parse_args()
-    (write_klein if options.model == "klein" else write_flux_dev)(options.folder)
 
 
 if __name__ == "__main__":
