@@ -37,8 +37,7 @@ void PrepareMask::check(Checks& checks) const {
   if (a.width == b.width && a.height == b.height) {
     // The mask of a state was checked when the state was made, and need not be here any more. Where
     // only its part is repainted, CropToMask looks at it.
-    if (checks.restored(mask).empty() && !crops_to_mask(checks))
-      warn_of_mask(checks, *of_mask);
+    if (checks.restored(mask).empty() && !crops_to_mask(checks)) warn_of_mask(checks, *of_mask);
     return;
   }
   checks.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
