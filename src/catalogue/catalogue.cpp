@@ -51,6 +51,7 @@
 #include "networks/z_image_transformer_2d_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
 #include "text/mistral_tokenizer.hpp"
+#include "networks/z_image_controlnet_model/model.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
 
@@ -102,6 +103,7 @@ Catalogue builtin_catalogue() {
                   t2i_adapter_info(),
                   ip_adapter_info(),
                   rrdb_net_info(),
+                  z_image_controlnet_model_info(),
                   span_info(),
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),

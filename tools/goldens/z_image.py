@@ -213,10 +213,15 @@ def padded(embeds):
 def generate(pipe, request, folder):
     """prompt_embeds and negative_prompt_embeds [prompts, T, D], zeros after shorter prompts; prompt_attention_mask;
     latents_after_step_K for the first, middle and last step; timesteps; image [n, 3, H, W] in 0..1."""
+    images = given_images(request, folder, len(common.seeds_of(request)))
+    return made_by(pipeline_of(pipe, request["task"]), request, images)
+
+
+def made_by(pipe, request, images):
+    """The same by a pipeline with the images that it is given."""
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]
     count = len(prompt) if isinstance(prompt, list) else 1
-    pipe = pipeline_of(pipe, request["task"])
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
@@ -224,7 +229,7 @@ def generate(pipe, request, folder):
     given = {name: config[name] for name in names if name in config}
     if "negative_prompt" in request["inputs"]:
         given["negative_prompt"] = [request["inputs"]["negative_prompt"]] * count
-    given.update(given_images(request, folder, len(seeds)))
+    given.update(images)
 
     def on_step(_, index, timestep, values):
         latents.append(values["latents"].clone())

@@ -29,6 +29,7 @@ ModelSpec entry(const std::string& id, const Task& task) {
   made.resource_hint = {24, 21};
   made.default_config = {{"num_inference_steps", distilled ? 8 : 50},
                          {"guidance_scale", distilled ? 0.0 : 5.0}};
+  made.default_config_with["controlnet"] = {{"controlnet_conditioning_scale", 0.75}};
   if (task.strength > 0) made.default_config["strength"] = task.strength;
   made.presets = {{Preset::fast, {{"num_inference_steps", distilled ? 8 : 28}}},
                   {Preset::quality, {{"num_inference_steps", distilled ? 9 : 50}}}};

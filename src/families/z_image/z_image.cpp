@@ -1,5 +1,6 @@
 #include "families/z_image/z_image.hpp"
 
+#include "blocks/control_blocks.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
@@ -11,6 +12,7 @@
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/z_image/check.hpp"
+#include "families/z_image/control.hpp"
 #include "families/z_image/encode_prompt.hpp"
 #include "families/z_image/entries.hpp"
 #include "families/z_image/sizes.hpp"
@@ -21,11 +23,16 @@ namespace {
 
 BlockList z_image_blocks() {
   const Trigger image = has("image"), mask = has("mask");
-  const Trigger from_noise = !image && !mask, inpaint = image && mask;
+  const Trigger control = has_component("controlnet"), inpaint = image && mask;
+  // Where the ControlNet reads mask and image, nothing else of the run does.
+  const Trigger by_control = inpaint && z_image::control_reads_mask(),
+                from_image = image && !by_control, put_back = inpaint && !by_control;
+  const Trigger from_noise = (!image && !mask) || by_control;
   const blocks::LevelShift shift{blocks::linear_mu, ZImageTransformer2DConfig::patch_size};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<z_image::CheckParts>());
+  for (auto& block : blocks::token_control_checks()) list.push_back(block);
   add(std::make_shared<blocks::RefuseHires>());
   const Trigger given_noise = has("latents") && from_noise;
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
@@ -33,15 +40,18 @@ BlockList z_image_blocks() {
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<z_image::EncodePrompt>());
   add(std::make_shared<blocks::SetShiftedTimesteps>(shift, from_noise));
-  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, from_image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  add(std::make_shared<z_image::EncodeControl>(control && !by_control));
+  add(std::make_shared<z_image::EncodeMaskedControl>(by_control));
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(from_noise));
-  add(std::make_shared<blocks::EncodeImage>(image));
-  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
-  add(std::make_shared<blocks::PrepareMask>(inpaint));
-  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
-  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::EncodeImage>(from_image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, from_image));
+  add(std::make_shared<blocks::KeepUnmasked>(put_back));
+  add(std::make_shared<blocks::PutBackUnmasked>(put_back));
+  add(std::make_shared<z_image::Control>());
   add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
       .network = "transformer", .text_mask = z_image::prompt_attention_mask.name}));
   add(std::make_shared<blocks::DecodeLatents>());

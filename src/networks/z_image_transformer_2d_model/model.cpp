@@ -30,6 +30,12 @@ Tensor with_first_axis(Context& cx, const Tensor& first, double offset, const Te
   return cx.ops().concat(cx, {moved, others});
 }
 
+// x with what a ControlNet adds after this block, if anything.
+Tensor with_hint(Context& cx, const Tensor& x, const std::vector<Tensor>& hints, size_t block) {
+  if (block >= hints.size() || hints[block].size(1) == 0) return x;
+  return nn::with_residual(cx, x, hints, block);
+}
+
 }  // namespace
 
 int64_t ZImageTransformer2DModel::padded(int64_t tokens) {
@@ -130,13 +136,44 @@ Tensor ZImageTransformer2DModel::refined_text(Context& cx, const ZImageInput& in
   });
 }
 
-Tensor ZImageTransformer2DModel::refined_image(Context& cx, const ZImageInput& input,
-                                               const Tensor& rotary, const Tensor& embedded) const {
+Tensor ZImageTransformer2DModel::embedded_image(Context& cx, const ZImageInput& input) const {
   Tensor tokens = nn::patch_tokens(nn::in_form(cx, input.sample), patch_size());
-  Tensor h = filled_up(cx, all_x_embedder.layer.forward(cx, tokens), x_pad_token);
+  return filled_up(cx, all_x_embedder.layer.forward(cx, tokens), x_pad_token);
+}
+
+// The network's time runs from noise to image.
+Tensor ZImageTransformer2DModel::embedded_time(Context& cx, const ZImageInput& input) const {
+  Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)}).contiguous();
+  double scale = config_.t_scale / train_timesteps;
+  Tensor time = cx.ops().affine(cx, {timestep, -scale, config_.t_scale});
+  return t_embedder.forward(cx, time);
+}
+
+Tensor ZImageTransformer2DModel::refined(Context& cx, const Tensor& image, const Tensor& embedded,
+                                         const Tensor& rotary,
+                                         const std::vector<Tensor>& hints) const {
+  Tensor h = image;
   for (size_t i = 0; i < noise_refiner.size(); ++i)
-    h = noise_refiner[i].forward(cx, h, rotary, embedded);
+    h = with_hint(cx, noise_refiner[i].forward(cx, h, rotary, embedded), hints, i);
   return h;
+}
+
+Tensor ZImageTransformer2DModel::refined(Context& cx, const Values& inputs) const {
+  std::vector<Tensor> hints;
+  if (auto given = inputs.find("hints"); given != inputs.end())
+    for (const Value& hint : given->second) hints.push_back(hint.tensor());
+  return refined(cx, nn::in_form(cx, one(inputs, "image")),
+                 nn::in_form(cx, one(inputs, "embedded")), one(inputs, "image_rotary"), hints);
+}
+
+Values ZImageTransformer2DModel::lent(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<ZImageInput>(cx, inputs);
+  Places at_places = places(cx, input);
+  return {{"image", {embedded_image(cx, input)}},
+          {"text", {refined_text(cx, input, at_places.text)}},
+          {"embedded", {embedded_time(cx, input)}},
+          {"image_rotary", {at_places.image}},
+          {"rotary", {at_places.all}}};
 }
 
 Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
@@ -146,16 +183,14 @@ Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) cons
          input.encoder_hidden_states.size(0), rows);
   ensure(height % patch_size() == 0 && width % patch_size() == 0, "latents of {} x {}", height,
          width);
-  // The network's time runs from noise to image.
-  Tensor timestep = input.timestep.to(at::kFloat).expand({rows}).contiguous();
-  double scale = config_.t_scale / train_timesteps;
-  Tensor time = cx.ops().affine(cx, {timestep, -scale, config_.t_scale});
-  Tensor embedded = t_embedder.forward(cx, time);
+  Tensor embedded = embedded_time(cx, input);
   Places at_places = places(cx, input);
   Tensor text = refined_text(cx, input, at_places.text);
-  Tensor h = refined_image(cx, input, at_places.image, embedded);
+  Tensor h = refined(cx, embedded_image(cx, input), embedded, at_places.image, {});
   h = cx.ops().concat(cx, {h, text});
-  for (size_t i = 0; i < layers.size(); ++i) h = layers[i].forward(cx, h, at_places.all, embedded);
+  for (size_t i = 0; i < layers.size(); ++i)
+    h = with_hint(cx, layers[i].forward(cx, h, at_places.all, embedded),
+                  input.controlnet_block_samples, i);
   int64_t tokens = height / patch_size() * (width / patch_size());
   h = all_final_layer.layer.forward(cx, h.narrow(1, 0, tokens), embedded);
   h = cx.ops().affine(cx, {h, -1.0, 0.0});  // image minus noise -> noise minus image

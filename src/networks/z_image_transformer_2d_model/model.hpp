@@ -1,5 +1,5 @@
 #pragma once
-#include "networks/z_image_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/z_image_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
@@ -8,11 +8,14 @@ struct ZImageInput {
   Tensor sample;                 // {B, C, H, W}
   Tensor timestep;               // {B} or {1}, 0..1000: how much of the sample is noise
   Tensor encoder_hidden_states;  // {B, T, cap_feat_dim}: tokens alone, no padding
+  // {B, L + T, dim} for each of the first blocks, both padded; {B, 0, dim}: nothing for this one.
+  std::vector<Tensor> controlnet_block_samples;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
+    v("controlnet_block_samples", self.controlnet_block_samples);
   }
 };
 
@@ -34,6 +37,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t out_channels() const override { return config_.in_channels; }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   int64_t context_dim() const override { return config_.cap_feat_dim; }
+  int64_t token_dim() const { return config_.dim; }
   // Latents of a token, a side.
   int64_t patch_size() const { return ZImageTransformer2DConfig::patch_size; }
   // How many positions there are in the text and after it, for rows, and for columns.
@@ -41,13 +45,23 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   // Tokens of a text are padded to a multiple of this (reference: SEQ_MULTI_OF).
   static int64_t padded(int64_t tokens);
 
-  ZImageByPatch<nn::Linear> all_x_embedder;
-  ZImageByPatch<ZImageFinalLayer> all_final_layer;
-  nn::ModuleList<ZImageTransformerBlock> noise_refiner, context_refiner;
-  ZImageTimestepEmbedder t_embedder;
-  ZImageCaptionEmbedder cap_embedder;
+  // What a ControlNet computes with, which has no such parts of its own (diffusers
+  // ZImageControlNetModel.from_transformer), of `sample`, `timestep`, `encoder_hidden_states`:
+  // `image` {B, L, dim} before the noise refiner and `text` {B, T, dim} after its own, both padded;
+  // `embedded` {B, M}, the timestep; `image_rotary` and `rotary`, positions of the image and of
+  // both.
+  Values lent(Context& cx, const Values& inputs) const;
+  // `image` after the noise refiner, {B, L, dim}, of `image`, `embedded` and `image_rotary` as
+  // above; `hints`, if given, are added as controlnet_block_samples are.
+  Tensor refined(Context& cx, const Values& inputs) const;
+
+  nn::ZImageByPatch<nn::Linear> all_x_embedder;
+  nn::ZImageByPatch<nn::ZImageFinalLayer> all_final_layer;
+  nn::ModuleList<nn::ZImageTransformerBlock> noise_refiner, context_refiner;
+  nn::ZImageTimestepEmbedder t_embedder;
+  nn::ZImageCaptionEmbedder cap_embedder;
   Param x_pad_token, cap_pad_token;
-  nn::ModuleList<ZImageTransformerBlock> layers;
+  nn::ModuleList<nn::ZImageTransformerBlock> layers;
 
  private:
   // The positions of tokens, as ops::Rotary takes them.
@@ -61,8 +75,10 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   // With `token` after x, up to a multiple of SEQ_MULTI_OF.
   Tensor filled_up(Context& cx, const Tensor& x, const Param& token) const;
   Tensor refined_text(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
-  Tensor refined_image(Context& cx, const ZImageInput& input, const Tensor& rotary,
-                       const Tensor& embedded) const;
+  Tensor refined(Context& cx, const Tensor& image, const Tensor& embedded, const Tensor& rotary,
+                 const std::vector<Tensor>& hints) const;
+  Tensor embedded_image(Context& cx, const ZImageInput& input) const;
+  Tensor embedded_time(Context& cx, const ZImageInput& input) const;
 
   ZImageTransformer2DConfig config_;
 };

@@ -2,25 +2,25 @@
 #include <optional>
 #include <utility>
 
-#include "networks/z_image_transformer_2d_model/config.hpp"
 #include "nn/layers.hpp"
+#include "nn/z_image_transformer_2d_config.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 
 // The sinusoidal embedding of a time and its perceptron (diffusers transformer_z_image.py
 // TimestepEmbedder).
-class ZImageTimestepEmbedder final : public nn::Module {
+class ZImageTimestepEmbedder final : public Module {
  public:
   ZImageTimestepEmbedder(Module* parent, const std::string& name, int64_t out);
   const char* class_name() const override { return "TimestepEmbedder"; }
   // time {B}: 0 at noise, t_scale at the image; {B, out}.
   Tensor forward(Context& cx, const Tensor& time) const;
 
-  nn::ModuleList<nn::Linear> mlp;
+  ModuleList<Linear> mlp;
 };
 
 // w2(silu(w1 x) * w3 x) (Shazeer 2020, arXiv 2002.05202; diffusers FeedForward).
-class ZImageFeedForward final : public nn::Module {
+class ZImageFeedForward final : public Module {
  public:
   ZImageFeedForward(Module* parent, const std::string& name,
                     const ZImageTransformer2DConfig& config, SiteKind site);
@@ -28,7 +28,7 @@ class ZImageFeedForward final : public nn::Module {
   SiteKind site_kind() const override { return site_; }
   Tensor forward(Context& cx, const Tensor& x) const;
 
-  nn::Linear w1, w2, w3;
+  Linear w1, w2, w3;
 
  private:
   SiteKind site_;
@@ -36,26 +36,26 @@ class ZImageFeedForward final : public nn::Module {
 
 // Attention of all tokens to all, queries and keys normalised by heads and rotated by the tokens'
 // positions (diffusers ZSingleStreamAttnProcessor).
-class ZImageAttention final : public nn::Module {
+class ZImageAttention final : public Module {
  public:
   ZImageAttention(Module* parent, const std::string& name, const ZImageTransformer2DConfig& config);
   const char* class_name() const override { return "Attention"; }
   // x {B, T, dim}, rotary {2, T, head_dim / 2}; {B, T, dim}.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
 
-  nn::Linear to_q, to_k, to_v;
-  std::optional<nn::RmsNorm> norm_q, norm_k;
-  nn::ModuleList<nn::Linear> to_out;
+  Linear to_q, to_k, to_v;
+  std::optional<RmsNorm> norm_q, norm_k;
+  ModuleList<Linear> to_out;
 
  private:
-  Tensor placed(Context& cx, const Tensor& x, const std::optional<nn::RmsNorm>& norm,
+  Tensor placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
                 const Tensor& rotary) const;
   int64_t heads_;
 };
 
 // Attention and perceptron, each between two norms (diffusers ZImageTransformerBlock). Where the
 // block is modulated, the timestep scales what goes in and gates what comes out.
-class ZImageTransformerBlock final : public nn::Module {
+class ZImageTransformerBlock : public Module {
  public:
   ZImageTransformerBlock(Module* parent, const std::string& name,
                          const ZImageTransformer2DConfig& config, bool modulated);
@@ -67,8 +67,12 @@ class ZImageTransformerBlock final : public nn::Module {
 
   ZImageAttention attention;
   ZImageFeedForward feed_forward;
-  nn::RmsNorm attention_norm1, ffn_norm1, attention_norm2, ffn_norm2;
-  nn::ModuleList<nn::Linear> adaln_modulation;
+  RmsNorm attention_norm1, ffn_norm1, attention_norm2, ffn_norm2;
+  ModuleList<Linear> adaln_modulation;
+
+ protected:
+  // forward, within a segment of the caller's.
+  Tensor through(Context& cx, const Tensor& x, const Tensor& rotary, const Tensor& embedded) const;
 
  private:
   Tensor plain(Context& cx, const Tensor& x, const Tensor& rotary) const;
@@ -78,7 +82,7 @@ class ZImageTransformerBlock final : public nn::Module {
 };
 
 // A norm scaled by the timestep, and what the tokens predict (diffusers FinalLayer).
-class ZImageFinalLayer final : public nn::Module {
+class ZImageFinalLayer final : public Module {
  public:
   ZImageFinalLayer(Module* parent, const std::string& name,
                    const ZImageTransformer2DConfig& config);
@@ -86,14 +90,14 @@ class ZImageFinalLayer final : public nn::Module {
   // x {B, T, dim}, embedded {B, modulation_dim}; {B, T, patch_channels}.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& embedded) const;
 
-  nn::LayerNorm norm_final;
-  nn::Linear linear;
-  nn::ModuleList<nn::Linear> adaln_modulation;
+  LayerNorm norm_final;
+  Linear linear;
+  ModuleList<Linear> adaln_modulation;
 };
 
 // What the checkpoint keeps by the size of its patches; there is one, of 2 x 2 latents and 1 frame.
 template <class Layer>
-class ZImageByPatch final : public nn::Module {
+class ZImageByPatch final : public Module {
  public:
   template <class... Args>
   ZImageByPatch(Module* parent, const std::string& name, Args&&... args)
@@ -102,15 +106,15 @@ class ZImageByPatch final : public nn::Module {
 };
 
 // A text's states, normalised and as wide as the blocks.
-class ZImageCaptionEmbedder final : public nn::Module {
+class ZImageCaptionEmbedder final : public Module {
  public:
   ZImageCaptionEmbedder(Module* parent, const std::string& name,
                         const ZImageTransformer2DConfig& config);
   // {B, T, cap_feat_dim} -> {B, T, dim}.
   Tensor forward(Context& cx, const Tensor& text) const;
 
-  nn::RmsNorm norm;
-  nn::Linear linear;
+  RmsNorm norm;
+  Linear linear;
 };
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

@@ -1,4 +1,4 @@
-#include "networks/z_image_transformer_2d_model/config.hpp"
+#include "nn/z_image_transformer_2d_config.hpp"
 
 #include <fmt/format.h>
 

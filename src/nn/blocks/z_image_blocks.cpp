@@ -1,10 +1,10 @@
-#include "networks/z_image_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/z_image_blocks.hpp"
 
 #include <cmath>
 
 #include "nn/layout.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 namespace {
 
 constexpr int64_t waves_dim = 256;
@@ -28,7 +28,7 @@ ZImageTimestepEmbedder::ZImageTimestepEmbedder(Module* parent, const std::string
 Tensor ZImageTimestepEmbedder::forward(Context& cx, const Tensor& time) const {
   Tensor waves = cx.ops().timestep_embedding(
       cx, {time, waves_dim, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  return mlp[1].forward(cx, mlp[0].forward(cx, nn::in_form(cx, waves), ops::Activation::silu));
+  return mlp[1].forward(cx, mlp[0].forward(cx, in_form(cx, waves), ops::Activation::silu));
 }
 
 ZImageFeedForward::ZImageFeedForward(Module* parent, const std::string& name,
@@ -58,7 +58,7 @@ ZImageAttention::ZImageAttention(Module* parent, const std::string& name,
   norm_k.emplace(this, "norm_k", config.head_dim(), head_norm_eps);
 }
 
-Tensor ZImageAttention::placed(Context& cx, const Tensor& x, const std::optional<nn::RmsNorm>& norm,
+Tensor ZImageAttention::placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
                                const Tensor& rotary) const {
   Tensor heads = x.view({x.size(0), x.size(1), heads_, x.size(2) / heads_});
   if (norm) heads = norm->forward(cx, heads);
@@ -102,7 +102,7 @@ Tensor ZImageTransformerBlock::modulated(Context& cx, const Tensor& x, const Ten
   Tensor all = adaln_modulation[0].forward(cx, embedded).unsqueeze(1);
   auto part = [&](int64_t i) { return all.narrow(2, i * x.size(2), x.size(2)); };
   // y + tanh(gate) * norm(h).
-  auto gated = [&](const nn::RmsNorm& norm, const Tensor& h, int64_t i, const Tensor& y) {
+  auto gated = [&](const RmsNorm& norm, const Tensor& h, int64_t i, const Tensor& y) {
     Tensor gate = cx.ops().soft_clamp(cx, {part(i), /*bound=*/1.0});
     return cx.ops().gate(cx, {norm.forward(cx, h), gate, &y});
   };
@@ -113,12 +113,15 @@ Tensor ZImageTransformerBlock::modulated(Context& cx, const Tensor& x, const Ten
   return gated(ffn_norm2, feed_forward.forward(cx, normed), 3, h);
 }
 
+Tensor ZImageTransformerBlock::through(Context& cx, const Tensor& x, const Tensor& rotary,
+                                       const Tensor& embedded) const {
+  if (!modulated_) return plain(cx, x, rotary);
+  return cx.site(path()) ? x : modulated(cx, x, rotary, embedded);
+}
+
 Tensor ZImageTransformerBlock::forward(Context& cx, const Tensor& x, const Tensor& rotary,
                                        const Tensor& embedded) const {
-  return cx.segment(path(), [&] {
-    if (!modulated_) return plain(cx, x, rotary);
-    return cx.site(path()) ? x : modulated(cx, x, rotary, embedded);
-  });
+  return cx.segment(path(), [&] { return through(cx, x, rotary, embedded); });
 }
 
 ZImageFinalLayer::ZImageFinalLayer(Module* parent, const std::string& name,
@@ -146,4 +149,4 @@ Tensor ZImageCaptionEmbedder::forward(Context& cx, const Tensor& text) const {
   return linear.forward(cx, norm.forward(cx, text));
 }
 
-}  // namespace omnirt
+}  // namespace omnirt::nn
