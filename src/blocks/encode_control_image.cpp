@@ -15,9 +15,19 @@ const std::vector<std::string>& control_values_shape() {
   return shape;
 }
 
+Trigger control_reads_mask(size_t place) {
+  const std::string name = numbered("controlnet", place);
+  return {[name](const Facts& facts) {
+            const auto* network = facts.network<nn::ControlNetwork>(name);
+            return network && network->reads_mask();
+          },
+          name + " reads a mask",
+          {}};
+}
+
 EncodeControlImage::EncodeControlImage(size_t place)
     : Block(numbered("encode_controlnet_image", place), Stage::prepare_latents, Guidance::shared,
-            has_component(numbered("controlnet", place))),
+            has_component(numbered("controlnet", place)) && !control_reads_mask(place)),
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),
                     "the image that components." + numbered("controlnet", place) + " reads"),

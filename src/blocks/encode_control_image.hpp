@@ -15,6 +15,8 @@ namespace omnirt::blocks {
 std::string control_values_name(size_t place);
 inline constexpr const char* control_values_help = "the control image as its ControlNet reads it";
 const std::vector<std::string>& control_values_shape();
+// The ControlNet at the place is one for inpainting (nn::ControlNetwork::reads_mask).
+Trigger control_reads_mask(size_t place);
 
 // The control image of the ControlNet at `place`, as that reads it: latents, a sample of the
 // encoder's distribution for each image of the run, or pixels. Comes before what draws the first

@@ -16,10 +16,6 @@ namespace {
 
 constexpr size_t most_entities = 16;
 
-std::string condition_of(size_t entity) {
-  return fmt::format("entity_{}", entity);
-}
-
 // A mask at the size of the image, 0 or 1, {H, W}.
 Tensor mask_of(const io::Image& image, int64_t width, int64_t height) {
   io::Image grey = io::to_grey(image);
@@ -28,6 +24,38 @@ Tensor mask_of(const io::Image& image, int64_t width, int64_t height) {
 }
 
 }  // namespace
+
+std::string entity_condition(size_t entity) {
+  return fmt::format("entity_{}", entity);
+}
+
+void add_entity_conditions(Checks& checks, const Input<std::vector<std::string>>& prompts,
+                           const Input<std::vector<io::Image>>& masks) {
+  const std::vector<std::string>& texts = checks.texts(prompts);
+  const size_t count = checks.images(masks).size();
+  if (texts.size() != count) {
+    checks.error({"inputs.entity_masks", fmt::format("{} masks", count),
+                  fmt::format("{} entity_prompts were given", texts.size()),
+                  "give one mask for each"});
+  }
+  if (texts.size() > most_entities) {
+    checks.error({"inputs.entity_prompts", fmt::format("{} texts", texts.size()),
+                  fmt::format("more than {}", most_entities), "give fewer"});
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::string text = fmt::format("entity_prompts.{}", i);
+    checks.add_condition({.name = entity_condition(i),
+                          .renames = {{"prompt", text}, {"prompt_2", text}},
+                          .as_prompt = true},
+                         {{text, {texts[i]}}});
+  }
+}
+
+InvalidRequest entity_is_nowhere(size_t entity) {
+  return InvalidRequest({fmt::format("inputs.entity_masks[{}]", entity), "",
+                         "the mask is black all over: its entity would be nowhere",
+                         "paint its part white"});
+}
 
 Tensor entity_token_weights(const Tensor& masks, int64_t height, int64_t width) {
   std::array<int64_t, 2> grid{height, width};
@@ -53,32 +81,17 @@ std::vector<ConstantInput> entity_inputs() {
 }
 
 void PlaceEntities::check(Checks& checks) const {
-  const std::vector<std::string>& prompts = checks.texts(entity_prompts);
-  size_t masks = checks.images(entity_masks).size();
-  if (prompts.size() != masks) {
-    checks.error({"inputs.entity_masks", fmt::format("{} masks", masks),
-                  fmt::format("{} entity_prompts were given", prompts.size()),
-                  "give one mask for each"});
-  }
-  if (prompts.size() > most_entities) {
-    checks.error({"inputs.entity_prompts", fmt::format("{} texts", prompts.size()),
-                  fmt::format("more than {}", most_entities), "give fewer"});
-  }
+  add_entity_conditions(checks, entity_prompts, entity_masks);
   if (checks.holds(has_config(keys::window_size.name))) {
     checks.error({"config.window_size", "", "entities lie in the whole image, not in windows",
                   "remove it, or entity_prompts"});
   }
-  for (size_t i = 0; i < prompts.size(); ++i) {
+  for (const std::string& text : checks.texts(entity_prompts)) {
     if (checks[syntax] == PromptSyntax::a1111 &&
-        turns_of({prompts[i]}, "inputs.entity_prompts", checks[steps]).prompts.size() > 1) {
-      checks.error({"inputs.entity_prompts", prompts[i], "entities are read alike at every step",
+        turns_of({text}, "inputs.entity_prompts", checks[steps]).prompts.size() > 1) {
+      checks.error({"inputs.entity_prompts", text, "entities are read alike at every step",
                     "write words that change in the prompt"});
     }
-    std::string text = fmt::format("entity_prompts.{}", i);
-    checks.add_condition({.name = condition_of(i),
-                          .renames = {{"prompt", text}, {"prompt_2", text}},
-                          .as_prompt = true},
-                         {{text, {prompts[i]}}});
   }
 }
 
@@ -86,12 +99,9 @@ void PlaceEntities::run(Frame& frame) const {
   if (frame.renamed(prompt) && !frame[on_negative]) return;
   std::vector<Tensor> embeds, masks;
   for (size_t i = 0; i < frame[entity_prompts].size(); ++i) {
-    embeds.push_back(frame.under(condition_of(i), prompt_embeds));
+    embeds.push_back(frame.under(entity_condition(i), prompt_embeds));
     masks.push_back(mask_of(frame[entity_masks][i], frame[width], frame[height]));
-    if (masks.back().any().item<bool>()) continue;
-    throw InvalidRequest({fmt::format("inputs.entity_masks[{}]", i), "",
-                          "the mask is black all over: its entity would be nowhere",
-                          "paint its part white"});
+    if (!masks.back().any().item<bool>()) throw entity_is_nowhere(i);
   }
   int64_t grid = frame[vae].scale_factor();
   frame[entity_embeds] = at::stack(embeds, 1);

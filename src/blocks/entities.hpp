@@ -3,6 +3,7 @@
 #include "blocks/slots.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
+#include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/prompt_keys.hpp"
@@ -52,6 +53,13 @@ class PlaceEntities final : public Block {
   void check(Checks& checks) const override;
 };
 
+// For each entity a condition that no guider asks for, under which blocks encode its prompt; and
+// what is wrong with the number of prompts and masks.
+std::string entity_condition(size_t entity);
+void add_entity_conditions(Checks& checks, const Input<std::vector<std::string>>& prompts,
+                           const Input<std::vector<io::Image>>& masks);
+// The finding of a mask that is black all over.
+InvalidRequest entity_is_nowhere(size_t entity);
 // The request brings entities, or half of what they need.
 Trigger has_entities();
 // What a denoise loop passes to a UNet of them.

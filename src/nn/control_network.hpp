@@ -52,6 +52,9 @@ class ControlNetwork : public Network {
   virtual int64_t max_side() const { return 0; }
   // Pixels of the control image per token and side, where it reads pixels; 0: it reads latents.
   virtual int64_t pixels_per_token() const { return 0; }
+  // For inpainting: it reads the image without what is repainted, and a channel more, 1 where it is
+  // kept and 0 where it is repainted.
+  virtual bool reads_mask() const { return false; }
   // Of a union: kinds of control images, told apart by number.
   virtual std::optional<int64_t> modes() const { return std::nullopt; }
 

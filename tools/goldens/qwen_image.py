@@ -451,15 +451,17 @@ def generate(pipe, request, folder):
     if scale > 1:
         given["negative_prompt"] = [inputs.get("negative_prompt", "")] * len(seeds)
     # So are images, so that each draws for itself (tests/goldens/pipelines/README.md).
+    # A ControlNet for inpainting alone looks at mask and image.
+    by_control = hasattr(pipe, "controlnet") and "mask" in inputs
     if "control_image" in inputs:
         images = flux2.pictures(inputs, "control_image", folder)
         given["control_image"] = images if isinstance(inputs["control_image"], list) else images[0]
-        names = ["controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end"]
-        given.update({name: config[name] for name in names if name in config})
+    names = ["controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end"]
+    given.update({name: config[name] for name in names if name in config})
     if "image" in inputs:
-        given["image"] = flux2.pictures(inputs, "image", folder) * len(seeds)
+        given["control_image" if by_control else "image"] = flux2.pictures(inputs, "image", folder) * len(seeds)
     if "mask" in inputs:
-        given["mask_image"] = flux2.pictures(inputs, "mask", folder) * len(seeds)
+        given["control_mask" if by_control else "mask_image"] = flux2.pictures(inputs, "mask", folder) * len(seeds)
 
     def on_step(_, index, timestep, values):
         latents.append(values["latents"].clone())

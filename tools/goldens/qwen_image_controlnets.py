@@ -12,6 +12,7 @@ import networks
 import qwen_image
 import torch
 from golden_files import arguments, check_or_write, make_networks
+from PIL import Image
 
 HALF = torch.float16
 FOLDER = common.GOLDENS / "control"
@@ -20,6 +21,8 @@ FOLDER = common.GOLDENS / "control"
 CONTROLNETS = {
     "qwen_image_controlnet": (330, dict(num_layers=2)),
     "qwen_image_controlnet_one_block": (331, dict(num_layers=1)),
+    # For inpainting: a mask's channel for each of a token's latents.
+    "qwen_image_controlnet_inpaint": (332, dict(num_layers=1, extra_condition_channels=4)),
 }
 
 
@@ -31,11 +34,12 @@ def control_golden(model, seed, rows, height, width, text, timesteps, spans=None
     times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
     inputs = {"in.timestep": times, "in.encoder_hidden_states": embeds}
     tokens = {}
-    for i, name in enumerate(("sample", "controlnet_cond")):
-        latents = common.normal(seed + 2 * i, rows, channels, 2 * height, 2 * width)
+    more = config.extra_condition_channels // 4
+    for i, (name, count) in enumerate((("sample", channels), ("controlnet_cond", channels + more))):
+        latents = common.normal(seed + 2 * i, rows, count, 2 * height, 2 * width)
         inputs[f"in.{name}"] = latents
         tokens[name] = qwen_image.Pipeline._pack_latents(
-            latents.unsqueeze(1), rows, channels, 2 * height, 2 * width
+            latents.unsqueeze(1), rows, count, 2 * height, 2 * width
         )
     mask = None
     if spans:
@@ -78,13 +82,17 @@ def network_cases():
 
 
 # ------------------------------------------------------------------------------------------ runs
+IMAGE = {
+    "image": "../../../pipelines/inputs/image.png",
+    "mask": "../../../pipelines/inputs/mask.png",
+}
 EDGES, DEPTH = "../../inputs/edges.png", "../../inputs/depth_48x40.png"
 
 
-def run(seed, inputs, names, **config):
+def run(seed, inputs, names, task="text2image", **config):
     folders = [f"../../../networks/qwen_image_controlnet{name}" for name in names]
     return {
-        "task": "text2image",
+        "task": task,
         "model": "../../../pipelines/qwen_image/model",
         "inputs": inputs,
         "components": {"controlnet": folders[0] if len(folders) == 1 else folders},
@@ -121,12 +129,151 @@ def runs():
         control_guidance_start=[0.0, 0.0],
         control_guidance_end=[1.0, 1.0],
     )
+    yield "inpaint", run(
+        343,
+        {**prompt, **negative, **IMAGE},
+        ["_inpaint"],
+        "inpaint",
+        guidance_scale=3.0,
+        controlnet_conditioning_scale=0.9,
+    )
+    context = run(
+        344,
+        {**two, **negative, "context_image": DEPTH},
+        [""],
+        guidance_scale=3.0,
+        num_images_per_prompt=2,
+    )
+    del context["components"]
+    yield "context", context
+    parts = {
+        "entity_prompts": ["the sea", "all people and the small apple"],
+        "entity_masks": ["../../inputs/left.png", "../../inputs/below.png"],
+    }
+    for seed, title, more in ((345, "entities", {}), (346, "entities_on_negative", {"entities_on_negative": True})):
+        of_parts = run(
+            seed,
+            {**prompt, **negative, **parts},
+            [""],
+            guidance_scale=3.0,
+            num_images_per_prompt=1 if more else 2,
+            **more,
+        )
+        del of_parts["components"]
+        yield title, of_parts
+
+
+class InContext(torch.nn.Module):
+    """The transformer with a control image's tokens after those of the image, as DiffSynth-Studio's
+    model_fn_qwen_image gives it context_latents; diffusers has no such pipeline."""
+
+    def __init__(self, transformer, context):
+        super().__init__()
+        self.transformer, self.context = transformer, context  # {1, L, C}: as large as the image
+        self.config, self.dtype, self.device = transformer.config, transformer.dtype, transformer.device
+
+    def cache_context(self, name):
+        return self.transformer.cache_context(name)
+
+    def forward(self, hidden_states, img_shapes, **given):
+        made = hidden_states.shape[1]
+        context = self.context.expand(hidden_states.shape[0], -1, -1)
+        tokens = torch.cat([hidden_states, context], 1)
+        shapes = [[each[0] if isinstance(each, list) else each] * 2 for each in img_shapes]
+        out = self.transformer(hidden_states=tokens, img_shapes=shapes, **given)
+        return (out[0][:, :made],)
+
+
+class WithEntities(InContext):
+    """The transformer with texts for parts of the image, as DiffSynth-Studio's process_entity_masks has it; diffusers
+    has no such pipeline. `entities` are their embeddings, `masks` {E, L} says where; the pipeline asks under the
+    prompt and, where there is guidance, under the negative prompt by turns."""
+
+    def __init__(self, transformer, entities, masks, guided, on_negative):
+        super().__init__(transformer, None)
+        self.entities, self.masks, self.calls = entities, masks, 0
+        self.guided, self.on_negative = guided, on_negative
+
+    def forward(self, hidden_states, encoder_hidden_states, img_shapes, **given):
+        from diffusers.models.transformers import transformer_qwenimage as module
+
+        negative = self.guided and self.calls % 2 == 1
+        self.calls += 1
+        asked = dict(hidden_states=hidden_states, img_shapes=img_shapes, **given)
+        if negative and not self.on_negative:
+            return self.transformer(encoder_hidden_states=encoder_hidden_states, **asked)
+        rows, prompt = hidden_states.shape[0], encoder_hidden_states
+        texts = [prompt if negative else each.expand(rows, -1, -1) for each in self.entities] + [prompt]
+        masks = torch.cat([self.masks, torch.ones_like(self.masks[:1])])
+        sees = self.attention(texts, masks)
+        plain_places, plain_attention = self.transformer.pos_embed.forward, module.dispatch_attention_fn
+
+        def places(shapes, max_txt_seq_len=None, device=None, **more):
+            each = [plain_places(shapes, max_txt_seq_len=t.shape[1], device=device) for t in texts]
+            return each[0][0], torch.cat([text for _, text in each])
+
+        def attention(*tensors, attn_mask=None, **more):
+            return plain_attention(*tensors, attn_mask=sees[None, None], **more)
+
+        self.transformer.pos_embed.forward, module.dispatch_attention_fn = places, attention
+        try:
+            return self.transformer(encoder_hidden_states=torch.cat(texts, 1), **asked)
+        finally:
+            self.transformer.pos_embed.forward, module.dispatch_attention_fn = plain_places, plain_attention
+
+    @staticmethod
+    def attention(texts, masks):
+        """Which token looks at which, the texts' first."""
+        lengths = [text.shape[1] for text in texts]
+        start, image = sum(lengths), masks.shape[1]
+        sees = torch.ones(start + image, start + image, dtype=torch.bool)
+        sees[:start, :start] = torch.block_diag(*[torch.ones(n, n) for n in lengths]) > 0
+        at = 0
+        for length, mask in zip(lengths, masks > 0):
+            sees[at : at + length, start:] = mask
+            sees[start:, at : at + length] = mask[:, None]
+            at += length
+        return sees
+
+
+def with_entities(folder, request):
+    pipe = common.load_any(folder / request["model"])
+    config, inputs = request["config"], request["inputs"]
+    entities = [pipe.encode_prompt(prompt)[0] for prompt in inputs["entity_prompts"]]
+    masks = []
+    for path in inputs["entity_masks"]:
+        # As QwenImageUnit_EntityControl.preprocess_masks.
+        mask = Image.open(folder / path).convert("RGB")
+        mask = mask.resize((config["width"] // 8, config["height"] // 8), Image.NEAREST)
+        white = torch.tensor(list(mask.getdata())).float().mean(1).view(1, 1, mask.height, mask.width)
+        masks.append((torch.nn.functional.max_pool2d((white > 127.5).float(), 2)).flatten())
+    guided = config.get("guidance_scale", 4.0) > 1
+    on_negative = config.get("entities_on_negative", False)
+    pipe.transformer = WithEntities(pipe.transformer, entities, torch.stack(masks), guided, on_negative)
+    return qwen_image.generate(pipe, request, folder)
+
+
+def in_context(folder, request):
+    pipe = common.load_any(folder / request["model"])
+    config = request["config"]
+    image = Image.open(folder / request["inputs"]["context_image"]).convert("RGB")
+    pixels = pipe.image_processor.preprocess(image, config["height"], config["width"])
+    mode = pipe.vae.encode(pixels.unsqueeze(2)).latent_dist.mode()
+    mean, std = (qwen_image.of_channels(pipe.vae, f"latents_{name}") for name in ("mean", "std"))
+    latents = ((mode - mean) / std).permute(0, 2, 1, 3, 4)
+    context = qwen_image.Pipeline._pack_latents(latents, 1, *latents.shape[2:])
+    pipe.transformer = InContext(pipe.transformer, context)
+    return qwen_image.generate(pipe, request, folder)
 
 
 def generate(folder, request):
     """As qwen_image.generate."""
     import diffusers
 
+    if "context_image" in request["inputs"]:
+        return in_context(folder, request)
+    if "entity_prompts" in request["inputs"]:
+        return with_entities(folder, request)
     paths = request["components"]["controlnet"]
     several = isinstance(paths, list)
     net = diffusers.QwenImageControlNetModel.from_pretrained(
@@ -135,6 +282,10 @@ def generate(folder, request):
     if several:  # the reference takes one for several images
         net = diffusers.QwenImageMultiControlNetModel([net])
     pipe = common.load_any(folder / request["model"])
+    if request["task"] == "inpaint":
+        made = diffusers.QwenImageControlNetInpaintPipeline(**pipe.components, controlnet=net)
+        torch.manual_seed(request["config"]["seed"])  # It samples the image's latents by that.
+        return qwen_image.generate(made, request, folder)
     made = diffusers.QwenImageControlNetPipeline(**pipe.components, controlnet=net)
     return qwen_image.generate(made, request, folder)
 

@@ -1,6 +1,7 @@
 #include "families/qwen_image/qwen_image.hpp"
 
 #include "blocks/control_blocks.hpp"
+#include "blocks/control_values.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
@@ -13,6 +14,9 @@
 #include "blocks/token_norm.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/qwen_image/check.hpp"
+#include "families/qwen_image/context.hpp"
+#include "families/qwen_image/control.hpp"
+#include "families/qwen_image/entities.hpp"
 #include "families/qwen_image/entries.hpp"
 #include "nn/patches.hpp"
 
@@ -25,14 +29,26 @@ constexpr blocks::LevelShift by_tokens{.mu = blocks::linear_mu, .patch = nn::pat
 
 blocks::DenoiseOptions denoise_options() {
   const auto& mask = blocks::prompt_embeds_mask;
+  auto constant = [](const auto& slot) {
+    return blocks::ConstantInput{slot.name, slot.name, slot.help};
+  };
   return {.network = "transformer",
-          .constants = {{mask.name, "encoder_attention_mask", mask.help}},
+          .constants = {{mask.name, "encoder_attention_mask", mask.help},
+                        constant(slots::reference_latents),
+                        constant(slots::reference_ids),
+                        {qwen_image::entity_embeds.name, "entity_hidden_states",
+                         qwen_image::entity_embeds.help},
+                        constant(qwen_image::text_ids),
+                        constant(qwen_image::attention_bias)},
           .after_guidance = blocks::as_long_as_cond};
 }
 
 BlockList qwen_image_blocks() {
   const Trigger image = has("image"), mask = has("mask");
-  const Trigger inpaint = image && mask, image2image = image && !mask;
+  const Trigger inpaint = image && mask;
+  // A ControlNet for inpainting alone looks at mask and image.
+  const Trigger by_control = inpaint && qwen_image::any_control_reads_mask();
+  const Trigger from_image = image && !by_control, put_back = inpaint && !by_control;
   const Trigger given_noise = has("latents") && !image;
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
@@ -43,18 +59,22 @@ BlockList qwen_image_blocks() {
   add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<blocks::EncodeQwenImagePrompt>());
-  add(std::make_shared<blocks::SetShiftedTimesteps>(by_tokens, !image));
-  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(by_tokens, image));
+  add(std::make_shared<qwen_image::PlaceEntities>());
+  add(std::make_shared<blocks::SetShiftedTimesteps>(by_tokens, !from_image));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(by_tokens, from_image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
   // The order of these is the order of draws from the noise source.
   for (auto& block : blocks::encode_control_images()) list.push_back(block);
+  for (size_t i = 0; i < blocks::most_controls; ++i)
+    add(std::make_shared<qwen_image::EncodeMaskedControl>(i));
+  add(std::make_shared<qwen_image::EncodeContextImage>());
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
-  add(std::make_shared<blocks::PrepareLatents>(!image));
-  add(std::make_shared<blocks::EncodeImage>(image));
-  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
-  add(std::make_shared<blocks::PrepareMask>(inpaint));
-  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
-  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
+  add(std::make_shared<blocks::PrepareLatents>(!from_image));
+  add(std::make_shared<blocks::EncodeImage>(from_image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, from_image));
+  add(std::make_shared<blocks::KeepUnmasked>(put_back));
+  add(std::make_shared<blocks::PutBackUnmasked>(put_back));
   for (auto& block : blocks::token_controlnets({.class_name = "QwenImageControlNetModel"}))
     list.push_back(block);
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));

@@ -32,8 +32,8 @@ blocks::DenoiseOptions layered_denoise_options() {
   const auto& mask = blocks::prompt_embeds_mask;
   return {.network = "transformer",
           .constants = {{mask.name, "encoder_attention_mask", mask.help},
-                        constant(edit::reference_latents),
-                        constant(edit::reference_ids),
+                        constant(slots::reference_latents),
+                        constant(slots::reference_ids),
                         constant(edit::text_start),
                         constant(edit::sample_ids),
                         constant(edit::additional_t_cond)}};

@@ -109,7 +109,7 @@ void PrepareLayers::run(Frame& frame) const {
   frame[latents] = below * frame[schedule].scheduler->init_noise_sigma();
   const auto [rows, columns] = token_grid(frame[vae], frame[width], frame[height]);
   std::vector<Tensor> places;
-  for (int64_t i = 0; i < images; ++i) places.push_back(ids_of_image(i, rows, columns));
+  for (int64_t i = 0; i < images; ++i) places.push_back(blocks::ids_from_middle(i, rows, columns));
   frame[ids] = at::cat(places, 1);
   frame[additional] = at::zeros({1}, at::kLong);
 }
@@ -128,7 +128,7 @@ void EncodeWhole::run(Frame& frame) const {
   const Tensor packed = nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
   const int64_t rows = packed.size(2), columns = packed.size(3);
   frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
-  frame[ids] = ids_of_image(whole_image, rows, columns);
+  frame[ids] = blocks::ids_from_middle(whole_image, rows, columns);
   // Behind the last position of each axis (diffusers QwenEmbedLayer3DRope).
   const int64_t first = std::max({rows / 2, columns / 2, frame[count] + 1});
   frame[start] = at::full({1, 1}, first, at::kFloat);

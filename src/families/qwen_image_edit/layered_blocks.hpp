@@ -82,8 +82,8 @@ class EncodeWhole final : public Block {
   Config<int64_t> count{this, layers};
   blocks::TilingPorts tiling{this};
   Input<io::Image> image{this, slots::image};
-  Output<Tensor> latents{this, reference_latents};
-  Output<Tensor> ids{this, reference_ids};
+  Output<Tensor> latents{this, slots::reference_latents};
+  Output<Tensor> ids{this, slots::reference_ids};
   Output<Tensor> start{this, text_start};
 
   EncodeWhole() : Block("encode_whole", Stage::prepare_latents) {}

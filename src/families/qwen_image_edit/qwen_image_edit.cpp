@@ -27,8 +27,8 @@ blocks::DenoiseOptions edit_denoise_options() {
   const auto& mask = blocks::prompt_embeds_mask;
   return {.network = "transformer",
           .constants = {{mask.name, "encoder_attention_mask", mask.help},
-                        constant(qwen_image_edit::reference_latents),
-                        constant(qwen_image_edit::reference_ids),
+                        constant(slots::reference_latents),
+                        constant(slots::reference_ids),
                         constant(qwen_image_edit::text_start)},
           .after_guidance = blocks::as_long_as_cond};
 }

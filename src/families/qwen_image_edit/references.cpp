@@ -1,6 +1,5 @@
 #include "families/qwen_image_edit/references.hpp"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -12,16 +11,6 @@
 #include "nn/patches.hpp"
 
 namespace omnirt::qwen_image_edit {
-
-Tensor ids_of_image(int64_t number, int64_t rows, int64_t columns) {
-  Tensor made = at::zeros({rows, columns, 3}, at::kFloat);
-  auto from_middle = [](int64_t size) { return at::arange(size, at::kFloat) - (size - size / 2); };
-  made.select(2, 0).fill_(number);
-  made.select(2, 1).copy_(from_middle(rows).unsqueeze(1));
-  made.select(2, 2).copy_(from_middle(columns).unsqueeze(0));
-  return made.view({1, rows * columns, 3});
-}
-
 void EncodeEditImages::run(Frame& frame) const {
   std::vector<io::Image> images{frame[image]};
   if (const auto* more = frame[further]) images.insert(images.end(), more->begin(), more->end());
@@ -38,7 +27,8 @@ void EncodeEditImages::run(Frame& frame) const {
         nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
     const int64_t rows = packed.size(2), columns = packed.size(3);
     tokens.push_back(packed.flatten(2).transpose(1, 2));
-    places.push_back(ids_of_image(static_cast<int64_t>(places.size()) + 1, rows, columns));
+    places.push_back(
+        blocks::ids_from_middle(static_cast<int64_t>(places.size()) + 1, rows, columns));
     most = std::max({most, rows / 2, columns / 2});
   }
   frame[latents] = at::cat(tokens, 1).contiguous();

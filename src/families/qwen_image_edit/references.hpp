@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "blocks/autoencoder_tiles.hpp"
+#include "blocks/reference_tokens.hpp"
 #include "blocks/slots.hpp"
 #include "families/qwen_image_edit/look.hpp"
 #include "io/image.hpp"
@@ -12,15 +13,8 @@
 
 namespace omnirt::qwen_image_edit {
 
-inline constexpr Slot<Tensor> reference_latents{
-    "reference_latents", "tokens of the images to go by", {"1", "N", "C"}};
-inline constexpr Slot<Tensor> reference_ids{
-    "reference_ids", "their positions: image, row, column", {"1", "N", "3"}};
 inline constexpr Slot<Tensor> text_start{
     "text_start", "the first position of the text", {"1", "1"}};
-
-// {1, rows * columns, 3}: the image's number, and rows and columns counted from its middle.
-Tensor ids_of_image(int64_t number, int64_t rows, int64_t columns);
 
 // The reference images of an edit, at about a million pixels each, as tokens after those that are
 // made (reference: QwenImageEditPipeline.prepare_latents, QwenEmbedRope).
@@ -32,8 +26,8 @@ class EncodeEditImages final : public Block {
   blocks::TilingPorts tiling{this};
   Input<io::Image> image{this, slots::image};
   OptionalInput<std::vector<io::Image>> further{this, image_reference};
-  Output<Tensor> latents{this, reference_latents};
-  Output<Tensor> ids{this, reference_ids};
+  Output<Tensor> latents{this, slots::reference_latents};
+  Output<Tensor> ids{this, slots::reference_ids};
   Output<Tensor> start{this, text_start};
 
   EncodeEditImages() : Block("encode_edit_images", Stage::prepare_latents) {}

@@ -9,11 +9,13 @@ namespace omnirt {
 // with the transformer whose blocks it copies is read into that one's config.
 struct QwenImageControlNetConfig {
   QwenImageTransformer2DConfig transformer;
+  // Of a token of the control image, in addition to its latents' channels: for inpainting, where
+  // the image is kept.
+  int64_t extra_condition_channels = 0;
 
   static void visit(auto& self, auto& v) {
     QwenImageTransformer2DConfig::visit(self.transformer, v);
-    // Others are ControlNets for inpainting.
-    v.only("extra_condition_channels", {0});
+    v("extra_condition_channels", self.extra_condition_channels);
   }
 };
 

@@ -21,9 +21,11 @@ QwenImageControlNetModel::QwenImageControlNetModel(const QwenImageControlNetConf
              config.transformer.inner_dim()),
       transformer_blocks(this, "transformer_blocks"),
       controlnet_blocks(this, "controlnet_blocks"),
-      controlnet_x_embedder(this, "controlnet_x_embedder", config.transformer.in_channels,
+      controlnet_x_embedder(this, "controlnet_x_embedder",
+                            config.transformer.in_channels + config.extra_condition_channels,
                             config.transformer.inner_dim()),
-      config_(config.transformer) {
+      config_(config.transformer),
+      reads_mask_(config.extra_condition_channels != 0) {
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     transformer_blocks.add(config_);
     controlnet_blocks.add(config_.inner_dim(), config_.inner_dim());

@@ -12,7 +12,8 @@ struct QwenImageControlInput {
   Tensor timestep;                               // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;                  // {B, T, joint_attention_dim}
   std::optional<Tensor> encoder_attention_mask;  // {B, T}: 0 where a text has padding
-  Tensor controlnet_cond;                        // {B or 1, C, H, W}: the control image's latents
+  // {B or 1, C, H, W}: the control image's latents; {B or 1, C + 1, H, W} where it reads a mask.
+  Tensor controlnet_cond;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -41,6 +42,7 @@ class QwenImageControlNetModel final : public nn::ControlNetwork {
   int64_t token_dim() const override { return config_.inner_dim(); }
   int64_t patch() const override { return config_.patch_size; }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
+  bool reads_mask() const override { return reads_mask_; }
 
   nn::QwenTimestepProjEmbeddings time_text_embed;
   nn::RmsNorm txt_norm;
@@ -53,6 +55,7 @@ class QwenImageControlNetModel final : public nn::ControlNetwork {
   nn::TextAndImage embedded(Context& cx, const QwenImageControlInput& input) const;
 
   QwenImageTransformer2DConfig config_;
+  bool reads_mask_;
 };
 
 const nn::NetworkInfo& qwen_image_controlnet_model_info();

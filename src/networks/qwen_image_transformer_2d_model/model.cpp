@@ -45,6 +45,28 @@ Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInp
   return cx.ops().concat(cx, {made, references});
 }
 
+// What stays the same through a run is embedded once.
+Tensor QwenImageTransformer2DModel::text_tokens(Context& cx, const QwenImageInput& input) const {
+  auto embedded = [&](const Tensor& text) {
+    return cx.once(txt_in.path(), text,
+                   [&] { return txt_in.forward(cx, txt_norm.forward(cx, nn::in_form(cx, text))); });
+  };
+  Tensor text = embedded(input.encoder_hidden_states);
+  if (!input.entity_hidden_states) return text;
+  Tensor entities = embedded(*input.entity_hidden_states);
+  return cx.ops().concat(cx, {entities, text});
+}
+
+// Undefined where all tokens look at all.
+Tensor QwenImageTransformer2DModel::bias(Context& cx, const QwenImageInput& input,
+                                         const Tensor& image) const {
+  if (input.attention_bias)
+    return cx.once("attention_bias", *input.attention_bias,
+                   [&] { return nn::in_form(cx, *input.attention_bias).unsqueeze(1); });
+  if (!input.encoder_attention_mask) return {};
+  return nn::qwen_image_bias(cx, *input.encoder_attention_mask, image);
+}
+
 // Of the image that is made, {B, L, channels of a patch}.
 Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& input,
                                             int64_t made) const {
@@ -55,16 +77,8 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
     Tensor temb = time_text_embed.forward(cx, at_time, given(input.additional_t_cond));
     return cx.ops().activate(cx, {temb, ops::Activation::silu});
   };
-  // What stays the same through a run, the text, is embedded once.
-  nn::TextAndImage x{.text = cx.once(txt_in.path(), text,
-                                     [&] {
-                                       Tensor normed = txt_norm.forward(cx, nn::in_form(cx, text));
-                                       return txt_in.forward(cx, normed);
-                                     }),
-                     .image = image_tokens(cx, input)};
-  const Tensor padding = input.encoder_attention_mask
-                             ? nn::qwen_image_bias(cx, *input.encoder_attention_mask, x.image)
-                             : Tensor();
+  nn::TextAndImage x{.text = text_tokens(cx, input), .image = image_tokens(cx, input)};
+  const Tensor padding = bias(cx, input, x.image);
   nn::QwenImageCall call{
       .activated = activated(timestep),
       .rotary = nn::qwen_image_rotary(cx, config_.axes_dims_rope,
@@ -72,6 +86,7 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
                                        .height = input.sample.size(2) / config_.patch_size,
                                        .width = input.sample.size(3) / config_.patch_size,
                                        .text_start = given(input.text_start),
+                                       .text_ids = given(input.text_ids),
                                        .reference_ids = given(input.reference_ids),
                                        .sample_ids = given(input.sample_ids)}),
       .bias = padding.defined() ? &padding : nullptr,

@@ -19,6 +19,10 @@ struct QwenImageInput {
   std::optional<Tensor> sample_ids;
   std::optional<Tensor> additional_t_cond;       // {B} int64, 0 or 1; where use_additional_t_cond
   std::vector<Tensor> controlnet_block_samples;  // {B, L, D} for each block; not with references
+  // Texts for parts of the image (EliGen, arXiv 2501.01097), before the text's tokens: {B, E,
+  // joint_attention_dim}; with them the place of each token of all texts in its own, {B, E + T},
+  // and what is added to the scores of attention among all tokens, {B, N, N}, padding included.
+  std::optional<Tensor> entity_hidden_states, text_ids, attention_bias;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -31,6 +35,9 @@ struct QwenImageInput {
     v("sample_ids", self.sample_ids);
     v("additional_t_cond", self.additional_t_cond);
     v("controlnet_block_samples", self.controlnet_block_samples);
+    v("entity_hidden_states", self.entity_hidden_states);
+    v("text_ids", self.text_ids);
+    v("attention_bias", self.attention_bias);
   }
 };
 
@@ -68,6 +75,9 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  // {B, E + T, D}.
+  Tensor text_tokens(Context& cx, const QwenImageInput& input) const;
+  Tensor bias(Context& cx, const QwenImageInput& input, const Tensor& image) const;
   Tensor patches(Context& cx, const QwenImageInput& input, int64_t made) const;
   // {B, L, D}: the image that is made, and those to go by.
   Tensor image_tokens(Context& cx, const QwenImageInput& input) const;

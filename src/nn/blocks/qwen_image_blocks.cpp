@@ -97,9 +97,10 @@ Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int
 
 Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const QwenImagePlaces& at) {
   return cx.once(fmt::format("rotary {}x{}", at.height, at.width), at.text, [&] {
-    const int64_t texts = at.text.size(1);
+    const int64_t texts = at.text_ids ? at.text_ids->size(1) : at.text.size(1);
     Tensor all = cx.ops().token_positions(cx, {at.text, texts, at.height, at.width});
-    Tensor places = all.narrow(0, 0, texts).narrow(1, 3, 1);
+    Tensor places = at.text_ids ? at.text_ids->narrow(0, 0, 1).transpose(0, 1)
+                                : all.narrow(0, 0, texts).narrow(1, 3, 1);
     if (at.text_start) {
       Tensor start = at.text_start->narrow(0, 0, 1);
       places = cx.ops().add(cx, {places, start});

@@ -29,6 +29,7 @@ struct QwenImagePlaces {
   const Tensor& text;                     // {B, T, D}: lives as long as the run
   int64_t height, width;                  // tokens of the image that is made
   const Tensor* text_start = nullptr;     // {B, 1}: the text's first position; null: by the image
+  const Tensor* text_ids = nullptr;       // {B, T'}: places of tokens of texts; null: T in order
   const Tensor* reference_ids = nullptr;  // {1, N, 3}: of reference images, after the image
   const Tensor* sample_ids = nullptr;     // {1, L, 3}: of the image's tokens; null: as of one image
 };

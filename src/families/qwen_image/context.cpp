@@ -1,0 +1,35 @@
+#include "families/qwen_image/context.hpp"
+
+#include <ATen/ops/zeros.h>
+
+#include "blocks/control_values.hpp"
+#include "blocks/latents.hpp"
+#include "nn/patches.hpp"
+
+namespace omnirt::qwen_image {
+
+EncodeContextImage::EncodeContextImage()
+    : Block("encode_context_image", Stage::prepare_latents, Guidance::shared,
+            has("context_image")) {}
+
+void EncodeContextImage::check(Checks& checks) const {
+  tiling.check(checks, vae);
+  const ImageInput* given = checks.image(context_image);
+  if (!given || !checks.folder(controlnet)) return;
+  checks.error({"inputs.context_image", given->path,
+                "a ControlNet's residuals are for the tokens of the image alone",
+                "remove it, or components.controlnet"});
+}
+
+void EncodeContextImage::run(Frame& frame) const {
+  const Tensor pixels = blocks::control_pixels(frame[context_image], 3, frame[height], frame[width],
+                                               frame[image_fit], {});
+  // Noise of zeros: the distribution's mode.
+  const Tensor none = at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]));
+  const Tensor packed =
+      nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels * 2.0 - 1.0, none));
+  frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
+  frame[ids] = blocks::ids_from_middle(/*number=*/1, packed.size(2), packed.size(3));
+}
+
+}  // namespace omnirt::qwen_image

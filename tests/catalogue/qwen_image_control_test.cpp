@@ -1,0 +1,97 @@
+// What requests with a ControlNet for inpainting, a control image in context or entities of
+// Qwen-Image are held to; the images are in goldens_test.cpp.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/findings.hpp"
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+GenerateRequest qwen_run(const std::string& name) {
+  return folder_request(source_path("tests/goldens/control/qwen_image/" + name));
+}
+
+std::string input(const std::string& name) {
+  return source_path("tests/goldens/control/inputs/" + name).string();
+}
+
+std::vector<Finding> errors_of(const GenerateRequest& request) {
+  return engine().check(request, {}).errors;
+}
+
+TEST(QwenImageControls, TakeTheGoldensRequests) {
+  for (const char* name : {"inpaint", "context", "entities", "entities_on_negative"})
+    EXPECT_THAT(errors_of(qwen_run(name)), IsEmpty()) << name;
+}
+
+// It is not the image of a ControlNet, but the one that is inpainted, that it reads.
+TEST(QwenImageControls, AControlNetForInpaintingWantsImageAndMask) {
+  GenerateRequest request = qwen_run("inpaint");
+  request.inputs.erase("mask");
+  request.task = "";
+  EXPECT_THAT(errors_of(request), about("inputs.mask"));
+  request = qwen_run("one");
+  request.components["controlnet"] =
+      source_path("tests/goldens/networks/qwen_image_controlnet_inpaint").string();
+  EXPECT_THAT(errors_of(request), about("inputs.image"));
+}
+
+TEST(QwenImageControls, InContextGoWithNoControlNet) {
+  GenerateRequest request = qwen_run("one");
+  request.inputs["context_image"] = input("edges.png");
+  EXPECT_THAT(errors_of(request), about("inputs.context_image", "ControlNet"));
+}
+
+TEST(QwenImageControls, InContextGiveAnImageTheSameInAnyBatch) {
+  GenerateRequest request = qwen_run("context");
+  const Tensor together = run(request).image;
+  for (const int64_t rows : {1, 3}) {
+    request.config["max_batch_rows"] = rows;
+    EXPECT_GT(psnr(run(request).image, together, 1.0), 80) << rows;
+  }
+}
+
+TEST(QwenImageEntities, AndTheirMasksAreGivenTogether) {
+  GenerateRequest request = qwen_run("entities");
+  request.inputs.erase("entity_masks");
+  EXPECT_THAT(errors_of(request), about("inputs.entity_masks"));
+  request = qwen_run("entities");
+  request.inputs["entity_masks"] = Json::array({request.inputs["entity_masks"][0]});
+  EXPECT_THAT(errors_of(request), about("inputs.entity_masks", "2 entity_prompts"));
+}
+
+TEST(QwenImageEntities, GoWithNoControlImages) {
+  GenerateRequest request = qwen_run("entities");
+  request.inputs["context_image"] = input("edges.png");
+  EXPECT_THAT(errors_of(request), about("inputs.context_image", "do not go"));
+  request = qwen_run("one");
+  request.inputs["entity_prompts"] = Json::array({"the sea"});
+  request.inputs["entity_masks"] = Json::array({input("left.png")});
+  EXPECT_THAT(errors_of(request), about("components.controlnet", "do not go"));
+}
+
+// Texts of other lengths are filled up, and what fills them up must not be seen.
+TEST(QwenImageEntities, GiveEachImageOfABatchItsOwn) {
+  GenerateRequest both = qwen_run("entities");
+  both.config["num_images_per_prompt"] = 1;
+  both.inputs["prompt"] = Json::array({"the sea", "a small red apple and all the people"});
+  const Tensor together = run(both).image;
+  GenerateRequest one = both;
+  one.inputs["prompt"] = both.inputs["prompt"][0];
+  EXPECT_GT(psnr(run(one).image, together.narrow(0, 0, 1), 1.0), 80);
+}
+
+TEST(QwenImageEntities, ComputeTheSameWithPredictedSteps) {
+  GenerateRequest request = qwen_run("entities");
+  request.config["cache"] = "first_block";
+  request.config["cache_threshold"] = 0.0;
+  EXPECT_GT(psnr(run(request).image, run(qwen_run("entities")).image, 1.0), 80);
+}
+
+}  // namespace
+}  // namespace omnirt::testing
