@@ -92,7 +92,7 @@ class Attaching {
 
   void enter(const AdapterChoice& choice, const LayerChange& change) {
     Overlays::Parts& parts = overlays_.parts[change.component];
-    if (!choice.beside) {
+    if (!choice.beside || change.kind == "norm") {
       parts.changes[change.param->index].push_back(change);
       return;
     }

@@ -11,6 +11,7 @@
 #include "request/model_search.hpp"
 #include "request/validate.hpp"
 #include "weights/adapters/limits.hpp"
+#include "weights/widened.hpp"
 
 namespace omnirt::validation {
 namespace {
@@ -27,10 +28,14 @@ const std::vector<std::string>& fields() {
 // Which kinds of layers a `kind` of a request means: a file must hold some of them.
 const std::map<std::string, std::set<std::string>>& kinds() {
   static const std::map<std::string, std::set<std::string>> all{
-      {"lora", {"lora", "dora"}}, {"locon", {"lora", "dora"}},
-      {"dora", {"dora"}},         {"loha", {"loha"}},
-      {"lokr", {"lokr"}},         {"lycoris", {"lora", "dora", "loha", "lokr", "diff"}},
-      {"diff", {"diff"}},         {"textual_inversion", {"textual_inversion"}}};
+      {"lora", {"lora", "dora", "norm"}},
+      {"locon", {"lora", "dora"}},
+      {"dora", {"dora"}},
+      {"loha", {"loha"}},
+      {"lokr", {"lokr"}},
+      {"lycoris", {"lora", "dora", "loha", "lokr", "diff"}},
+      {"diff", {"diff"}},
+      {"textual_inversion", {"textual_inversion"}}};
   return all;
 }
 
@@ -190,6 +195,46 @@ class Reader {
   bool failed_ = false;
 };
 
+// Adapters of which a layer reads more than the model's, which then reads as much: a control LoRA
+// joins a control image to the latents. Where nothing else has settled that, it is the config's.
+struct Widening {
+  const char* class_name;
+  const char* key;       // of the config: how many channels are read
+  int64_t usual;         // where the config does not say
+  const char* made;      // of the config: how many are made, else as many
+  const char* layer;     // that reads them
+  const char* original;  // the same in original files
+};
+constexpr std::array widenings{
+    Widening{"FluxTransformer2DModel", "in_channels", 64, "out_channels", "x_embedder", "img_in"}};
+
+void widen(ComponentFolder& component, const Widening& widening, const adapters::FileLayer& layer) {
+  if (layer.name != widening.layer && layer.name != widening.original) return;
+  auto down = layer.parts.find("down");
+  if (down == layer.parts.end() || down->second.entry->shape.size() != 2) return;
+  const Json said = component.config.value(widening.key, Json(widening.usual));
+  const int64_t wide = down->second.entry->shape[1];
+  // A control image has as many channels as the latents.
+  if (!said.is_number_integer() || wide != 2 * said.get<int64_t>()) return;
+  Json& config = component.config;
+  if (config.value(widening.made, Json()).is_null()) config[widening.made] = said;
+  config[widening.key] = wide;
+  note_widened(config, std::string(widening.layer) + ".weight", said.get<int64_t>());
+}
+
+void widen_networks(Proposal& proposal) {
+  for (const AdapterChoice& choice : proposal.adapters) {
+    for (auto& [name, component] : proposal.folder.components) {
+      if (!choice.component.empty() && choice.component != name) continue;
+      for (const Widening& widening : widenings) {
+        if (component.class_name != widening.class_name) continue;
+        for (const adapters::FileLayer& layer : choice.file->layers)
+          widen(component, widening, layer);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void settle_adapters(Proposal& proposal) {
@@ -201,6 +246,7 @@ void settle_adapters(Proposal& proposal) {
   }
   for (size_t i = 0; i < list.size(); ++i)
     Reader(proposal, fmt::format("adapters[{}]", i), list[i]).read();
+  widen_networks(proposal);
 }
 
 }  // namespace omnirt::validation

@@ -7,6 +7,7 @@
 
 #include "base/ensure.hpp"
 #include "weights/tensor_shapes.hpp"
+#include "weights/widened.hpp"
 
 namespace omnirt {
 namespace {
@@ -48,6 +49,8 @@ class Matcher {
                        network_.class_name()));
     } else if (!taken_.insert(wanted).second) {
       find(name, "", fmt::format("a second tensor for the parameter {}", wanted));
+    } else if (auto widened = widened_weight(*tensor, *param->second, network_.config())) {
+      store.add(wanted, std::move(*widened));
     } else if (tensor->entry->shape != param->second->shape) {
       find(name, shape_text(tensor->entry->shape),
            "mis-shaped: " + shape_text(param->second->shape) + " is expected");

@@ -8,6 +8,7 @@
 
 #include "base/ensure.hpp"
 #include "weights/tensor_shapes.hpp"
+#include "weights/widened.hpp"
 
 namespace omnirt {
 namespace {
@@ -88,11 +89,12 @@ bool moves_encoded_rows(const Weight& weight) {
 class Reader {
  public:
   Reader(const io::TensorFiles& files, const nn::OriginalLayout& layout, std::string prefix,
-         std::string component)
+         std::string component, const Json& config)
       : files_(files),
         layout_(layout),
         prefix_(std::move(prefix)),
-        component_(std::move(component)) {}
+        component_(std::move(component)),
+        config_(config) {}
 
   void take(const Param& param) {
     auto place = nn::original_place(layout_, param);
@@ -109,6 +111,12 @@ class Reader {
     const std::vector<int64_t>& shape = tensor->entry->shape;
     // Some files hold these matrices as such.
     bool matrix = place->form == Form::conv1x1 && shape == param.shape;
+    if (place->form == Form::same) {
+      if (auto widened = widened_weight(*tensor, param, config_)) {
+        store_->add(param.name, std::move(*widened));
+        return;
+      }
+    }
     if (shape != place->shape && !matrix) {
       find(place->name, shape_text(shape),
            "mis-shaped: " + shape_text(place->shape) + " is expected");
@@ -157,6 +165,7 @@ class Reader {
   const io::TensorFiles& files_;
   const nn::OriginalLayout& layout_;
   std::string prefix_, component_;
+  const Json& config_;  // the network's
   std::shared_ptr<WeightStore> store_ = std::make_shared<WeightStore>();
   std::set<std::string> taken_;
   std::vector<Finding> findings_;
@@ -214,7 +223,7 @@ std::shared_ptr<const WeightStore> open_original_weights(const io::TensorFiles& 
                                                          const nn::OriginalLayout& layout,
                                                          const std::string& prefix,
                                                          const std::string& component) {
-  Reader reader(files, layout, prefix, component);
+  Reader reader(files, layout, prefix, component, network.config());
   for (const Param* param : network.params()) reader.take(*param);
   return reader.finish();
 }

@@ -80,6 +80,10 @@ GenerateRequest folder_request(const fs::path& folder) {
     if (name.find("prompt") == std::string::npos) resolve(value, folder);
   }
   for (auto& [name, value] : request.components.items()) resolve(value, folder);
+  for (Json& adapter : request.adapters) {
+    if (adapter.is_object() && adapter.value("path", "").starts_with("."))
+      resolve(adapter["path"], folder);
+  }
   return request;
 }
 

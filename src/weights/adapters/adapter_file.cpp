@@ -220,6 +220,8 @@ std::string kind_of(const FileLayer& layer) {
     kind = "lokr";
   else if (has("diff") || has("diff_b"))
     kind = "diff";
+  else if (has("norm"))
+    kind = "norm";
   if (kind == "lora" && (has("magnitude") || has("dora_scale"))) kind = "dora";
   return kind;
 }

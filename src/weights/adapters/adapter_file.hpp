@@ -16,7 +16,8 @@ struct FileLayer {
   std::string name;              // as in the file, without the tensors' endings
   std::string component;         // that the file's layout names ("unet", "text_encoder_2"), or ""
   std::optional<size_t> number;  // of a layout that counts layers
-  // "up", "down", "mid", "alpha", "magnitude", "up_bias", "diff", "diff_b", "hada_w1_a", "lokr_w1",
+  // "up", "down", "mid", "alpha", "magnitude", "up_bias", "diff", "diff_b", "norm", "hada_w1_a",
+  // "lokr_w1",
   // ...; and the file's whole names of them.
   std::map<std::string, io::FoundTensor> parts;
 };
@@ -48,7 +49,7 @@ struct AdapterFile {
   // What says which bytes these are: path, size, time of change.
   std::string identity;
 
-  // "lora", "loha", "lokr", "dora", "diff", "textual_inversion": all that are in it.
+  // "lora", "loha", "lokr", "dora", "diff", "norm", "textual_inversion": all that are in it.
   std::vector<std::string> kinds() const;
 };
 

@@ -123,8 +123,13 @@ Tensor delta(const LayerChange& change) {
 }
 
 Tensor changed(const Tensor& stored, const std::vector<LayerChange>& changes) {
-  Tensor weight = stored.to(at::kFloat), sum = weight.clone();
+  Tensor weight = stored.to(at::kFloat);
   for (const LayerChange& change : changes) {
+    if (change.kind == "norm") weight = factor(change, "norm").reshape(weight.sizes());
+  }
+  Tensor sum = weight.clone();
+  for (const LayerChange& change : changes) {
+    if (change.kind == "norm") continue;
     Tensor difference = delta(change);
     if (has_magnitude(change))
       sum += decomposed(weight, difference, change) - weight;

@@ -17,7 +17,8 @@ namespace omnirt::adapters {
 struct LayerChange {
   std::string component;
   const Param* param = nullptr;
-  // "lora", "dora" (a lora with a magnitude), "loha", "lokr", "diff"
+  // "lora", "dora" (a lora with a magnitude), "loha", "lokr", "diff", "norm" (a weight in place of
+  // the model's, whatever the scale, as in the reference)
   std::string kind;
   std::map<std::string, io::FoundTensor> factors;  // by FileLayer's names of parts
   // Where the file names a tensor of the original layout that is stored otherwise: of whose `parts`

@@ -54,6 +54,11 @@ constexpr auto lycoris_parts = std::to_array<std::string_view>(
     {"hada_w1_a", "hada_w1_b", "hada_w2_a", "hada_w2_b", "hada_t1", "hada_t2", "lokr_w1",
      "lokr_w1_a", "lokr_w1_b", "lokr_w2", "lokr_w2_a", "lokr_w2_b", "lokr_t2"});
 
+// What a control LoRA brings in place of a norm's weight, in diffusers' names and the original's.
+constexpr auto norms = std::to_array<std::string_view>(
+    {".norm_q.weight", ".norm_k.weight", ".norm_added_q.weight", ".norm_added_k.weight",
+     ".query_norm.scale", ".key_norm.scale"});
+
 struct Beginning {
   std::string_view text;
   std::string_view component;
@@ -143,6 +148,10 @@ std::string without_adapter_name(const std::string& key) {
 
 // Cuts the ending off `name`; "" where none is known.
 std::string take_ending(std::string& name) {
+  if (std::ranges::any_of(norms, [&](std::string_view norm) { return name.ends_with(norm); })) {
+    name.resize(name.rfind('.'));
+    return "norm";
+  }
   for (const Ending& ending : endings) {
     if (!name.ends_with(ending.text)) continue;
     name.resize(name.size() - ending.text.size());
@@ -195,7 +204,7 @@ const std::vector<std::string>& all_kinds() {
 }
 
 const std::vector<std::string>& layer_kinds() {
-  static const std::vector<std::string> kinds{"lora", "loha", "lokr", "dora", "diff"};
+  static const std::vector<std::string> kinds{"lora", "loha", "lokr", "dora", "diff", "norm"};
   return kinds;
 }
 

@@ -212,7 +212,7 @@ class Resolver {
 
   // alpha / rank, as in the file; 1 without an alpha.
   std::string set_scale(const FileLayer& layer, LayerChange& change) const {
-    if (change.kind == "diff") return "";
+    if (change.kind == "diff" || change.kind == "norm") return "";
     const PeftSettings* settings = settings_of(change);
     RankAlpha said = settings ? rank_alpha(*settings, layer.name) : RankAlpha{};
     auto stored = layer.parts.find("alpha");

@@ -33,6 +33,8 @@ class Check {
     if (!wrong_.empty()) return wrong_;
     if (change_.kind == "diff")
       want(count(shape("diff")) == all_ && shape("diff").front() == out_, "diff");
+    else if (change_.kind == "norm")
+      want(count(shape("norm")) == all_, "norm");
     else if (weight_.size() < 2)
       wrong_ = fmt::format("the model's is a vector of {}", weight_[0]);
     else if (change_.kind == "loha")
@@ -69,8 +71,8 @@ class Check {
     }
     if (wrong_.empty() && (shape(name).empty() || count(shape(name)) <= 0))
       wrong_ = fmt::format("{} is empty", name);
-    if (wrong_.empty() && name != "diff" && name != "magnitude" && shape(name).size() < 2 &&
-        name != "dora_scale")
+    if (wrong_.empty() && name != "diff" && name != "norm" && name != "magnitude" &&
+        shape(name).size() < 2 && name != "dora_scale")
       wrong_ = fmt::format("{} is a vector, where a matrix is expected", name);
   }
 

@@ -79,6 +79,10 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
   }
   for (const nn::OriginalLayout& layout : layouts) {
     auto place = nn::original_place(layout, *layer.weight);
+    // A norm's only tensor, which some call a scale.
+    constexpr std::string_view scale = ".scale";
+    if (place && place->name.ends_with(scale))
+      add(place->name.substr(0, place->name.size() - scale.size()), {&layer});
     auto name = nn::original_name(layout, layer.path);
     // A transposed matrix has transposed factors, too, and one of pairs has its rows in pairs: none
     // of their names says so.
