@@ -128,6 +128,31 @@ ImageProcessorInfo clip_image_processor_info() {
           .summary = "CLIP's way to resize, crop and normalise an image"};
 }
 
+CLIPImageProcessor read_siglip_image_processor(const Json& json, const std::string& where) {
+  Json all = {{"do_center_crop", false},
+              {"size", {{"height", 224}, {"width", 224}}},
+              {"image_mean", {0.5, 0.5, 0.5}},
+              {"image_std", {0.5, 0.5, 0.5}}};
+  if (!json.is_object()) return read_clip_image_processor(json, where);
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_null()) all[name] = value;  // null is what the class does of itself
+  }
+  if (all["size"].is_number_integer())
+    all["size"] = {{"height", all["size"]}, {"width", all["size"]}};
+  return read_clip_image_processor(all, where);
+}
+
+ImageProcessorInfo siglip_image_processor_info() {
+  return {.class_names = {"SiglipImageProcessor", "SiglipImageProcessorFast",
+                          "SiglipImageProcessorPil"},
+          .make =
+              [](const Json& config, const std::string& where) {
+                return std::make_shared<const CLIPImageProcessor>(
+                    read_siglip_image_processor(config, where));
+              },
+          .summary = "SigLIP's way to resize and normalise an image"};
+}
+
 Tensor CLIPImageProcessor::pixel_values(const io::Image& image) const {
   return clip_pixel_values(image, *this);
 }

@@ -48,6 +48,9 @@ struct CLIPImageProcessor final : ImageProcessor {
 // all findings; `where` is the file.
 CLIPImageProcessor read_clip_image_processor(const Json& json, const std::string& where);
 ImageProcessorInfo clip_image_processor_info();
+// The same of SiglipImageProcessor, which squeezes the image into a square and crops nothing.
+CLIPImageProcessor read_siglip_image_processor(const Json& json, const std::string& where);
+ImageProcessorInfo siglip_image_processor_info();
 
 // Resized as Pillow does it, cropped about the centre (with black around a smaller image),
 // rescaled and normalised: {1, 3, height, width} fp32. Throws InvalidRequest for an image that

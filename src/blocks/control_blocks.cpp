@@ -13,8 +13,6 @@ namespace omnirt::blocks {
 
 namespace {
 
-constexpr size_t most_prompts = 2;
-
 // One image per part.
 ControlKind kind(const char* component, const char* input, const char* what) {
   ControlKind made{component, what, {}};
@@ -50,6 +48,10 @@ BlockList control_checks() {
 BlockList token_control_checks(const Trigger& when) {
   return {
       std::make_shared<CheckControl>(kind("controlnet", "control_image", "a ControlNet"), when)};
+}
+
+BlockList image_prompt_checks() {
+  return {std::make_shared<CheckControl>(image_prompts())};
 }
 
 BlockList encode_control_images() {

@@ -16,6 +16,8 @@ BlockList hires_controls(const Trigger& hires);
 // read them, where `when` holds; what encodes the images, to come before what draws the first
 // noise; and the ControlNets themselves, to come right before the loop.
 BlockList token_control_checks(const Trigger& when = {});
+// The same for image prompts and IP-Adapters.
+BlockList image_prompt_checks();
 BlockList encode_control_images();
 BlockList token_controlnets(const TokenControlOptions& options);
 // The blocks that settle width and height of a family over a UNet: control images have the

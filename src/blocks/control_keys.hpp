@@ -89,6 +89,7 @@ inline constexpr Key<Json> image_processor{
     {},
     "",
     "how images are prepared for the image encoder, as preprocessor_config.json says it; unset: "
-    "that file of the model's feature_extractor, else CLIP's way at the encoder's size"};
+    "that file of the model's feature_extractor, else the encoder's way (CLIP's, SigLIP's) at its "
+    "size"};
 
 }  // namespace omnirt::keys

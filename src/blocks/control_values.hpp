@@ -14,6 +14,8 @@ namespace omnirt::blocks {
 
 // At most this many of a kind take part in a request.
 inline constexpr size_t most_controls = 4;
+// Of IP-Adapters this many, each with up to most_controls images.
+inline constexpr size_t most_prompts = 2;
 
 // An image for a network that takes `channels` of it, 1 or 3: resized by Lanczos's filter where it
 // has another size, {1, channels, height, width} fp32 in 0..1 (reference: VaeImageProcessor without

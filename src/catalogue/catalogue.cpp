@@ -32,6 +32,7 @@
 #include "networks/controlnet_model/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/flux_controlnet_model/model.hpp"
+#include "networks/flux_ip_adapter/model.hpp"
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
@@ -40,18 +41,20 @@
 #include "networks/qwen3_for_causal_lm/model.hpp"
 #include "networks/qwen_image_controlnet_model/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
+#include "networks/redux_image_encoder/model.hpp"
 #include "networks/rrdb_net/model.hpp"
 #include "networks/sd3_controlnet_model/model.hpp"
 #include "networks/sd3_transformer_2d_model/model.hpp"
+#include "networks/siglip_vision_model/model.hpp"
 #include "networks/span/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
 #include "networks/unet_2d_condition_model/model.hpp"
 #include "networks/unet_spatio_temporal_condition_model/model.hpp"
+#include "networks/z_image_controlnet_model/model.hpp"
 #include "networks/z_image_transformer_2d_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
 #include "text/mistral_tokenizer.hpp"
-#include "networks/z_image_controlnet_model/model.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
 
@@ -100,15 +103,19 @@ Catalogue builtin_catalogue() {
                   flux_controlnet_model_info(),
                   qwen_image_controlnet_model_info(),
                   sd3_controlnet_model_info(),
+                  z_image_controlnet_model_info(),
                   t2i_adapter_info(),
                   ip_adapter_info(),
+                  flux_ip_adapter_info(),
+                  siglip_vision_model_info(),
+                  redux_image_encoder_info(),
                   rrdb_net_info(),
-                  z_image_controlnet_model_info(),
                   span_info(),
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
                          text::qwen2_tokenizer_info(), text::mistral_tokenizer_info()},
           .image_processors = {blocks::clip_image_processor_info(),
+                               blocks::siglip_image_processor_info(),
                                blocks::qwen2_vl_image_processor_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),

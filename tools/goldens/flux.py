@@ -363,6 +363,10 @@ def generate(pipe, request, folder):
     for name in ("prompt", "prompt_2", "negative_prompt", "negative_prompt_2"):
         if name in inputs:
             given[name] = inputs[name]
+    if "given" in request:  # embeddings in place of the prompt, or an IP-Adapter's images
+        if "prompt_embeds" in request["given"]:
+            del given["prompt"]
+        given.update(request["given"])
     count = len(inputs["prompt"]) if isinstance(inputs["prompt"], list) else 1
     names = ["num_inference_steps", "guidance_scale", "true_cfg_scale", "num_images_per_prompt"]
     names += ["width", "height", "max_sequence_length", "strength"]

@@ -1,6 +1,7 @@
 #include "families/flux/flux.hpp"
 
 #include "blocks/control_blocks.hpp"
+#include "blocks/control_values.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/hires.hpp"
@@ -14,7 +15,9 @@
 #include "families/flux/check.hpp"
 #include "families/flux/encode_prompt.hpp"
 #include "families/flux/entries.hpp"
+#include "families/flux/ip_adapter.hpp"
 #include "families/flux/joined.hpp"
+#include "families/flux/redux.hpp"
 #include "guiders/true_guidance.hpp"
 #include "nn/patches.hpp"
 
@@ -30,11 +33,13 @@ BlockList flux_blocks() {
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux::CheckParts>());
   for (auto& block : blocks::token_control_checks(!flux::follows_control())) list.push_back(block);
+  for (auto& block : blocks::image_prompt_checks()) list.push_back(block);
   add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::SizeInTokens>(nn::patch_side));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux::EncodePooled>());
   add(std::make_shared<flux::EncodePrompt>());
+  add(std::make_shared<flux::EncodeRedux>());
   add(std::make_shared<blocks::SetShiftedTimesteps>(shift, !image));
   add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
@@ -52,6 +57,7 @@ BlockList flux_blocks() {
   for (auto& block : blocks::token_controlnets(
            {.class_name = "FluxControlNetModel", .own_text = false, .unions = true}))
     list.push_back(block);
+  for (size_t i = 0; i < blocks::most_prompts; ++i) add(std::make_shared<flux::ImagePrompt>(i));
   add(std::make_shared<blocks::DenoiseLoop>(
       blocks::DenoiseOptions{.network = "transformer",
                              .constants = {{flux::pooled_prompt_embeds.name, "pooled_projections",

@@ -8,6 +8,19 @@
 #include "nn/patches.hpp"
 
 namespace omnirt {
+namespace {
+
+// Of all IP-Adapters, for one of the blocks.
+nn::PromptingImages images_for(const FluxInput& input, size_t block, size_t blocks) {
+  nn::PromptingImages images;
+  for (size_t i = block; i < input.ip_adapter_keys.size(); i += blocks) {
+    images.keys.push_back(input.ip_adapter_keys[i]);
+    images.values.push_back(input.ip_adapter_values.at(i));
+  }
+  return images;
+}
+
+}  // namespace
 
 FluxTransformer2DModel::FluxTransformer2DModel(const FluxTransformer2DConfig& config, Json json)
     : DenoiserNetwork(std::move(json)),
@@ -78,8 +91,9 @@ Tensor FluxTransformer2DModel::through_single_blocks(Context& cx, const FluxInpu
 Tensor FluxTransformer2DModel::through_blocks(Context& cx, const FluxInput& input,
                                               nn::TextAndImage streams,
                                               const nn::FluxContext& context) const {
+  const size_t blocks = transformer_blocks.size();
   auto one = [&](size_t i) {
-    streams = transformer_blocks[i].forward(cx, streams, context);
+    streams = transformer_blocks[i].forward(cx, streams, context, images_for(input, i, blocks));
     streams.image = nn::with_residual(cx, streams.image, input.controlnet_block_samples, i);
   };
   auto first = [&] {

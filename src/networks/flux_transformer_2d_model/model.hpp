@@ -17,6 +17,9 @@ struct FluxInput {
   // Of ControlNets, {B, L, D} for each block; not with reference images.
   std::vector<Tensor> controlnet_block_samples;
   std::vector<Tensor> controlnet_single_block_samples;
+  // Of prompting images, {B, N, D} for each of the blocks that keep text and image apart, one
+  // IP-Adapter after the other.
+  std::vector<Tensor> ip_adapter_keys, ip_adapter_values;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -28,6 +31,8 @@ struct FluxInput {
     v("reference_ids", self.reference_ids);
     v("controlnet_block_samples", self.controlnet_block_samples);
     v("controlnet_single_block_samples", self.controlnet_single_block_samples);
+    v("ip_adapter_keys", self.ip_adapter_keys);
+    v("ip_adapter_values", self.ip_adapter_values);
   }
 };
 

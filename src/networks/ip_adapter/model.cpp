@@ -12,18 +12,6 @@ constexpr bool no_bias = false;
 
 }  // namespace
 
-ImageProjection::ImageProjection(Module* parent, const std::string& name,
-                                 const IPAdapterConfig& config)
-    : Module(parent, name),
-      proj(this, "proj", config.image_embed_dim, config.num_tokens * config.cross_attention_dim),
-      norm(this, "norm", config.cross_attention_dim, norm_eps),
-      tokens_(config.num_tokens) {}
-
-Tensor ImageProjection::forward(Context& cx, const Tensor& image_embeds) const {
-  Tensor tokens = proj.forward(cx, image_embeds);
-  return norm.forward(cx, tokens.view({tokens.size(0), tokens_, tokens.size(1) / tokens_}));
-}
-
 FullImageProjection::Layers::Layers(Module* parent, const std::string& name,
                                     const IPAdapterConfig& config)
     : Module(parent, name),
@@ -109,7 +97,9 @@ ImagePromptLayer::ImagePromptLayer(Module* parent, const std::string& name, int6
 IPAdapter::IPAdapter(const IPAdapterConfig& config, Json json)
     : Network(std::move(json)), ip_adapter(this, "ip_adapter"), config_(config) {
   if (config.projection == "base")
-    base.emplace(this, "image_proj", config);
+    base.emplace(this, "image_proj",
+                 nn::ImageProjection::Sizes{config.image_embed_dim, config.num_tokens,
+                                            config.cross_attention_dim});
   else if (config.projection == "full")
     full.emplace(this, "image_proj", config);
   else

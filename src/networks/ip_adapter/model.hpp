@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "networks/ip_adapter/config.hpp"
+#include "nn/blocks/image_projection.hpp"
 #include "nn/layers.hpp"
 #include "nn/network.hpp"
 
@@ -9,22 +10,6 @@ namespace omnirt {
 
 // Members of a Sequential without a class of its own are numbered; activations between them are
 // not members here.
-
-// image_proj of the kind base: tokens from the image's embedding (diffusers embeddings.py
-// ImageProjection).
-class ImageProjection final : public nn::Module {
- public:
-  ImageProjection(Module* parent, const std::string& name, const IPAdapterConfig& config);
-  const char* class_name() const override { return "ImageProjection"; }
-  // {B, image_embed_dim} -> {B, num_tokens, cross_attention_dim}.
-  Tensor forward(Context& cx, const Tensor& image_embeds) const;
-
-  nn::Linear proj;
-  nn::LayerNorm norm;
-
- private:
-  int64_t tokens_;
-};
 
 // Of the kind full: a perceptron over each token (diffusers embeddings.py
 // IPAdapterFullImageProjection).
@@ -119,7 +104,7 @@ class IPAdapter final : public nn::Network {
   };
   Output forward(Context& cx, const Tensor& image) const;
 
-  std::optional<ImageProjection> base;
+  std::optional<nn::ImageProjection> base;
   std::optional<FullImageProjection> full;
   std::optional<Resampler> plus;
   nn::ModuleList<ImagePromptLayer> ip_adapter;

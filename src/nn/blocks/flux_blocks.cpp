@@ -46,14 +46,17 @@ FluxStreams::FluxStreams(Module* parent, const std::string& name,
       ff_context(this, "ff_context", config.inner_dim(), mlp_dim(config)) {}
 
 TextAndImage FluxStreams::modulated(Context& cx, const TextAndImage& x, const FluxModulations& by,
-                                    const Tensor& rotary, const Tensor* bias) const {
+                                    const Tensor& rotary, const Tensor* bias,
+                                    const PromptingImages& images) const {
   TextAndImage normed{.text = modulated_by(cx, by.text_norm, x.text, by.text[0]),
                       .image = modulated_by(cx, by.image_norm, x.image, by.image[0])};
-  TextAndImage y = attn.forward(cx, normed, rotary, bias);
+  JointlyAttended y = attn.forward(cx, normed, rotary, bias, images);
   y.image = cx.ops().gate(cx, {y.image, by.image[0].gate, &x.image});
   y.text = cx.ops().gate(cx, {y.text, by.text[0].gate, &x.text});
-  return {.text = through_perceptron(cx, norm2_context, ff_context, y.text, by.text[1]),
-          .image = through_perceptron(cx, norm2, ff, y.image, by.image[1])};
+  TextAndImage made{.text = through_perceptron(cx, norm2_context, ff_context, y.text, by.text[1]),
+                    .image = through_perceptron(cx, norm2, ff, y.image, by.image[1])};
+  if (y.prompted.defined()) made.image = cx.ops().add(cx, {made.image, y.prompted});
+  return made;
 }
 
 FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& name,
@@ -63,12 +66,14 @@ FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& na
       norm1_context(this, "norm1_context", config.inner_dim(), 2, flux_eps) {}
 
 TextAndImage FluxTransformerBlock::forward(Context& cx, const TextAndImage& x,
-                                           const FluxContext& context) const {
+                                           const FluxContext& context,
+                                           const PromptingImages& images) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
     auto image = norm1.modulations(cx, context.activated);
     auto text = norm1_context.modulations(cx, context.activated);
-    return modulated(cx, x, {norm1_context.norm, norm1.norm, text, image}, context.rotary, nullptr);
+    return modulated(cx, x, {norm1_context.norm, norm1.norm, text, image}, context.rotary, nullptr,
+                     images);
   });
 }
 

@@ -46,9 +46,10 @@ class FluxStreams : public Module {
 
  protected:
   FluxStreams(Module* parent, const std::string& name, const FluxTransformer2DConfig& config);
-  // rotary and bias as JointAttention has them.
+  // rotary, bias and images as JointAttention has them.
   TextAndImage modulated(Context& cx, const TextAndImage& x, const FluxModulations& by,
-                         const Tensor& rotary, const Tensor* bias) const;
+                         const Tensor& rotary, const Tensor* bias,
+                         const PromptingImages& images = {}) const;
 };
 
 // The same with modulations that each block makes of the timestep (diffusers
@@ -58,7 +59,8 @@ class FluxTransformerBlock final : public FluxStreams {
   FluxTransformerBlock(Module* parent, const std::string& name,
                        const FluxTransformer2DConfig& config);
   const char* class_name() const override { return "FluxTransformerBlock"; }
-  TextAndImage forward(Context& cx, const TextAndImage& x, const FluxContext& context) const;
+  TextAndImage forward(Context& cx, const TextAndImage& x, const FluxContext& context,
+                       const PromptingImages& images = {}) const;
 
   AdaLayerNormZero norm1, norm1_context;
 };

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "nn/layout.hpp"
+
 namespace omnirt::nn {
 namespace {
 
@@ -52,33 +54,49 @@ JointAttention::JointAttention(Module* parent, const std::string& name,
   to_out.add(to_q.in(), to_q.out(), options.bias);
 }
 
-TextAndImage JointAttention::forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                                     const Tensor* bias) const {
+JointlyAttended JointAttention::forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                                        const Tensor* bias, const PromptingImages& images) const {
   std::vector<Tensor> made = cx.predicted_attention(path(), [&] {
-    TextAndImage y = computed(cx, x, rotary, bias);
-    return std::vector<Tensor>{y.text, y.image};
+    JointlyAttended y = computed(cx, x, rotary, bias, images);
+    std::vector<Tensor> all{y.text, y.image};
+    if (y.prompted.defined()) all.push_back(y.prompted);
+    return all;
   });
-  return {.text = made[0], .image = made[1]};
+  return {{.text = made[0], .image = made[1]}, made.size() > 2 ? made[2] : Tensor()};
 }
 
-TextAndImage JointAttention::computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                                      const Tensor* bias) const {
+// The query is not turned: what is attended to has no places.
+Tensor JointAttention::prompted(Context& cx, const Tensor& query,
+                                const PromptingImages& images) const {
+  Tensor sum;
+  for (size_t i = 0; i < images.keys.size(); ++i) {
+    Tensor key = in_form(cx, images.keys[i]), value = in_form(cx, images.values[i]);
+    Tensor y = attended_heads(cx, query, key, value, heads_);
+    sum = sum.defined() ? cx.ops().add(cx, {sum, y}) : y;
+  }
+  return sum;
+}
+
+JointlyAttended JointAttention::computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                                         const Tensor* bias, const PromptingImages& images) const {
   auto joined = [&](const Tensor& text, const Tensor& image) {
     return cx.ops().concat(cx, {text, image});
   };
-  auto both = [&](const Linear& of_text, const RmsNorm& text_norm, const Linear& of_image,
-                  const RmsNorm& image_norm) {
-    Tensor text = normed_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
-    Tensor image = normed_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
-    return turned(cx, joined(text, image), rotary);
-  };
-  Tensor query = both(add_q_proj, norm_added_q, to_q, norm_q);
-  Tensor key = both(add_k_proj, norm_added_k, to_k, norm_k);
+  Tensor asking = normed_heads(cx, norm_q, to_q.forward(cx, x.image), heads_);
+  Tensor query =
+      joined(normed_heads(cx, norm_added_q, add_q_proj.forward(cx, x.text), heads_), asking);
+  query = turned(cx, query, rotary);
+  Tensor of_prompts = prompted(cx, asking.flatten(2), images);
+  asking.reset();
+  Tensor key = joined(normed_heads(cx, norm_added_k, add_k_proj.forward(cx, x.text), heads_),
+                      normed_heads(cx, norm_k, to_k.forward(cx, x.image), heads_));
+  key = turned(cx, key, rotary);
   Tensor value = joined(add_v_proj.forward(cx, x.text), to_v.forward(cx, x.image));
   Tensor y = attended_heads(cx, query, key, value, heads_, bias);
   int64_t texts = x.text.size(1);
   Tensor text = y.narrow(1, 0, texts), image = y.narrow(1, texts, y.size(1) - texts);
-  return {.text = to_add_out.forward(cx, text), .image = to_out[0].forward(cx, image)};
+  return {{.text = to_add_out.forward(cx, text), .image = to_out[0].forward(cx, image)},
+          of_prompts};
 }
 
 }  // namespace omnirt::nn

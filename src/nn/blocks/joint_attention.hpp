@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "nn/layers.hpp"
 
 namespace omnirt::nn {
@@ -18,6 +20,18 @@ Tensor turned_heads(Context& cx, const RmsNorm& norm, const Tensor& x, int64_t h
 Tensor attended_heads(Context& cx, const Tensor& query, const Tensor& key, const Tensor& value,
                       int64_t heads, const Tensor* bias = nullptr);
 
+// An image as a prompt: keys and values that the image's tokens attend to apart from the text's
+// (IP-Adapter); of one adapter each, {B, N, heads * d}.
+struct PromptingImages {
+  std::vector<Tensor> keys, values;
+};
+
+// What attention makes of text and image, and of an image's tokens and the prompting images, if
+// there are any: {B, L, heads * d}.
+struct JointlyAttended : TextAndImage {
+  Tensor prompted;
+};
+
 struct JointAttentionOptions {
   int64_t heads = 1;
   int64_t head_dim = 1;
@@ -33,8 +47,8 @@ class JointAttention final : public Module {
   const char* class_name() const override { return "JointAttention"; }
   // rotary {2, T + L, head_dim / 2}: the tokens' positions, the text's first; bias as
   // attended_heads has it. Steps may predict it (Context::predicted_attention).
-  TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                       const Tensor* bias = nullptr) const;
+  JointlyAttended forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                          const Tensor* bias = nullptr, const PromptingImages& images = {}) const;
 
   Linear to_q, to_k, to_v;
   RmsNorm norm_q, norm_k;
@@ -43,8 +57,9 @@ class JointAttention final : public Module {
   Linear add_q_proj, add_k_proj, add_v_proj, to_add_out;
 
  private:
-  TextAndImage computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                        const Tensor* bias) const;
+  JointlyAttended computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
+                           const Tensor* bias, const PromptingImages& images) const;
+  Tensor prompted(Context& cx, const Tensor& query, const PromptingImages& images) const;
 
   int64_t heads_;
 };
