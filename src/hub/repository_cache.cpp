@@ -84,7 +84,7 @@ void RepositoryCache::link(const std::string& commit, const RemoteFile& file) co
   if (fs::read_symlink(place, error) == target && !error) return;
   // Renamed over what is there, so that a reader finds the old file or the new one.
   fs::path temporary = place;
-  temporary += fmt::format(".{}.link", getpid());
+  temporary += fmt::format(".{}.link", gettid());
   fs::remove(temporary, error);
   fs::create_symlink(target, temporary, error);
   if (!error) fs::rename(temporary, place, error);

@@ -174,8 +174,10 @@ struct Probed {
     };
     auto uses = [](const DryForward& call, const ComputeForm&) {
       std::vector<ParamUse> all;
-      for (const DryUse& use : call.uses)
-        all.push_back({use.param.index, use.param.name, use.segment, 64});
+      for (const DryUse& use : call.uses) {
+        const std::string& name = use.param.name;
+        all.push_back({use.param.index, name.substr(0, name.rfind('.')), use.segment, 64});
+      }
       return all;
     };
     run = std::make_unique<ComponentRun>(
