@@ -9,10 +9,11 @@ namespace {
 std::atomic<CancelToken*> running{nullptr};
 struct sigaction before {};
 
-// Async-signal-safe: an atomic store, then the handler that was there.
+// Async-signal-safe: the handler that was there, then an atomic store. It may run on any thread: a
+// run that ends by the store finds Python's own note of the signal.
 void on_interrupt(int signal) {
-  if (CancelToken* run = running.load()) run->cancel();
   before.sa_handler(signal);
+  if (CancelToken* run = running.load()) run->cancel();
 }
 
 bool is_handler(const struct sigaction& action) {

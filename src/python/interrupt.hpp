@@ -3,8 +3,8 @@
 
 namespace omnirt::python {
 
-// While it lives, SIGINT cancels the run at once, and then goes on to Python's own handler, which
-// only notes it until Python code runs again. For runs on Python's main thread; one at a time.
+// While it lives, SIGINT goes to Python's own handler, which only notes it until Python code runs
+// again, and then cancels the run at once. For runs on Python's main thread; one at a time.
 class InterruptsRun {
  public:
   explicit InterruptsRun(CancelToken& run);

@@ -43,6 +43,7 @@ class Call:
         adapter_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
         adapter_image_2: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
         adapter_image_3: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
+        context_image: ImageInput | Sequence[ImageInput] | None = ...,  # a control image (edges, depth, a pose) that the prompt's image follows in context, by a LoRA
         control_image: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
         control_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
         control_image_2: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
@@ -72,6 +73,8 @@ class Call:
         ip_adapter_masks_3: ImageInput | Sequence[ImageInput] | None = ...,  # an image for an IP-Adapter
         latents: PathLike | Array | None = ...,  # the noise to start from, in a safetensors file
         mask: ImageInput | Sequence[ImageInput] | None = ...,  # white where the image is repainted, black where it is kept
+        negative_ip_adapter_image: ImageInput | Sequence[ImageInput] | None = ...,  # the same for the negative prompt (if omitted, a black one)
+        negative_ip_adapter_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # the same for the negative prompt (if omitted, a black one)
         negative_prompt: str | Sequence[str] | None = ...,  # what it does not show, under guidance
         negative_prompt_2: str | Sequence[str] | None = ...,  # what it does not show, under guidance
         negative_prompt_3: str | Sequence[str] | None = ...,  # what it does not show, under guidance
@@ -79,6 +82,7 @@ class Call:
         original_mask: ImageInput | Sequence[ImageInput] | None = ...,  # the mask as it was given, blurred where asked for
         prompt_2: str | Sequence[str] | None = ...,  # what the second text encoder reads in place of the prompt
         prompt_3: str | Sequence[str] | None = ...,  # what the third text encoder reads in place of the prompt
+        redux_image: ImageInput | Sequence[ImageInput] | None = ...,  # images that the result is to resemble
         output_type: Literal["pil", "np", "pt", "latent"] | None = ...,  # the form of the images
         generator: Generator | Sequence[Generator] | None = ...,  # torch generators to draw from, one for each image
         negative_prompt_embeds: Array | None = ...,  # what a prompt means, as diffusers' encode_prompt gives it
@@ -137,7 +141,7 @@ class Call:
         hires_upscaler: Literal["latent", "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased", "latent-nearest", "latent-nearest-exact", "lanczos", "nearest"] | None = ...,  # how the first pass's result takes the second's size; an upscaler's file or name, too; default latent
         hires_width: int | None = ...,  # the second pass's width in pixels (8 to 8192)
         image_fit: Literal["stretch", "crop", "fill"] | None = ...,  # how given images and masks of another shape are fitted to the image's size: stretched, cropped along their longer side, or whole with their edges extended; default stretch
-        image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else CLIP's way at the encoder's size
+        image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else the encoder's way (CLIP's, SigLIP's) at its size
         ip_adapter_scale: Any | None = ...,  # how strongly an image prompt is followed: a number, a list with one for each adapter, or scales by block: {"down": {"block_2": [0, 1]}, "mid": 1, "up": ...}; blocks that are not named get 0; default 1.0
         layers: int | None = ...,  # layers that an image is taken apart into; one file each (1 to 32); default 4
         level: Literal["auto", "compile", "kernel_override", "eager"] | None = ...,  # run networks at this level only; auto: the fastest that works; default auto
@@ -171,6 +175,7 @@ class Call:
         output_fps: float | None = ...,  # frames per second that the file is played at; unset: fps (0.1 to 240)
         pack: Literal["auto", "never", "always"] | None = ...,  # keep repacked copies of weights: auto, where it pays, within a memory limit; never; or always, wherever a kernel has such a form; default auto
         padding_mask_crop: int | None = ...,  # inpaint only the masked part, with this many pixels around it, at width x height; it is put back into the image, which keeps its size (0 to 8192)
+        pooled_prompt_embeds_scale: Any | None = ...,  # the same of what the prompt means as a whole; default 1.0
         prefetch_groups: int | None = ...,  # with offload group or leaf: groups that come in ahead while one is computed with; default: 1, or 0 where the budget asks for it (0 to 16)
         preset: Literal["fast", "balanced", "quality", "low-vram"] | None = ...,  # a set of values over the model's; your own keys win
         preview_decoder: str | None = ...,  # how latents become these images: linear (the model's own colours, no network), tiny (the model's tiny autoencoder, where it is on this machine), or the folder of one; default linear
@@ -178,6 +183,7 @@ class Call:
         preview_every: int | None = ...,  # write an image of the latents after every N-th step; 0: none (0 to 1000); default 0
         preview_name: str | None = ...,  # their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is written over; default {run}-{index}-{step}.png
         profile: bool | None = ...,  # report and print the time of each op, by kernel and shape, and of each block of the networks (the run is a little slower); default False
+        prompt_embeds_scale: Any | None = ...,  # how strongly an image of redux_image counts, with the prompt before it: a number, or a list with one for each image; default 1.0
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
         quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
@@ -225,6 +231,7 @@ class Call:
         adapter_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
         adapter_image_2: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
         adapter_image_3: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
+        context_image: ImageInput | Sequence[ImageInput] | None = ...,  # a control image (edges, depth, a pose) that the prompt's image follows in context, by a LoRA
         control_image: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
         control_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
         control_image_2: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
@@ -254,6 +261,8 @@ class Call:
         ip_adapter_masks_3: ImageInput | Sequence[ImageInput] | None = ...,  # an image for an IP-Adapter
         latents: PathLike | Array | None = ...,  # the noise to start from, in a safetensors file
         mask: ImageInput | Sequence[ImageInput] | None = ...,  # white where the image is repainted, black where it is kept
+        negative_ip_adapter_image: ImageInput | Sequence[ImageInput] | None = ...,  # the same for the negative prompt (if omitted, a black one)
+        negative_ip_adapter_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # the same for the negative prompt (if omitted, a black one)
         negative_prompt: str | Sequence[str] | None = ...,  # what it does not show, under guidance
         negative_prompt_2: str | Sequence[str] | None = ...,  # what it does not show, under guidance
         negative_prompt_3: str | Sequence[str] | None = ...,  # what it does not show, under guidance
@@ -261,6 +270,7 @@ class Call:
         original_mask: ImageInput | Sequence[ImageInput] | None = ...,  # the mask as it was given, blurred where asked for
         prompt_2: str | Sequence[str] | None = ...,  # what the second text encoder reads in place of the prompt
         prompt_3: str | Sequence[str] | None = ...,  # what the third text encoder reads in place of the prompt
+        redux_image: ImageInput | Sequence[ImageInput] | None = ...,  # images that the result is to resemble
         output_type: Literal["pil", "np", "pt", "latent"] | None = ...,  # the form of the images
         generator: Generator | Sequence[Generator] | None = ...,  # torch generators to draw from, one for each image
         negative_prompt_embeds: Array | None = ...,  # what a prompt means, as diffusers' encode_prompt gives it
@@ -319,7 +329,7 @@ class Call:
         hires_upscaler: Literal["latent", "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased", "latent-nearest", "latent-nearest-exact", "lanczos", "nearest"] | None = ...,  # how the first pass's result takes the second's size; an upscaler's file or name, too; default latent
         hires_width: int | None = ...,  # the second pass's width in pixels (8 to 8192)
         image_fit: Literal["stretch", "crop", "fill"] | None = ...,  # how given images and masks of another shape are fitted to the image's size: stretched, cropped along their longer side, or whole with their edges extended; default stretch
-        image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else CLIP's way at the encoder's size
+        image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else the encoder's way (CLIP's, SigLIP's) at its size
         ip_adapter_scale: Any | None = ...,  # how strongly an image prompt is followed: a number, a list with one for each adapter, or scales by block: {"down": {"block_2": [0, 1]}, "mid": 1, "up": ...}; blocks that are not named get 0; default 1.0
         layers: int | None = ...,  # layers that an image is taken apart into; one file each (1 to 32); default 4
         level: Literal["auto", "compile", "kernel_override", "eager"] | None = ...,  # run networks at this level only; auto: the fastest that works; default auto
@@ -353,6 +363,7 @@ class Call:
         output_fps: float | None = ...,  # frames per second that the file is played at; unset: fps (0.1 to 240)
         pack: Literal["auto", "never", "always"] | None = ...,  # keep repacked copies of weights: auto, where it pays, within a memory limit; never; or always, wherever a kernel has such a form; default auto
         padding_mask_crop: int | None = ...,  # inpaint only the masked part, with this many pixels around it, at width x height; it is put back into the image, which keeps its size (0 to 8192)
+        pooled_prompt_embeds_scale: Any | None = ...,  # the same of what the prompt means as a whole; default 1.0
         prefetch_groups: int | None = ...,  # with offload group or leaf: groups that come in ahead while one is computed with; default: 1, or 0 where the budget asks for it (0 to 16)
         preset: Literal["fast", "balanced", "quality", "low-vram"] | None = ...,  # a set of values over the model's; your own keys win
         preview_decoder: str | None = ...,  # how latents become these images: linear (the model's own colours, no network), tiny (the model's tiny autoencoder, where it is on this machine), or the folder of one; default linear
@@ -360,6 +371,7 @@ class Call:
         preview_every: int | None = ...,  # write an image of the latents after every N-th step; 0: none (0 to 1000); default 0
         preview_name: str | None = ...,  # their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is written over; default {run}-{index}-{step}.png
         profile: bool | None = ...,  # report and print the time of each op, by kernel and shape, and of each block of the networks (the run is a little slower); default False
+        prompt_embeds_scale: Any | None = ...,  # how strongly an image of redux_image counts, with the prompt before it: a number, or a list with one for each image; default 1.0
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
         quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
@@ -403,6 +415,7 @@ class Call:
         adapter_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
         adapter_image_2: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
         adapter_image_3: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a T2I-Adapter
+        context_image: ImageInput | Sequence[ImageInput] | None = ...,  # a control image (edges, depth, a pose) that the prompt's image follows in context, by a LoRA
         control_image: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
         control_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
         control_image_2: ImageInput | Sequence[ImageInput] | None = ...,  # an image for a ControlNet
@@ -432,6 +445,8 @@ class Call:
         ip_adapter_masks_3: ImageInput | Sequence[ImageInput] | None = ...,  # an image for an IP-Adapter
         latents: PathLike | Array | None = ...,  # the noise to start from, in a safetensors file
         mask: ImageInput | Sequence[ImageInput] | None = ...,  # white where the image is repainted, black where it is kept
+        negative_ip_adapter_image: ImageInput | Sequence[ImageInput] | None = ...,  # the same for the negative prompt (if omitted, a black one)
+        negative_ip_adapter_image_1: ImageInput | Sequence[ImageInput] | None = ...,  # the same for the negative prompt (if omitted, a black one)
         negative_prompt: str | Sequence[str] | None = ...,  # what it does not show, under guidance
         negative_prompt_2: str | Sequence[str] | None = ...,  # what it does not show, under guidance
         negative_prompt_3: str | Sequence[str] | None = ...,  # what it does not show, under guidance
@@ -439,6 +454,7 @@ class Call:
         original_mask: ImageInput | Sequence[ImageInput] | None = ...,  # the mask as it was given, blurred where asked for
         prompt_2: str | Sequence[str] | None = ...,  # what the second text encoder reads in place of the prompt
         prompt_3: str | Sequence[str] | None = ...,  # what the third text encoder reads in place of the prompt
+        redux_image: ImageInput | Sequence[ImageInput] | None = ...,  # images that the result is to resemble
         output_type: Literal["pil", "np", "pt", "latent"] | None = ...,  # the form of the images
         generator: Generator | Sequence[Generator] | None = ...,  # torch generators to draw from, one for each image
         negative_prompt_embeds: Array | None = ...,  # what a prompt means, as diffusers' encode_prompt gives it
@@ -497,7 +513,7 @@ class Call:
         hires_upscaler: Literal["latent", "latent-antialiased", "latent-bicubic", "latent-bicubic-antialiased", "latent-nearest", "latent-nearest-exact", "lanczos", "nearest"] | None = ...,  # how the first pass's result takes the second's size; an upscaler's file or name, too; default latent
         hires_width: int | None = ...,  # the second pass's width in pixels (8 to 8192)
         image_fit: Literal["stretch", "crop", "fill"] | None = ...,  # how given images and masks of another shape are fitted to the image's size: stretched, cropped along their longer side, or whole with their edges extended; default stretch
-        image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else CLIP's way at the encoder's size
+        image_processor: Any | None = ...,  # how images are prepared for the image encoder, as preprocessor_config.json says it; unset: that file of the model's feature_extractor, else the encoder's way (CLIP's, SigLIP's) at its size
         ip_adapter_scale: Any | None = ...,  # how strongly an image prompt is followed: a number, a list with one for each adapter, or scales by block: {"down": {"block_2": [0, 1]}, "mid": 1, "up": ...}; blocks that are not named get 0; default 1.0
         layers: int | None = ...,  # layers that an image is taken apart into; one file each (1 to 32); default 4
         level: Literal["auto", "compile", "kernel_override", "eager"] | None = ...,  # run networks at this level only; auto: the fastest that works; default auto
@@ -531,6 +547,7 @@ class Call:
         output_fps: float | None = ...,  # frames per second that the file is played at; unset: fps (0.1 to 240)
         pack: Literal["auto", "never", "always"] | None = ...,  # keep repacked copies of weights: auto, where it pays, within a memory limit; never; or always, wherever a kernel has such a form; default auto
         padding_mask_crop: int | None = ...,  # inpaint only the masked part, with this many pixels around it, at width x height; it is put back into the image, which keeps its size (0 to 8192)
+        pooled_prompt_embeds_scale: Any | None = ...,  # the same of what the prompt means as a whole; default 1.0
         prefetch_groups: int | None = ...,  # with offload group or leaf: groups that come in ahead while one is computed with; default: 1, or 0 where the budget asks for it (0 to 16)
         preset: Literal["fast", "balanced", "quality", "low-vram"] | None = ...,  # a set of values over the model's; your own keys win
         preview_decoder: str | None = ...,  # how latents become these images: linear (the model's own colours, no network), tiny (the model's tiny autoencoder, where it is on this machine), or the folder of one; default linear
@@ -538,6 +555,7 @@ class Call:
         preview_every: int | None = ...,  # write an image of the latents after every N-th step; 0: none (0 to 1000); default 0
         preview_name: str | None = ...,  # their names: {run}, {index} (from 0), {step} (from 1), {seed}; a name without {step} is written over; default {run}-{index}-{step}.png
         profile: bool | None = ...,  # report and print the time of each op, by kernel and shape, and of each block of the networks (the run is a little slower); default False
+        prompt_embeds_scale: Any | None = ...,  # how strongly an image of redux_image counts, with the prompt before it: a number, or a list with one for each image; default 1.0
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
         quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
