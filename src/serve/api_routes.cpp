@@ -53,6 +53,16 @@ std::vector<Api::Route> Api::server_routes() {
        &Api::metrics},
       {{.method = "GET", .path = "/openapi.json", .summary = "this document", .answer = "Document"},
        &Api::openapi},
+      {{.method = "GET",
+        .path = "/v1/models",
+        .summary = "the models that requests may name",
+        .answer = "Models"},
+       &Api::models},
+      {{.method = "GET",
+        .path = "/v1/models/{id}",
+        .summary = "what a model's tasks take",
+        .answer = "Model"},
+       &Api::model},
   };
 }
 
@@ -110,16 +120,6 @@ std::vector<Api::Route> Api::run_routes() {
         .status = 101,
         .headers = {"Sec-WebSocket-Protocol"}},
        &Api::stream},
-      {{.method = "GET",
-        .path = "/v1/models",
-        .summary = "the models that requests may name",
-        .answer = "Models"},
-       &Api::models},
-      {{.method = "GET",
-        .path = "/v1/models/{id}",
-        .summary = "what a model's tasks take",
-        .answer = "Model"},
-       &Api::model},
   };
 }
 
