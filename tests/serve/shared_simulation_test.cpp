@@ -17,7 +17,7 @@ int64_t number_of(const char* variable, int64_t otherwise) {
 // OMNIRT_JOB_LIVES=1000000 is the whole of it; OMNIRT_JOB_SEED=N replays a seed.
 TEST(SharedSimulation, NoAcceptedJobIsLostOrDeliveredTwiceWhoeverFails) {
   spdlog::set_level(spdlog::level::off);
-  const int64_t lives = number_of("OMNIRT_JOB_LIVES", 20'000);
+  const int64_t lives = number_of("OMNIRT_JOB_LIVES", 30'000);
   const int64_t only = number_of("OMNIRT_JOB_SEED", 0);
   constexpr int64_t per_seed = 5'000;
   SharedSimulation::Counts sum;
@@ -48,7 +48,7 @@ TEST(SharedSimulation, NoAcceptedJobIsLostOrDeliveredTwiceWhoeverFails) {
   for (const int64_t count :
        {sum.refused, sum.crashes, sum.silences, sum.broker_faults, sum.broker_restarts,
         sum.void_results, sum.claims, sum.passed_on, sum.longest_without_owner_ms})
-    EXPECT_GT(count, 0);
+    EXPECT_GT(count, 10);
 }
 
 TEST(SharedSimulation, ASeedReplays) {
