@@ -43,7 +43,7 @@ def write_gguf(path, architecture, shapes):
     def form(name, shape):
         if len(shape) == 1:
             return numpy.float32, F32, 4 * math.prod(shape)
-        if "embd" in name:
+        if "embd" in name or shape[-1] % BLOCK:
             return numpy.float16, gguf.GGMLQuantizationType.F16, 2 * math.prod(shape)
         return numpy.uint8, Q4_K, math.prod(shape) // BLOCK * BLOCK_BYTES
 
