@@ -69,8 +69,12 @@ Told told_by(const Catalogue& catalogue, const Shapes& shapes, const std::string
     }
     known.push_back(info.from_tensors.signs);
   }
+  const TensorShapes facts(shapes);
+  const io::FileMetadata none;
+  const std::string seen = recognise_foreign({facts, none});
   throw InvalidRequest({field, path.string(),
-                        fmt::format("a file, and not of {}", fmt::join(known, " or ")),
+                        fmt::format("a file{}, and not of {}", seen.empty() ? "" : " of " + seen,
+                                    fmt::join(known, " or ")),
                         "give a component's folder, with its config.json"});
 }
 

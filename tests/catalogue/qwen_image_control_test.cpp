@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
+#include "io/safetensors_writer.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -39,6 +42,21 @@ TEST(QwenImageControls, AControlNetForInpaintingWantsImageAndMask) {
   request.components["controlnet"] =
       source_path("tests/goldens/networks/qwen_image_controlnet_inpaint").string();
   EXPECT_THAT(errors_of(request), about("inputs.image"));
+}
+
+// DiffSynth-Studio's, which come as one file.
+TEST(QwenImageControls, BlockwiseOnesAreRefusedByName) {
+  TemporaryFolder folder;
+  const std::string file = folder.file("model.safetensors");
+  const std::array<float, 4> weight{1, 1, 1, 1};
+  const io::TensorView view{"controlnet_blocks.0.x_rms.weight",
+                            io::Dtype::f32,
+                            {static_cast<int64_t>(weight.size())},
+                            std::as_bytes(std::span(weight))};
+  io::write_safetensors(file, {&view, 1}, {});
+  GenerateRequest request = qwen_run("one");
+  request.components["controlnet"] = file;
+  EXPECT_THAT(errors_of(request), about("components.controlnet", "a blockwise ControlNet"));
 }
 
 TEST(QwenImageControls, InContextGoWithNoControlNet) {
