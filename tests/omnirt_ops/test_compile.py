@@ -15,6 +15,7 @@ PACKED, FILTERS = omnirt_ops.int8_pack(M), omnirt_ops.int8_pack(W)
 CALLS = [
     (ops.conv2d, (X, W, None, 2, [1, 0, 1, 1])),
     (ops.conv2d, (X, W, torch.randn(32), 1, [1, 1, 1, 1], [16, 16], 4)),
+    (ops.conv2d, (X, W, torch.randn(32), 1, [1, 1, 1, 1])),  # Winograd's
     (ops.group_norm, (X, 4)),
     (ops.group_norm, (ROWS, 5)),
     (ops.attention, (Q, Q, Q, None, 0.5)),

@@ -92,6 +92,24 @@ def test_what_has_no_kernel_is_left_and_named():
     assert left["three"] == "no kernel for it"
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_pipeline_of_another_dtype_is_refused_by_name_and_left_as_it_was(pipe, dtype):
+    cast = diffusers.StableDiffusionPipeline(**copy.deepcopy(pipe.components), requires_safety_checker=False).to(dtype)
+    before = classes(cast)
+    with pytest.raises(ValueError, match=f"{str(dtype)[6:]} .*pipe.to"):
+        omnirt_ops.patch(cast)
+    assert classes(cast) == before
+    omnirt_ops.patch(cast.to(torch.float32))
+
+
+def test_one_network_of_another_dtype_beside_others_is_left_and_named(pipe):
+    cast = diffusers.StableDiffusionPipeline(**copy.deepcopy(pipe.components), requires_safety_checker=False)
+    cast.text_encoder.to(torch.bfloat16)
+    report = omnirt_ops.patch(cast)
+    left = {entry.path.split(".")[0] for entry in report.left if entry.dtype == "bfloat16"}
+    assert left == {"text_encoder"} and any(entry.path.startswith("unet") for entry in report.patched)
+
+
 def test_other_things_are_refused():
     with pytest.raises(TypeError, match="neither a pipeline"):
         omnirt_ops.patch(3)

@@ -21,7 +21,11 @@ FORMAT = "_omnirt_weight_was_channels_last"
 
 
 class Left(Exception):
-    """Why a module is left as it is."""
+    """Why a module is left as it is; `dtype`: the one that is not taken, where this is why."""
+
+    def __init__(self, reason, dtype=None):
+        super().__init__(reason)
+        self.dtype = str(dtype).removeprefix("torch.") if dtype else ""
 
 
 def is_ready(x):
@@ -39,7 +43,7 @@ def check_parameters(module):
         if value.device.type != "cpu":
             raise Left(f"{name} is on {value.device}")
         if value.dtype is not torch.float32:
-            raise Left(f"{name} is {str(value.dtype).removeprefix('torch.')}")
+            raise Left(f"{name} is {str(value.dtype).removeprefix('torch.')}", value.dtype)
         if type(value) not in (nn.Parameter, torch.Tensor):
             raise Left(f"{name} is a {type(value).__name__}")
 
@@ -256,7 +260,7 @@ def _gguf_linear(base):
 
 def of_gguf_linear(module):
     if module.compute_dtype is not torch.float32:
-        raise Left(f"compute_dtype is {module.compute_dtype}")
+        raise Left(f"compute_dtype is {module.compute_dtype}", module.compute_dtype)
     if module.bias is not None and module.bias.dtype is not torch.float32:
         raise Left(f"its bias is {module.bias.dtype}")
     return _gguf_linear(type(module))

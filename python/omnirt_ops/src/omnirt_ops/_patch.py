@@ -18,6 +18,7 @@ class Entry:
     path: str
     kind: str
     what: str
+    dtype: str = ""  # the one that is not taken, where this is the reason
 
 
 @dataclasses.dataclass
@@ -70,7 +71,7 @@ def _patch_one(entry, report, precision, make, kernel):
             _check(module)
         _modules.swap(module, make(module), precision)
     except _modules.Left as reason:
-        report.left.append(Entry(path, _kind(module), str(reason)))
+        report.left.append(Entry(path, _kind(module), str(reason), reason.dtype))
     else:
         report.patched.append(Entry(path, _kind(module), kernel))
 
@@ -93,12 +94,26 @@ def _report_left(entries, report):
             report.left.append(Entry(path, _kind(module), "a class of its own"))
 
 
+def _check_dtypes(pipe, report):
+    """A pipeline whose every weight is of another dtype would compute as before: that is refused."""
+    by_dtype = [entry for entry in report.left if entry.dtype]
+    if not by_dtype or any(entry.what != "attention" for entry in report.patched):
+        return
+    unpatch(pipe)
+    dtypes = ", ".join(sorted({entry.dtype for entry in by_dtype}))
+    raise ValueError(
+        f"omnirt_ops: the pipeline's weights are {dtypes} ({by_dtype[0].path}, ...): patch takes "
+        "float32, which these kernels compute in; give pipe.to(torch.float32)"
+    )
+
+
 def patch(pipe, *, precision=None):
     """Makes a diffusers pipeline (or a torch module) compute by these kernels, in place.
 
     Convolutions, group norms, linear layers, GEGLU and attention of every network, and whole
     residual blocks (norm, SiLU, convolution, residual in one). What the kernels do not take (other
-    dtypes and devices, grouped convolutions, modules with hooks) is left as it is and reported.
+    dtypes and devices, grouped convolutions, modules with hooks) is left as it is and reported; a
+    pipeline none of whose weights is float32 raises ValueError.
     precision: torch's float32_matmul_precision if omitted. Returns a Report; `unpatch` undoes it.
     """
     precision = precision or torch.get_float32_matmul_precision()
@@ -118,6 +133,7 @@ def patch(pipe, *, precision=None):
         if _modules.calls_attention(module) and not _modules.is_swapped(module):
             _patch_one((path, module), report, precision, _modules.of_attention, "attention")
     _report_left([entry for entry in entries if not _modules.is_swapped(entry[1])], report)
+    _check_dtypes(pipe, report)
     return report
 
 
