@@ -67,9 +67,13 @@ def test_latents_go_in_and_come_out_where_they_are():
     assert made.images == []
 
 
-def test_latents_as_the_result_are_refused_where_a_model_has_none(own):
-    with pytest.raises(omnirt.InvalidRequest, match="output_type"):
-        own("a red apple", output_type="latent")
+@pytest.mark.parametrize("strict", [True, False])
+def test_latents_as_the_result_are_refused_where_a_model_has_none(strict):
+    with omnirt.Pipeline.from_pretrained("emoji-sd", strict=strict) as own:
+        for call in (own, own.validate):
+            with pytest.raises(omnirt.InvalidRequest, match="output_type") as refused:
+                call("a red apple", output_type="latent")
+            assert "callback" in refused.value.findings[0].message
 
 
 def test_numpys_latents_are_taken_too(own):
@@ -107,6 +111,19 @@ def test_one_generator_for_two_images_draws_them_together(own):
     assert (pixels(several.images[0]) == pixels(own("a red apple", seed=3).images[0])).all()
     with pytest.raises(omnirt.InvalidRequest, match="inputs.generator"):
         own("a red apple", generator=[torch.Generator()] * 3, num_images_per_prompt=2)
+
+
+def test_one_generator_for_several_images_of_an_image_is_refused_by_name(own):
+    """The reference encodes it once for all, so that the draws of a batch would not be its."""
+    given = {"image": numpy.zeros((64, 64, 3), numpy.uint8), "strength": 0.5}
+    for more in ({}, {"mask": numpy.full((64, 64, 1), 255, numpy.uint8)}):
+        with pytest.raises(omnirt.InvalidRequest, match="inputs.generator") as refused:
+            own("a red apple", generator=torch.Generator(), num_images_per_prompt=2, **given, **more)
+        assert "one for each" in refused.value.findings[0].way_out
+        several = [torch.Generator().manual_seed(each) for each in (3, 4)]
+        made = own("a red apple", generator=several, num_images_per_prompt=2, **given, **more)
+        seeded = own("a red apple", seed=3, num_images_per_prompt=2, **given, **more)
+        assert all((pixels(a) == pixels(b)).all() for a, b in zip(made.images, seeded.images))
 
 
 def test_embeds_stand_for_prompts(own):

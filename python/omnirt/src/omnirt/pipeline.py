@@ -124,9 +124,17 @@ class Pipeline(Call):
         together = {**self._defaults, **given}
         output_type = output_type_of(together.pop("output_type", None))
         if output_type == "latent":
+            self._ends_with_latents()
             together["output_type"] = "latent"
         request.take(together)
         return request
+
+    def _ends_with_latents(self) -> None:
+        """Refused even where an unknown key is a warning: the result would hold neither images nor latents."""
+        if any(key.name == "output_type" for task in self.info.tasks for key in task.keys):
+            return
+        message = f"runs of {self.info.id} end with images; a callback is given the latents of each step"
+        raise InvalidRequest(findings=(Finding("config.output_type", "latent", message, 'give "pil", "np" or "pt"'),))
 
     def _validate(self, given: Dict[str, Any]) -> Checked:
         session, request = self._open(), self._request(given)
