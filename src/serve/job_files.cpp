@@ -18,16 +18,9 @@ namespace {
   throw RunFailed(path.string() + ": " + what + ": " + std::strerror(error));
 }
 
-// A name in a folder lasts when the folder is on the disk, too.
-void sync_folder(const fs::path& folder) {
-  io::Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() < 0) cannot("cannot be opened", folder, errno);
-  if (::fsync(fd.get()) != 0 && errno != EINVAL) cannot("cannot be written", folder, errno);
-}
-
 }  // namespace
 
-JobFiles::JobFiles(const fs::path& folder) : folder_(folder) {
+JobFiles::JobFiles(const fs::path& folder, bool lasts) : folder_(folder), lasts_(lasts) {
   std::error_code error;
   fs::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -35,6 +28,14 @@ JobFiles::JobFiles(const fs::path& folder) : folder_(folder) {
                           std::string("the folder cannot be made: ") + std::strerror(errno),
                           "name a folder that this user may write to"});
   }
+}
+
+// A name in a folder lasts when the folder is on the disk, too.
+void JobFiles::sync_folder(const fs::path& folder) const {
+  if (!lasts_) return;
+  io::Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) cannot("cannot be opened", folder, errno);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) cannot("cannot be written", folder, errno);
 }
 
 fs::path JobFiles::folder_of(const std::string& job) const {

@@ -11,8 +11,9 @@ namespace omnirt::serve {
 // The files of jobs: a folder for each, readable by the server's user only, in one for all.
 class JobFiles {
  public:
-  // Makes the folder. Throws InvalidRequest where it cannot be made.
-  explicit JobFiles(const std::filesystem::path& folder);
+  // Makes the folder. `lasts`: a process that comes after this one reads it, so that names are on
+  // the disk where a function below says so. Throws InvalidRequest where it cannot be made.
+  explicit JobFiles(const std::filesystem::path& folder, bool lasts = true);
 
   // Reads a file of a job's that another process made, where there are such; set before use.
   std::function<std::string(const std::string& job, const std::string& name)> fetch;
@@ -36,7 +37,10 @@ class JobFiles {
   int64_t bytes_of(const std::string& job) const;
 
  private:
+  void sync_folder(const std::filesystem::path& folder) const;
+
   std::filesystem::path folder_;
+  bool lasts_;
 };
 
 }  // namespace omnirt::serve

@@ -83,7 +83,7 @@ struct Server::Impl {
         models(find_served_models(session, options.models, options.lora_folders)),
         hider(hidden_folders(models, folder.path())),
         keys(read_keys(options)),
-        files(folder.path() / "jobs"),
+        files(folder.path() / "jobs", /*lasts=*/!options.state.empty()),
         traces(open_traces(options.otlp_endpoint)),
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
         api({session, *jobs, files, keys, metrics, clock, models, hider}, api_limits(options)),
