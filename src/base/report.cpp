@@ -133,6 +133,7 @@ Json RunReport::to_json() const {
                {"state", state.empty() ? Json() : Json(state)},
                {"timings", render(timings)},
                {"denoise_steps_ms", denoise_steps_ms},
+               {"denoise_steps_runs", denoise_steps_runs},
                {"first_step_ms", nullptr},
                {"load_ms", load_ms},
                {"adapters_ms", adapters_ms},

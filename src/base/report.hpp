@@ -161,9 +161,10 @@ struct RunReport {
   std::vector<std::string> previews;  // files, in the order of writing
   StageTimings timings;
   std::vector<double> denoise_steps_ms;
-  std::optional<double> first_step_ms;  // from begun_ms to the beginning of the first step
-  double load_ms = 0;                   // headers, topology, tokenizer, adapters' files
-  double adapters_ms = 0;               // merging adapters into weights
+  std::vector<int64_t> denoise_steps_runs;  // whose rows a step was computed with; 1: its own
+  std::optional<double> first_step_ms;      // from begun_ms to the beginning of the first step
+  double load_ms = 0;                       // headers, topology, tokenizer, adapters' files
+  double adapters_ms = 0;                   // merging adapters into weights
   double total_ms = 0;
   MemoryReport memory;
   std::vector<TimelineReport> backend_timeline;

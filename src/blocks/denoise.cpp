@@ -100,7 +100,10 @@ void DenoiseLoop::check_loaded(Checks& checks) const {
 }
 
 Denoiser DenoiseLoop::denoiser(Frame& frame) const {
-  auto in_turn = [&frame, this](const RowBatch& batch) {
+  const auto most = static_cast<size_t>(frame[max_batch_rows]);
+  auto in_turn = [&frame, this, most](const RowBatch& batch) {
+    const bool joins = !batch.step.shares_any() && !batch.sites &&
+                       frame.stand_in(unet, batch.network).joins_runs(batch.inputs);
     auto body = [](const nn::DenoiserNetwork& network, Context& cx, const Values& inputs) {
       return network.predict(cx, inputs);
     };
@@ -108,14 +111,15 @@ Denoiser DenoiseLoop::denoiser(Frame& frame) const {
                        .body = {},
                        .rows = batch.rows,
                        .step = batch.step,
-                       .sites = batch.sites.get()};
+                       .sites = batch.sites.get(),
+                       .joins_up_to = joins ? most : 0};
     return host(frame.call(unet, batch.inputs, body, std::move(call), batch.network));
   };
   // Its own turn also where another loop runs this one.
   auto predict = [&frame, this, in_turn](const RowBatch& batch) {
     return frame.within(*this, [&] { return in_turn(batch); });
   };
-  return {predict, static_cast<size_t>(frame[max_batch_rows])};
+  return {predict, most};
 }
 
 bool DenoiseLoop::want(Frame& frame, Walk& walk, std::vector<Row>& rows) const {

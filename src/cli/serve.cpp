@@ -18,13 +18,13 @@ namespace {
 struct ServeFlags {
   Session* session = nullptr;
   serve::ServerOptions options;
-  int64_t port = 8000, parallel = 1, in_flight = 4, queue = 64, drain_seconds = 30;
+  int64_t port = 8000, parallel = 1, in_flight = 5, queue = 64, drain_seconds = 30;
   int64_t keep_hours = 24, keep_jobs = 1000, connections = 128, threads = 0;
   int64_t max_images = 16;
   double max_megapixels = 4;
   std::string max_body = "32MB", keep_bytes = "4GB";
   std::vector<std::string> origins;
-  std::string order = "shortest";
+  std::string order = "shortest", share_steps = "auto";
   RedisFlags redis;
 };
 
@@ -42,6 +42,20 @@ uint64_t bytes_of(const char* flag, const std::string& text) {
   throw InvalidRequest({flag, text, "is no size", "give a number with MB or GB"});
 }
 
+// Steps are shared by runs that take turns at the same cores.
+serve::ShareSteps share_steps(const ServeFlags& flags) {
+  const serve::ShareSteps how = *choice_of<serve::ShareSteps>(flags.share_steps);
+  const bool budget = !flags.options.api.memory_budget.empty();
+  const bool turns = flags.parallel == 1 && flags.in_flight > 2 && !budget;
+  if (how == serve::ShareSteps::on && !turns) {
+    throw InvalidRequest({"--share-steps", "on",
+                          budget ? "has no effect with --memory-budget, which plans each run alone"
+                                 : "needs --parallel 1 and --in-flight 3 or more",
+                          "omit it"});
+  }
+  return turns ? how : serve::ShareSteps::off;
+}
+
 serve::ServerOptions settled(const ServeFlags& flags) {
   serve::ServerOptions options = flags.options;
   options.port = static_cast<uint16_t>(flags.port);
@@ -54,6 +68,7 @@ serve::ServerOptions settled(const ServeFlags& flags) {
   options.jobs.queue.kept_bytes = static_cast<int64_t>(bytes_of("--keep-bytes", flags.keep_bytes));
   options.jobs.in_flight = static_cast<size_t>(flags.in_flight);
   options.jobs.queue.order = *choice_of<serve::JobOrder>(flags.order);
+  options.jobs.share_steps = share_steps(flags);
   // A plan counts what the process holds: runs that are paused would be in each other's way.
   if (!options.api.memory_budget.empty()) {
     bytes_of("--memory-budget", options.api.memory_budget);
@@ -104,7 +119,7 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->type_name("INT 1..64");
   command
       .add_option("--in-flight", flags.in_flight,
-                  "runs that have begun; those that do not compute pause at a step [4]")
+                  "runs that have begun; those that do not compute pause at a step [5]")
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("INT 1..64");
   command
@@ -113,6 +128,12 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
                   "[shortest]")
       ->check(CLI::IsMember({"shortest", "arrival"}).description(""))
       ->type_name("shortest|arrival");
+  command
+      .add_option("--share-steps", flags.share_steps,
+                  "whether runs of the same model and size compute steps together: where it is "
+                  "measured to pay, always, or never [auto]")
+      ->check(CLI::IsMember({"auto", "on", "off"}).description(""))
+      ->type_name("auto|on|off");
   command
       .add_option("--memory-budget", flags.options.api.memory_budget,
                   "memory that the process may take; each run is planned within it, one at a "
@@ -189,7 +210,7 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
   command->callback([flags, command, &run] {
     run = [flags, command] {
       if (!flags->redis.address.empty()) {
-        for (const char* each : {"--parallel", "--in-flight", "--threads"})
+        for (const char* each : {"--parallel", "--in-flight", "--share-steps", "--threads"})
           refuse_given(*command, each);
       }
       return serve_requests(*flags);

@@ -263,6 +263,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
                                .total = &fallbacks_,
                                .trace = proposal.config.get(keys::profile),
                                .residency = std::move(plan.components),
+                               .shared_turn = hooks.shared_turn,
                                .remembers = !options.single_run});
   LevelsTold told(levels, report);
   levels.check();

@@ -209,6 +209,7 @@ class Execution {
       backend_.synchronize();
       files_.check();
       report_.denoise_steps_ms.push_back(now_ms() - begun);
+      report_.denoise_steps_runs.push_back(static_cast<int64_t>(levels_.runs_together()));
       Tensor predicted = state.predicted();
       previews.step(state.progress(), predicted.defined() ? predicted : state.sample());
       tell([&] {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/report.hpp"
+#include "base/shared_turn.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/loop.hpp"
 #include "request/proposal.hpp"
@@ -36,6 +37,8 @@ struct RunHooks {
   // After each block, by name, with the frame as it left it.
   std::function<void(const std::string& block, const Frame&)> on_block;
   const CancelToken* cancel = nullptr;
+  // The turn that the run shares with others now; null, or empty: none.
+  std::function<SharedTurn*()> shared_turn{};
 };
 
 // Calls a caller's code: what it throws ends the run with an error of ours.

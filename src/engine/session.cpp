@@ -30,6 +30,7 @@ void Session::run(const GenerateRequest& request, bool strict, const CancelToken
   RunHooks inner;
   inner.cancel = &cancel;
   inner.on_artifact = hooks.on_artifact;
+  inner.shared_turn = hooks.shared_turn;
   if (hooks.on_progress) {
     inner.progress = [&](const RunProgress& progress) {
       hooks.on_progress({to_string(progress.stage), progress.loop.step, progress.loop.steps});

@@ -7,6 +7,7 @@
 
 #include "base/cancel.hpp"
 #include "base/report.hpp"
+#include "base/shared_turn.hpp"
 #include "pipeline/artifact.hpp"
 #include "request/request.hpp"
 
@@ -37,6 +38,8 @@ struct SessionHooks {
   OnArtifact on_artifact{};
   // Each preview, with its file written.
   std::function<void(const SessionPreview&)> on_preview{};
+  // The turn that the run shares with others now; null, or empty: none.
+  std::function<SharedTurn*()> shared_turn{};
   Files files = Files::always;
 };
 

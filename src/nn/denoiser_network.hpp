@@ -76,6 +76,9 @@ class DenoiserNetwork : public Network {
   virtual size_t cache_branches() const { return 0; }
   // Whether steps can share what its blocks add (Context::cached_blocks).
   virtual bool caches_blocks() const { return false; }
+  // Whether rows of several runs, which have inputs of these names, may be one batch: each row's
+  // prediction depends on that row's inputs alone.
+  virtual bool joins_runs(const Values& /*inputs*/) const { return false; }
   // The image's tokens as the first block takes them, {B, L, D}, of `sample` and
   // `encoder_hidden_states`; for ControlNets that have no embedding of their own.
   virtual Tensor image_tokens(Context& cx, const Values& inputs) const;

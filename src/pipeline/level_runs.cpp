@@ -6,6 +6,8 @@
 #include <functional>
 #include <tuple>
 
+#include "runtime/joined_call.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -55,6 +57,7 @@ void report_predictions(const TaylorCache& cache, RunReport& report) {
 LevelRuns::LevelRuns(const LoadedPipeline& pipeline, Options options)
     : pipeline_(pipeline),
       total_(options.total),
+      shared_turn_(std::move(options.shared_turn)),
       remembers_(options.remembers),
       counter_(options.total) {
   for (const auto& [name, component] : pipeline.components()) {
@@ -117,7 +120,7 @@ Values LevelRuns::call(const std::string& name, const ComponentCall& call, const
 
 Values LevelRuns::computed(const std::string& name, ComponentRun& run, const ComponentCall& call,
                            const Values& inputs, const CancelToken* cancel) {
-  if (!remembers_ || !CallMemo::takes(inputs)) return run.call(call, inputs, cancel);
+  if (!remembers_ || !CallMemo::takes(inputs)) return in_turn(run, call, inputs, cancel);
   auto overlay = pipeline_.overlay(name);
   CallMemo& known_calls = pipeline_.find(name)->known_calls;
   auto how = [&] {
@@ -127,8 +130,19 @@ Values LevelRuns::computed(const std::string& name, ComponentRun& run, const Com
     ++remembered_;
     return std::move(*known);
   }
-  Values results = run.call(call, inputs, cancel);
+  Values results = in_turn(run, call, inputs, cancel);
   known_calls.keep(how(), call, inputs, results);
+  return results;
+}
+
+// One of the runs that share a turn computes at a time.
+Values LevelRuns::in_turn(ComponentRun& run, const ComponentCall& call, const Values& inputs,
+                          const CancelToken* cancel) {
+  SharedTurn* turn = shared_turn_ ? shared_turn_() : nullptr;
+  if (!turn) return run.call(call, inputs, cancel);
+  JoinedCall joined(run, call, inputs, cancel);
+  Values results = joined.made(*turn);
+  runs_together_ = std::max(runs_together_, joined.runs());
   return results;
 }
 

@@ -2,8 +2,10 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/report.hpp"
+#include "base/shared_turn.hpp"
 #include "pipeline/loaded_pipeline.hpp"
 #include "runtime/component_run.hpp"
 
@@ -18,6 +20,8 @@ class LevelRuns {
     FallbackCounter* total = nullptr;              // counts for all runs of an engine
     bool trace = false;                            // describe() reports what each op took
     std::map<std::string, Residency> residency{};  // of the components that are listed
+    // The turn that this run shares with others now (JoinedCall); null: its turn is its own.
+    std::function<SharedTurn*()> shared_turn{};
     bool remembers = false;  // results of prompts' calls are kept for later runs, and taken of them
   };
   // Chooses each network's level.
@@ -58,6 +62,9 @@ class LevelRuns {
   // Whether there is a plan for its components' memory.
   bool plans_memory() const;
 
+  // The most runs whose rows a call was computed with since this was last asked; 1: alone.
+  size_t runs_together() { return std::exchange(runs_together_, 1); }
+
   // A loop has ended: reports what the networks kept between its steps, and drops it.
   void end_loop(RunReport& report);
 
@@ -69,9 +76,13 @@ class LevelRuns {
   void release_all();
   Values computed(const std::string& name, ComponentRun& run, const ComponentCall& call,
                   const Values& inputs, const CancelToken* cancel);
+  Values in_turn(ComponentRun& run, const ComponentCall& call, const Values& inputs,
+                 const CancelToken* cancel);
 
   const LoadedPipeline& pipeline_;
   FallbackCounter* total_;
+  std::function<SharedTurn*()> shared_turn_;
+  size_t runs_together_ = 1;
   bool remembers_;
   uint64_t remembered_ = 0;
   OnForecast forecast_;

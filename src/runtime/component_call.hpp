@@ -21,6 +21,9 @@ struct ComponentCall {
   RowIds rows{};
   SharedStep step{};
   const SitePlan* sites = nullptr;
+  // Of how many rows a batch may be that this call's rows are computed in together with those of
+  // other runs (JoinedCall); 0: the body is for this run's rows alone.
+  size_t joins_up_to = 0;
 
   // The body under a context that knows the batch and which inputs live as long as the run.
   Values run(Context& cx, const Values& inputs) const;

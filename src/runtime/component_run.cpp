@@ -81,21 +81,25 @@ void ComponentRun::count(FallbackKind kind, uint64_t count) {
   if (options_.counter) options_.counter->add(options_.component, level_, kind, count);
 }
 
-Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailure>& failures) {
+// Where slower levels are refused, a kernel may not be skipped in silence either.
+bool ComponentRun::requires_kernels() const {
   auto above_eager = [](const std::optional<Level>& level) {
     return level && *level != Level::eager;
   };
-  // Where slower levels are refused, a kernel may not be skipped in silence either.
-  bool firm = above_eager(options_.policy.only) || above_eager(options_.policy.required);
+  return above_eager(options_.policy.only) || above_eager(options_.policy.required);
+}
+
+Context ComponentRun::context(const CancelToken* cancel, std::vector<KernelFailure>& failures,
+                              bool keeps) {
   WeightStream* stream = this->stream();
   return {*plan_->ops,
           stream ? stream->binding() : lease_(plan_->form, false),
           {.cancel = cancel,
-           .state = &state_,
+           .state = keeps ? &state_ : nullptr,
            .trace = options_.trace ? &trace_ : nullptr,
            .blocks = options_.trace ? &blocks_ : nullptr,
            .failures = &failures,
-           .require_kernels = firm,
+           .require_kernels = requires_kernels(),
            .stream = stream,
            .capture = options_.residency.offload == Offload::automatic}};
 }
@@ -156,7 +160,8 @@ Values ComponentRun::on_device(const Values& inputs) {
 Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, Context& cx) {
   Backend& backend = wrapped_->backend();
   CallRunner* runner = plan_->runner.get();
-  if (size_t planned = runner ? runner->planned_peak(call, inputs, !state_.empty()) : 0)
+  const bool again = cx.state() && !state_.empty();
+  if (size_t planned = runner ? runner->planned_peak(call, inputs, again) : 0)
     predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
   Values there = on_device(inputs);
   Values results = runner ? runner->run(cx, call, there) : call.run(cx, there);
@@ -176,7 +181,7 @@ Values ComponentRun::call(const ComponentCall& call, const Values& inputs,
     };
     std::vector<KernelFailure> failures;
     try {
-      Context cx = context(cancel, failures);
+      Context cx = context(cancel, failures, /*keeps=*/true);
       const BlockTimes::Turn turn(options_.trace ? &blocks_ : nullptr, "", stream_.get());
       const Located located(cx, where);
       Values results = at_level(call, inputs, cx);
@@ -189,6 +194,37 @@ Values ComponentRun::call(const ComponentCall& call, const Values& inputs,
       if (!is_level_failure(error) || level_ == Level::eager) throw;
       fall(told(error), now_ms() - start);
     }
+  }
+}
+
+ComponentRun::Together ComponentRun::together() {
+  check();
+  if (streams() || options_.trace || level_ == Level::eager || wrapped_->backend().device_memory())
+    return {};
+  return {plan_, lease_(plan_->form, false), requires_kernels()};
+}
+
+Values ComponentRun::call_for_several(const ComponentCall& call, const Values& inputs) {
+  std::vector<KernelFailure> failures;
+  ComponentCall batch = call;
+  batch.rows.clear();
+  Context cx = context(nullptr, failures, /*keeps=*/false);
+  Values results = at_level(batch, inputs, cx);
+  note(failures);
+  return results;
+}
+
+void ComponentRun::came_apart(const std::exception_ptr& error, size_t runs, double ms) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    attempts_.push_back(
+        {to_string(level_), false,
+         fmt::format("a call for {} runs: {}; each makes its own", runs, reason_of(thrown)), false,
+         ms});
+    count(is_out_of_memory(thrown) ? FallbackKind::memory : FallbackKind::call);
+  } catch (...) {
+    count(FallbackKind::call);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,6 +50,22 @@ class ComponentRun {
   // (Relief).
   Values call(const ComponentCall& call, const Values& inputs, const CancelToken* cancel = nullptr);
 
+  // What calls of two runs must have in common to be computed as one batch, in which each row has
+  // the bits that it has alone; null where this run's calls are its own: weights that come and go,
+  // a device whose memory is planned, a profile, or a level whose kernels look at the whole batch.
+  struct Together {
+    const LevelPlan* plan = nullptr;
+    std::shared_ptr<const Binding> weights{};
+    bool require_kernels = false;
+    explicit operator bool() const { return plan != nullptr; }
+    bool operator==(const Together&) const = default;
+  };
+  Together together();
+  // A call for several runs: nothing is kept, and nothing is made again where it fails.
+  Values call_for_several(const ComponentCall& call, const Values& inputs);
+  // Such a call failed; each of the `runs` makes its own. Never throws.
+  void came_apart(const std::exception_ptr& error, size_t runs, double ms) noexcept;
+
   TimelineEntry timeline() const { return {options_.component, attempts_}; }
   // Null where no level works.
   const LevelPlan* plan() const { return plan_; }
@@ -77,7 +94,8 @@ class ComponentRun {
   Values at_level(const ComponentCall& call, const Values& inputs, Context& cx);
   Values on_device(const Values& inputs);
   Tensor on_device(const Value& value);
-  Context context(const CancelToken* cancel, std::vector<KernelFailure>& failures);
+  Context context(const CancelToken* cancel, std::vector<KernelFailure>& failures, bool keeps);
+  bool requires_kernels() const;
   WeightStream* stream();
   void note(const std::vector<KernelFailure>& failures);
   void fall(const std::string& reason, double ms);

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/json.hpp"
+#include "serve/dispatcher_run.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -20,28 +21,12 @@ constexpr std::chrono::milliseconds store_pause{100};
 
 }  // namespace
 
-// A job that has begun, or is about to. Members but `token` belong to the dispatcher's lock.
-struct Dispatcher::Run final : RunControl {
-  Run(Dispatcher& owner, Lease lease) : owner(owner), lease(std::move(lease)) {}
-  void at(const JobProgress& progress) override { owner.at(*this, progress); }
-  void preview(std::string data) override {
-    std::scoped_lock lock(owner.mutex_);
-    owner.events_.add(lease.id, lease.attempt, "preview", std::move(data));
-  }
-  const CancelToken& cancel() const override { return token; }
-
-  Dispatcher& owner;
-  Lease lease;
-  CancelToken token;
-  bool taken = false;    // by a thread
-  bool computes = true;  // has its turn
-  bool paused = false;   // waits for its turn
-  double turn_ms = 0;    // when the turn, or the step in it, began
-};
-
 Dispatcher::Dispatcher(JobStore& store, const QueueClock& clock, const DispatcherLimits& limits,
                        RunJob run)
-    : queue_(store, clock, limits.queue), limits_(limits), run_(std::move(run)) {
+    : queue_(store, clock, limits.queue),
+      limits_(limits),
+      run_(std::move(run)),
+      sharing_(limits.queue.at_once == 1 ? limits.share_steps : ShareSteps::off) {
   limits_.in_flight = std::max(limits_.in_flight, limits_.queue.at_once);
   for (const auto& [id, job] : queue_.jobs())
     events_.add(id, job.attempts, "state", state_event(job), has_ended(job.state));
@@ -65,29 +50,6 @@ void Dispatcher::changed(const Job& job) {
   if (on_change) on_change(job);
 }
 
-// Gives free turns to those that go first.
-void Dispatcher::dispatch() {
-  while (computing_ < limits_.queue.at_once && !stopping_) {
-    std::vector<std::string> paused;
-    for (const auto& run : runs_) {
-      if (run->paused) paused.push_back(run->lease.id);
-    }
-    const bool may_begin = begins_ && accepts_ && runs_.size() < limits_.in_flight;
-    const std::string id = queue_.first(may_begin, paused);
-    if (id.empty()) return;
-    auto it = std::find_if(runs_.begin(), runs_.end(),
-                           [&](const auto& run) { return run->lease.id == id; });
-    if (it == runs_.end()) {
-      if (!begin(id)) return;
-    } else {
-      (*it)->paused = false;
-      (*it)->computes = true;
-    }
-    ++computing_;
-    changed_.notify_all();
-  }
-}
-
 // Where the store takes no lease the job waits on, for the next look.
 bool Dispatcher::begin(const std::string& id) {
   try {
@@ -99,27 +61,21 @@ bool Dispatcher::begin(const std::string& id) {
   }
 }
 
-void Dispatcher::hand_on(Run& run) {
-  if (!run.computes) return;
-  run.computes = false;
-  --computing_;
-}
-
-void Dispatcher::take_turn(Run& run, std::unique_lock<std::mutex>& lock) {
-  hand_on(run);
-  run.paused = true;
-  dispatch();
-  changed_.wait(lock, [&] { return run.computes || run.token.cancelled(); });
-  run.paused = false;
-  run.turn_ms = now_ms();
-  run.token.check();
-}
-
 void Dispatcher::at(Run& run, const JobProgress& progress) {
   std::unique_lock lock(mutex_);
   const double now = now_ms();
-  if (!queue_.progress(run.lease, progress, now - run.turn_ms)) run.token.cancel();
+  const double took = now - run.turn_ms;
+  const size_t runs = run.together ? run.together->runs : 1;
+  if (!queue_.progress(run.lease, progress, took, runs)) run.token.cancel();
   run.turn_ms = now;
+  // A run's first step begins with what it makes once.
+  if (run.progress.step > 0 && progress.step == run.progress.step + 1) {
+    if (run.together)
+      ++run.together->measured;
+    else if (const Job* job = queue_.find(run.lease.id))
+      sharing_.learn(job->work, 1, took);
+  }
+  run.progress = progress;
   const Json json = {{"job", run.lease.id},
                      {"stage", progress.stage},
                      {"step", progress.step},
@@ -173,6 +129,8 @@ void Dispatcher::run_one(Run& run, std::unique_lock<std::mutex>& lock) {
     how = failed("RunFailed", "the run failed, and did not say why");
   }
   lock.lock();
+  // Those who share its turn wait for nothing of it any more.
+  if (run.together) hand_on(run);
   if (stopping_) how = [this, &run] { queue_.release(run.lease); };
   lock.unlock();
   end(run, how);

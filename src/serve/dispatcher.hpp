@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "base/cancel.hpp"
+#include "base/shared_turn.hpp"
 #include "serve/jobs.hpp"
+#include "serve/step_sharing.hpp"
 
 namespace omnirt::serve {
 
@@ -20,6 +22,8 @@ class RunControl {
   // An image of the latents; `data` is JSON.
   virtual void preview(std::string data) = 0;
   virtual const CancelToken& cancel() const = 0;
+  // The turn that it shares with other runs now; null: its turn is its own.
+  virtual SharedTurn* shared_turn() { return nullptr; }
 };
 
 struct JobOutcome {
@@ -32,13 +36,16 @@ using RunJob = std::function<JobOutcome(const Job&, RunControl&)>;
 
 struct DispatcherLimits {
   QueueLimits queue;
-  size_t in_flight = 4;  // runs that have begun; those beyond queue.at_once pause at a step
+  size_t in_flight = 5;  // runs that have begun; those beyond queue.at_once pause at a step
+  // With one run at a time: whether several may share a turn, and with it a step.
+  ShareSteps share_steps = ShareSteps::off;
 };
 
 // Runs the jobs of a queue in threads of its own. Of the runs that have begun, queue.at_once
 // compute at a time: after each step, and at the start of each block, a run hands its turn to
-// whichever goes first by the queue's order, itself maybe, or a job that has not begun. `on_change`
-// is called under its lock.
+// whichever goes first by the queue's order, itself maybe, or a job that has not begun. Where it
+// pays (StepSharing), the first has its step together with the next ones of the same work, which
+// are brought as far as their first step before. `on_change` is called under its lock.
 class Dispatcher final : public Jobs {
  public:
   Dispatcher(JobStore& store, const QueueClock& clock, const DispatcherLimits& limits, RunJob run);
@@ -63,6 +70,7 @@ class Dispatcher final : public Jobs {
 
  private:
   struct Run;
+  struct Together;
   void work();
   void run_one(Run& run, std::unique_lock<std::mutex>& lock);
   void end(Run& run, const std::function<void()>& how);
@@ -70,6 +78,11 @@ class Dispatcher final : public Jobs {
   void hand_on(Run& run);
   void take_turn(Run& run, std::unique_lock<std::mutex>& lock);
   void dispatch();
+  std::vector<std::string> next() const;
+  std::vector<std::string> company(const std::string& first, bool may_begin,
+                                   std::span<const std::string> paused) const;
+  Run* find_run(const std::string& id) const;
+  void leave(Together& together);
   bool begin(const std::string& id);
   void watch();
   void pass_on_cancels();
@@ -83,6 +96,7 @@ class Dispatcher final : public Jobs {
   JobEvents events_;
   DispatcherLimits limits_;
   RunJob run_;
+  StepSharing sharing_;
   std::list<std::unique_ptr<Run>> runs_;  // leased
   size_t computing_ = 0;
   bool accepts_ = true;

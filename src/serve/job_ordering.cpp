@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace omnirt::serve {
@@ -35,13 +36,36 @@ JobRank JobOrdering::rank(const JobInLine& each) const {
           .number = job.number};
 }
 
-const Job* JobOrdering::first(std::span<const JobInLine> candidates) const {
+// Those of clients that have had about as little as the one that has had least.
+std::vector<JobInLine> JobOrdering::fair(std::span<const JobInLine> candidates) const {
   double least = std::numeric_limits<double>::infinity();
   for (const JobInLine& each : candidates) least = std::min(least, each.had_ms);
+  std::vector<JobInLine> some;
+  std::ranges::copy_if(candidates, std::back_inserter(some), [&](const JobInLine& each) {
+    return each.had_ms <= least + limits_.fair_ms;
+  });
+  return some;
+}
+
+std::vector<const Job*> JobOrdering::alike(const Job& first,
+                                           std::span<const JobInLine> candidates) const {
+  std::vector<std::pair<JobRank, const Job*>> some;
+  for (const JobInLine& each : fair(candidates)) {
+    if (each.job->work == first.work) some.emplace_back(rank(each), each.job);
+  }
+  std::ranges::sort(some, [](const auto& a, const auto& b) { return a.first.before(b.first); });
+  std::vector<const Job*> jobs;
+  for (const auto& [rank, job] : some) {
+    // One of a lower priority would slow a higher one down.
+    if (rank.level >= some.front().first.level) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+const Job* JobOrdering::first(std::span<const JobInLine> candidates) const {
   const Job* best = nullptr;
   JobRank best_rank;
-  for (const JobInLine& each : candidates) {
-    if (each.had_ms > least + limits_.fair_ms) continue;
+  for (const JobInLine& each : fair(candidates)) {
     const JobRank own = rank(each);
     if (best && !own.before(best_rank)) continue;
     best = each.job;

@@ -32,6 +32,8 @@ class JobOrdering {
   JobRank rank(const JobInLine& each) const;
   // Which of these goes first; null where there is none.
   const Job* first(std::span<const JobInLine> candidates) const;
+  // Those that may go with the first one and have the same work, in order, the first one included.
+  std::vector<const Job*> alike(const Job& first, std::span<const JobInLine> candidates) const;
   // Milliseconds of computing, by measured times: until this job ends, and until a place comes
   // free.
   int64_t remaining_ms(const JobInLine& each, std::span<const JobInLine> line) const;
@@ -41,6 +43,7 @@ class JobOrdering {
   void check(const Submission& submission, int64_t number, std::span<const JobInLine> line) const;
 
  private:
+  std::vector<JobInLine> fair(std::span<const JobInLine> candidates) const;
   double left_ms(const JobInLine& each) const;
   double ahead_ms(const JobRank& rank, std::span<const JobInLine> line) const;
   void check_deadline(const Submission& submission, int64_t number,

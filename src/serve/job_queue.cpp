@@ -26,15 +26,28 @@ std::vector<JobInLine> JobQueue::line() const {
   return all;
 }
 
-std::string JobQueue::first(bool queued, std::span<const std::string> paused) const {
-  std::vector<JobInLine> candidates;
-  candidates.reserve(paused.size() + waiting_.size());
-  for (const std::string& id : paused) candidates.push_back(in_line(jobs_.at(id)));
+std::vector<JobInLine> JobQueue::candidates(bool queued,
+                                            std::span<const std::string> paused) const {
+  std::vector<JobInLine> all;
+  all.reserve(paused.size() + waiting_.size());
+  for (const std::string& id : paused) all.push_back(in_line(jobs_.at(id)));
   if (queued) {
-    for (const std::string& id : waiting_) candidates.push_back(in_line(jobs_.at(id)));
+    for (const std::string& id : waiting_) all.push_back(in_line(jobs_.at(id)));
   }
-  const Job* best = ordering().first(candidates);
+  return all;
+}
+
+std::string JobQueue::first(bool queued, std::span<const std::string> paused) const {
+  const Job* best = ordering().first(candidates(queued, paused));
   return best ? best->id : "";
+}
+
+std::vector<std::string> JobQueue::alike(const std::string& first, bool queued,
+                                         std::span<const std::string> paused) const {
+  std::vector<std::string> ids;
+  for (const Job* job : ordering().alike(jobs_.at(first), candidates(queued, paused)))
+    ids.push_back(job->id);
+  return ids;
 }
 
 int64_t JobQueue::remaining_ms(const std::string& id) const {
@@ -87,17 +100,18 @@ Job* JobQueue::leased(const Lease& lease) {
   return holds ? &job : nullptr;
 }
 
-bool JobQueue::progress(const Lease& lease, const JobProgress& progress, double ms) {
+// What steps take is learned of those that a run has alone.
+bool JobQueue::progress(const Lease& lease, const JobProgress& progress, double ms, size_t runs) {
   Job* job = leased(lease);
   if (!job) return false;
   Run& run = runs_.at(lease.id);
   const int64_t steps = progress.step - run.at.step;
-  if (steps > 0)
+  if (steps <= 0)
+    run.other_ms += ms / static_cast<double>(runs);
+  else if (runs == 1)
     times_.learn_step(job->work, ms / static_cast<double>(steps));
-  else
-    run.other_ms += ms;
   run.at = progress;
-  shares_.charge(job->client, ms);
+  shares_.charge(job->client, ms / static_cast<double>(runs));
   return !job->cancelling;
 }
 

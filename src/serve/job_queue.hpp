@@ -93,11 +93,16 @@ class JobQueue {
   // The job that goes first among `paused` ones, which are running, and, where `queued`, those that
   // wait; "" where there is none.
   std::string first(bool queued, std::span<const std::string> paused) const;
+  // Of the same candidates those that may compute a step together with `first`, which goes first:
+  // of the same work and at least its priority; in order, it among them.
+  std::vector<std::string> alike(const std::string& first, bool queued,
+                                 std::span<const std::string> paused) const;
   // A queued job begins.
   Lease lease(const std::string& id);
-  // How far it is, after `ms` of computing since the last call. False: it is to stop, because it
+  // How far it is, after `ms` of computing since the last call, which were its own or those of as
+  // many `runs` together. False: it is to stop, because it
   // was cancelled, its deadline passed, or the lease is void.
-  bool progress(const Lease& lease, const JobProgress& progress, double ms);
+  bool progress(const Lease& lease, const JobProgress& progress, double ms, size_t runs = 1);
   // The ways to end, each once: false where the lease is void. One that was asked to stop is
   // cancelled (or expired) whatever its run says.
   bool finish(const Lease& lease, const std::string& result, int64_t bytes);
@@ -140,6 +145,7 @@ class JobQueue {
   void expire(const std::vector<std::string>& ids);
   JobOrdering ordering() const;
   JobInLine in_line(const Job& job) const;
+  std::vector<JobInLine> candidates(bool queued, std::span<const std::string> paused) const;
   std::vector<JobInLine> line() const;
 
   JobStore& store_;

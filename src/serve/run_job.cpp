@@ -107,6 +107,7 @@ JobOutcome RunOnSession::run(const Job& job, const Json& stored, RunControl& con
     std::string data = preview_of(job, preview);
     if (!data.empty()) control.preview(std::move(data));
   };
+  hooks.shared_turn = [&] { return control.shared_turn(); };
   RunReport report;
   try {
     session_.run(request, stored.at("strict").get<bool>(), control.cancel(), hooks, report);

@@ -31,6 +31,21 @@ TEST(Worker, WhatCannotBeIsRefusedByName) {
     EXPECT_EQ(ended.exit_code, 2);
     EXPECT_THAT(ended.err, HasSubstr(flag));
   }
+  const Ended shared = run_program({"serve", "--redis", "redis://host", "--share-steps", "on"});
+  EXPECT_EQ(shared.exit_code, 2);
+  EXPECT_THAT(shared.err, HasSubstr("--share-steps"));
+}
+
+TEST(Serve, RefusesToShareStepsWhereRunsTakeNoTurns) {
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--parallel", "2"},
+                                                {"--in-flight", "2"},
+                                                {"--memory-budget", "2GB"}}) {
+    std::vector<std::string> command{"serve", "--share-steps", "on"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const Ended ended = run_program(command);
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_THAT(ended.err, HasSubstr("--share-steps"));
+  }
 }
 
 // More of the same: tools/api/kills.py --kills 200.

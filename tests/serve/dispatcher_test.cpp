@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <set>
 
 #include "serve/failing_store.hpp"
@@ -237,6 +238,111 @@ TEST(Dispatcher, AStormOfCancelsLeavesTheOthersAlone) {
   for (int i = 1; i < 400; i += 2) EXPECT_EQ(jobs.state(std::to_string(i)), JobState::done) << i;
   EXPECT_EQ(jobs.dispatcher.counts().running, 0u);
   EXPECT_EQ(jobs.dispatcher.counts().computing, 0u);
+}
+
+// A call that joins all others.
+struct Step final : SharedCall {
+  bool joins(std::span<SharedCall* const>) const override { return true; }
+  bool compute(std::span<SharedCall* const> all) noexcept override {
+    for (SharedCall* each : all) static_cast<Step*>(each)->runs = all.size();
+    return fits || all.size() == 1;
+  }
+  bool fits = true;
+  size_t runs = 1;
+};
+
+// Runs whose steps are calls in shared turns, where they have one.
+struct SharedJobs {
+  explicit SharedJobs(ShareSteps how, size_t in_flight = 5)
+      : jobs({.queue = {.waiting = 1000}, .in_flight = in_flight, .share_steps = how},
+             [this](const Job& job, RunControl& control) { return run(job, control); }) {}
+  JobOutcome run(const Job& job, RunControl& control) {
+    control.at({"prepare_conditions", 0, 0});
+    control.at({"denoise_loop", 0, 0});
+    for (int64_t step = 1; step <= job.steps; ++step) {
+      if (jobs.on_step) jobs.on_step(job.id, step);
+      Step call;
+      call.fits = fits;
+      if (SharedTurn* turn = control.shared_turn()) turn->meet(call);
+      jobs.signal.change([&] { runs[job.id].push_back(call.runs); });
+      control.at({"denoise_loop", step, job.steps});
+    }
+    control.at({"decode", 0, 0});
+    return {"{}", 0};
+  }
+  std::map<std::string, std::vector<size_t>> runs;  // that each step was computed with
+  bool fits = true;
+  Jobs jobs;
+};
+
+TEST(Dispatcher, StepsOfTheSameWorkAreComputedTogether) {
+  SharedJobs shared(ShareSteps::on);
+  shared.jobs.submit("short", 2);
+  shared.jobs.submit("long", 4);
+  shared.jobs.submit("third", 3);
+  shared.jobs.dispatcher.submit({.id = "other", .work = "v", .request = "{}", .steps = 2});
+  shared.jobs.dispatcher.start();
+  shared.jobs.wait_for_end(4);
+  EXPECT_THAT(shared.runs["short"], ElementsAre(3, 3));
+  EXPECT_THAT(shared.runs["third"], ElementsAre(3, 3, 2));
+  EXPECT_THAT(shared.runs["long"], ElementsAre(3, 3, 2, 1));
+  EXPECT_THAT(shared.runs["other"], ElementsAre(1, 1));
+}
+
+TEST(Dispatcher, OnePlaceStaysFreeWhereStepsAreShared) {
+  SharedJobs shared(ShareSteps::on, 3);
+  shared.jobs.on_step = [&](const std::string& id, int64_t step) {
+    if (id == "a" && step == 2)
+      shared.jobs.dispatcher.submit({.id = "short", .work = "v", .request = "{}", .steps = 1});
+  };
+  for (const char* id : {"a", "b", "c"}) shared.jobs.submit(id, 5);
+  shared.jobs.dispatcher.start();
+  shared.jobs.wait_for_end(4);
+  EXPECT_EQ(shared.jobs.ended.front(), "short");
+  EXPECT_THAT(shared.runs["a"], ElementsAre(2, 2, 2, 2, 2));
+}
+
+TEST(Dispatcher, WhatCannotBeComputedTogetherIsTriedOnce) {
+  SharedJobs shared(ShareSteps::on);
+  shared.fits = false;
+  shared.jobs.submit("a", 3);
+  shared.jobs.submit("b", 3);
+  shared.jobs.dispatcher.start();
+  shared.jobs.wait_for_end(2);
+  EXPECT_THAT(shared.runs["a"], ElementsAre(2, 1, 1));
+}
+
+TEST(Dispatcher, RunsAtTheSameTimeShareNoSteps) {
+  Jobs jobs({.queue = {.at_once = 2}, .in_flight = 4, .share_steps = ShareSteps::on},
+            [](const Job& job, RunControl& control) -> JobOutcome {
+              for (int64_t step = 1; step <= job.steps; ++step) {
+                EXPECT_EQ(control.shared_turn(), nullptr);
+                control.at({"denoise_loop", step, job.steps});
+              }
+              return {"{}", 0};
+            });
+  for (int i = 0; i < 4; ++i) jobs.submit(std::to_string(i), 5);
+  jobs.dispatcher.start();
+  jobs.wait_for_end(4);
+}
+
+TEST(Dispatcher, AStormOfCancelsLeavesRunsThatShareStepsAlone) {
+  for (ShareSteps how : {ShareSteps::on, ShareSteps::automatic}) {
+    SharedJobs shared(how);
+    shared.jobs.on_step = [&](const std::string& id, int64_t step) {
+      const int number = std::stoi(id);
+      if (number % 2 == 0 && step == number % 5 + 1) shared.jobs.dispatcher.cancel(id);
+    };
+    for (int i = 0; i < 200; ++i) shared.jobs.submit(std::to_string(i), 3 + i % 4 * 2);
+    shared.jobs.dispatcher.start();
+    shared.jobs.wait_for_end(200);
+    for (int i = 1; i < 200; i += 2) {
+      const std::string id = std::to_string(i);
+      EXPECT_EQ(shared.jobs.state(id), JobState::done) << i;
+      EXPECT_EQ(shared.runs[id].size(), static_cast<size_t>(3 + i % 4 * 2)) << i;
+    }
+    EXPECT_EQ(shared.jobs.dispatcher.counts().computing, 0u);
+  }
 }
 
 }  // namespace

@@ -308,5 +308,39 @@ TEST(JobQueue, TextsAreBounded) {
   EXPECT_EQ(server.queue.find("one")->reason.message.size(), max_job_reason_bytes);
 }
 
+TEST(JobQueue, JobsOfTheSameWorkAndPriorityMayShareAStep) {
+  Server server;
+  server.submit("long", 30);
+  server.submit("low", 5, "a", Priority::low);
+  server.submit("short", 10);
+  server.queue.submit({.id = "other", .client = "a", .model = "m", .work = "v", .request = "{}"});
+  const Lease lease = server.queue.lease("long");
+  server.step(lease, 25, 30);
+  const std::vector<std::string> paused{"long"};
+  EXPECT_THAT(server.queue.alike("long", true, paused), ElementsAre("long", "short"));
+  EXPECT_THAT(server.queue.alike("long", false, paused), ElementsAre("long"));
+}
+
+TEST(JobQueue, AClientThatHasHadMoreSharesNoStepOfOthers) {
+  Server server({.fair_ms = 1000});
+  server.submit("one", 30, "a");
+  server.submit("two", 30, "b");
+  const Lease lease = server.queue.lease("one");
+  server.step(lease, 1, 30, 1001);
+  const std::vector<std::string> paused{"one"};
+  EXPECT_THAT(server.queue.alike("two", true, paused), ElementsAre("two"));
+}
+
+TEST(JobQueue, AStepOfSeveralRunsIsChargedInPartsAndTeachesNoTimes) {
+  Server server({.fair_ms = 1000});
+  server.submit("one", 30, "a");
+  server.submit("two", 30, "b");
+  const Lease lease = server.queue.lease("one");
+  server.queue.progress(lease, {"denoise_loop", 1, 30}, 4000, 4);
+  const std::vector<std::string> paused{"one"};
+  EXPECT_EQ(server.queue.alike("one", true, paused).size(), 2u);
+  EXPECT_FALSE(server.queue.times().measured("w", 1, false));
+}
+
 }  // namespace
 }  // namespace omnirt::serve

@@ -41,6 +41,8 @@ class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
   int64_t out_channels() const override { return config_.predicted_channels(); }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   bool caches_blocks() const override { return config_.num_layers > 0; }
+  // Reference images have one list of positions for all rows.
+  bool joins_runs(const Values& inputs) const override { return !inputs.contains("reference_ids"); }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
 

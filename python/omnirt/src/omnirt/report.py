@@ -194,6 +194,7 @@ class Report(Record):
     state: Optional[str] = None
     timings: Timings = field(default_factory=Timings)
     denoise_steps_ms: List[float] = field(default_factory=list)
+    denoise_steps_runs: List[int] = field(default_factory=list)
     first_step_ms: Optional[float] = None
     load_ms: float = 0.0
     adapters_ms: float = 0.0

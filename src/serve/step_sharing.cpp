@@ -1,0 +1,72 @@
+#include "serve/step_sharing.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace omnirt::serve {
+
+const StepSharing::Entry* StepSharing::find(const std::string& work, size_t runs) const {
+  auto it = works_.find(work);
+  if (it == works_.end()) return nullptr;
+  auto entry = it->second.by_runs.find(runs);
+  return entry == it->second.by_runs.end() ? nullptr : &entry->second;
+}
+
+StepSharing::Entry& StepSharing::entry(const std::string& work, size_t runs) {
+  if (!works_.contains(work) && works_.size() >= most_works) {
+    works_.erase(std::ranges::min_element(
+        works_, [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
+  Work& of = works_[work];
+  of.used = ++uses_;
+  return of.by_runs[runs];
+}
+
+size_t StepSharing::runs(const std::string& work, size_t ready) const {
+  if (how_ == ShareSteps::off || ready < 2) return 1;
+  auto refused = [&](size_t runs) {
+    const Entry* of = find(work, runs);
+    return of && of->refused;
+  };
+  if (how_ == ShareSteps::on) return refused(ready) ? 1 : ready;
+  const Entry* alone = find(work, 1);
+  if (!alone || !alone->ms) return 1;
+  const Entry* all = find(work, ready);
+  if (!all || (!all->ms && !all->refused)) return ready;
+  size_t best = 1;
+  double most = pays_from;
+  for (size_t runs = 2; runs <= ready; ++runs) {
+    const double gained = gain(work, runs).value_or(0);
+    if (gained < most) continue;
+    most = gained;
+    best = runs;
+  }
+  return best;
+}
+
+void StepSharing::learn(const std::string& work, size_t runs, double ms) {
+  if (how_ != ShareSteps::automatic) return;
+  Entry& of = entry(work, runs);
+  if (of.ms || of.refused) return;
+  of.measured.push_back(ms);
+  if (of.measured.size() < samples) return;
+  std::ranges::nth_element(of.measured, of.measured.begin() + samples / 2);
+  of.ms = of.measured[samples / 2];
+  of.measured = {};
+  if (const auto gained = gain(work, runs); gained && runs > 1)
+    spdlog::info("steps of {} runs of {} together: {:.2f} times as many per second", runs, work,
+                 *gained);
+}
+
+void StepSharing::refuse(const std::string& work, size_t runs) {
+  entry(work, runs).refused = true;
+}
+
+std::optional<double> StepSharing::gain(const std::string& work, size_t runs) const {
+  const Entry *alone = find(work, 1), *together = find(work, runs);
+  if (!alone || !alone->ms || !together || !together->ms || together->refused) return std::nullopt;
+  return static_cast<double>(runs) * *alone->ms / *together->ms;
+}
+
+}  // namespace omnirt::serve
