@@ -12,6 +12,10 @@ class InterruptsRun {
   InterruptsRun& operator=(const InterruptsRun&) = delete;
   ~InterruptsRun();
 
+  // Whether a SIGINT came since. Python's own note of it may be gone by then: kernels of torch that
+  // are written in Python run between native ones, and an exception there ends as theirs.
+  bool came() const;
+
  private:
   bool active_ = false;
 };

@@ -63,14 +63,20 @@ RunHooks hooks_of(const RunCall& call, const Callbacks& callbacks, Made& made) {
   return hooks;
 }
 
+[[noreturn]] void raise_interrupt() {
+  let_signals_in();
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  throw nb::python_error();
+}
+
 // Whatever ended the run, as Python is to see it.
 [[noreturn]] void raise(const std::exception_ptr& thrown, const Raised& raised,
-                        const RunReport& report) {
+                        const RunReport& report, bool interrupted) {
   raised.rethrow();
   try {
     std::rethrow_exception(thrown);
   } catch (const Cancelled& cancelled) {
-    let_signals_in();
+    if (interrupted) raise_interrupt();
     raise_error(cancelled, &report);
   } catch (const Error& error) {
     raise_error(error, &report);
@@ -84,6 +90,7 @@ nb::tuple run(Session& session, const RunCall& call, const Callbacks& callbacks)
   Made made;
   Raised raised;
   std::exception_ptr thrown;
+  bool interrupted = false;
   {
     std::optional<InterruptsRun> interrupts;
     if (call.on_main_thread) interrupts.emplace(*call.cancel);
@@ -94,8 +101,9 @@ nb::tuple run(Session& session, const RunCall& call, const Callbacks& callbacks)
     } catch (...) {
       thrown = std::current_exception();
     }
+    interrupted = interrupts && interrupts->came();
   }
-  if (thrown) raise(thrown, raised, report);
+  if (thrown) raise(thrown, raised, report, interrupted);
   nb::list artifacts;
   for (auto& images : made.artifacts) {
     nb::list frames;
