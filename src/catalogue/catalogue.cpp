@@ -39,6 +39,7 @@
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
+#include "networks/qwen3_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image_controlnet_model/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/redux_image_encoder/model.hpp"
@@ -91,6 +92,8 @@ Catalogue builtin_catalogue() {
                   qwen3_for_causal_lm_info(),
                   mistral3_for_conditional_generation_info(),
                   qwen2_5_vl_for_conditional_generation_info(),
+                  qwen3_vl_for_conditional_generation_info(),
+                  qwen3_vl_model_info(),
                   pixart_transformer_2d_model_info(),
                   flux2_transformer_2d_model_info(),
                   flux_transformer_2d_model_info(),
