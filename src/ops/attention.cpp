@@ -1,7 +1,10 @@
 #include "ops/attention.hpp"
 
+#include <ATen/ops/_safe_softmax.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
 #include <fmt/ranges.h>
@@ -28,15 +31,34 @@ Tensor shared_heads(const Tensor& x, const Attention& args) {
   return split.unsqueeze(2).expand({-1, -1, each, -1, -1}).flatten(1, 2);
 }
 
+// The keys that a query does not see for where they stand, {Tq, Tk}.
+Tensor out_of_sight(const Attention& args) {
+  auto keys = [&] {
+    return at::ones({args.x.size(1), args.key.size(1)}, args.x.options().dtype(at::kBool));
+  };
+  Tensor later = keys().triu_(1);
+  return args.window > 0 ? later.logical_or_(keys().tril_(-args.window)) : later;
+}
+
 // What is added to the scores, {B or 1, heads or 1, Tq, Tk}; none where nothing is, or where being
 // causal says it all.
 std::optional<Tensor> added(const Attention& args, at::ScalarType type) {
-  if (!args.bias) return {};
+  const bool placed = args.causal && !args.plain();
+  if (!args.bias && !placed) return {};
   const int64_t queries = args.x.size(1), keys = args.key.size(1);
-  Tensor bias = args.bias->to(type).expand({-1, -1, queries, keys});
+  Tensor bias = args.bias ? args.bias->to(type) : at::zeros({1, 1, 1, 1}, args.x.options());
+  bias = bias.to(type).expand({-1, -1, queries, keys});
   if (!args.causal) return bias;
-  Tensor later = at::ones({queries, keys}, bias.options().dtype(at::kBool)).triu_(1);
-  return bias.masked_fill(later, -std::numeric_limits<double>::infinity());
+  return bias.masked_fill(out_of_sight(args), -std::numeric_limits<double>::infinity());
+}
+
+// Attention whose scores are held within soft_cap; all {B, heads, T, d}.
+Tensor capped(const Attention& args, const Tensor& query, const Tensor& key, const Tensor& value,
+              const std::optional<Tensor>& bias) {
+  Tensor scores = at::matmul(query, key.transpose(2, 3)).mul_(args.scale / args.soft_cap);
+  scores = scores.tanh_().mul_(args.soft_cap);
+  if (bias) scores.add_(*bias);
+  return at::matmul(at::_safe_softmax(scores, -1), value);
 }
 
 }  // namespace
@@ -55,9 +77,12 @@ Tensor Attention::reference(const Attention& args) {
     value = value.to(at::kFloat);
   }
   std::optional<Tensor> bias = added(args, query.scalar_type());
-  Tensor y = at::scaled_dot_product_attention(split_heads(query, args.heads),
-                                              shared_heads(key, args), shared_heads(value, args),
-                                              bias, 0.0, args.causal && !bias, args.scale);
+  query = split_heads(query, args.heads);
+  key = shared_heads(key, args);
+  value = shared_heads(value, args);
+  Tensor y = args.soft_cap > 0 ? capped(args, query, key, value, bias)
+                               : at::scaled_dot_product_attention(query, key, value, bias, 0.0,
+                                                                  args.causal && !bias, args.scale);
   return y.transpose(1, 2).reshape(args.x.sizes()).to(args.x.scalar_type());
 }
 
@@ -73,7 +98,8 @@ bool KeyMask::fits(const KeyMask& args) {
 
 bool Attention::fits(const Attention& args) {
   if (args.x.dim() != 3 || args.key.dim() != 3 || !divides(args.heads, args.x.size(2)) ||
-      !divides(args.key_heads(), args.heads))
+      !divides(args.key_heads(), args.heads) || args.soft_cap < 0 || args.window < 0 ||
+      (args.window > 0 && !args.causal))
     return false;
   const int64_t batch = args.x.size(0), keys = args.key.size(1);
   const int64_t width = args.x.size(2) / args.heads * args.key_heads();

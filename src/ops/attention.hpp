@@ -22,7 +22,14 @@ struct Attention {
   // Heads of keys and values, each of which heads / kv_heads consecutive heads of queries share
   // (Ainslie et al. 2023, arXiv 2305.13245). 0: as many as heads.
   int64_t kv_heads = 0;
+  // Scores are held within it before the bias: tanh(score / soft_cap) * soft_cap (Gemma Team 2024,
+  // arXiv 2408.00118). 0: they are not.
+  double soft_cap = 0.0;
+  // Where causal: a query sees itself and the window - 1 keys before it. 0: all before it.
+  int64_t window = 0;
   int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  // Whether scores are as they come, and keys are seen however far away they are.
+  bool plain() const { return soft_cap == 0.0 && (window == 0 || window >= key.size(1)); }
   static Shape shape(const Attention& args) { return args.x.sizes().vec(); }
   static Tensor reference(const Attention& args);
   static bool fits(const Attention& args);

@@ -29,7 +29,7 @@ ScoreBias score_bias(const Tensor* bias) {
 
 // That the sizes go together, the op has seen.
 bool accepts(const ops::Attention& args) {
-  return is_fp32_or_absent(args.bias) && readable(args.x) && readable(args.key) &&
+  return args.plain() && is_fp32_or_absent(args.bias) && readable(args.x) && readable(args.key) &&
          readable(args.value) && args.x.numel() > 0 && args.key.size(1) > 0;
 }
 

@@ -25,9 +25,9 @@ bool is_half(const Tensor& x) {
 }
 
 // On the device, of one type, each token's values side by side; as many heads of keys as of
-// queries.
+// queries; scores as they come.
 bool readable(const ops::Attention& args) {
-  if (args.key_heads() != args.heads) return false;
+  if (args.key_heads() != args.heads || !args.plain()) return false;
   for (const Tensor* x : {&args.x, &args.key, &args.value}) {
     if (!x->is_cuda() || x->scalar_type() != args.x.scalar_type() || x->stride(2) != 1 ||
         x->numel() == 0) {

@@ -67,6 +67,28 @@ void use_shared_heads(Sampler& make, int64_t heads, int64_t kv_heads, int64_t di
   }
 }
 
+// Scores that are held within a bound, and windows of keys; causal, with a bias of all queries.
+void use_limits(Sampler& make, const std::function<void(const Attention&)>& use) {
+  constexpr int64_t tokens = 37, heads = 4, kv_heads = 2, dim = 16;
+  Tensor query = make.numbers({2, tokens, heads * dim}, 3);
+  Tensor key = make.numbers({2, tokens, kv_heads * dim}, 3);
+  Tensor value = make.numbers({2, tokens, kv_heads * dim});
+  Tensor bias = masked(make.numbers({2, 1, 1, tokens}));
+  Attention args{query, key, value, heads, 0.25};
+  args.kv_heads = kv_heads;
+  args.causal = true;
+  for (const Tensor* each : std::array<const Tensor*, 2>{nullptr, &bias}) {
+    args.bias = each;
+    for (double cap : {0.0, 2.0}) {
+      for (int64_t window : {0, 9, 64}) {
+        args.soft_cap = cap;
+        args.window = window;
+        use(args);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Samples<Attention> Attention::samples() {
@@ -95,6 +117,8 @@ Samples<Attention> Attention::samples() {
                      use_shared_heads(make, heads, kv_heads, dim, use);
                    }});
   }
+  all.push_back(
+      {"held scores and windows", [](Sampler& make, const auto& use) { use_limits(make, use); }});
   all.push_back({"many queries over shared heads", [](Sampler& make, const auto& use) {
                    Tensor query = make.numbers({1, 140, 4 * 32});
                    Tensor key = make.numbers({1, 150, 2 * 32}), value = make.numbers({1, 150, 64});
