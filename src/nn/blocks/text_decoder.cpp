@@ -8,8 +8,22 @@
 
 namespace omnirt::nn {
 
+TextDecoderNorm::TextDecoderNorm(Module* parent, const std::string& name,
+                                 const TextDecoderOptions& options)
+    : Module(parent, name),
+      weight(param("weight", {options.hidden_size})),
+      eps_(options.norm_eps),
+      from_one_(options.norms_from_one) {
+  own(weight);
+}
+
+Tensor TextDecoderNorm::forward(Context& cx, const Tensor& x) const {
+  if (!from_one_) return cx.ops().rms_norm(cx, {x, cx[weight], eps_});
+  return cx.ops().rms_norm(cx, {x, cx.ops().affine(cx, {cx[weight], 1.0, 1.0}), eps_});
+}
+
 TextDecoderAttention::TextDecoderAttention(Module* parent, const std::string& name,
-                                           const TextDecoderOptions& options)
+                                           const TextDecoderOptions& options, int64_t window)
     : Module(parent, name),
       q_proj(this, "q_proj", options.hidden_size, options.heads * options.head_dim,
              options.attention_bias),
@@ -21,7 +35,11 @@ TextDecoderAttention::TextDecoderAttention(Module* parent, const std::string& na
              options.output_bias),
       heads_(options.heads),
       kv_heads_(options.kv_heads),
-      head_dim_(options.head_dim) {
+      head_dim_(options.head_dim),
+      window_(window),
+      scale_(options.score_scale > 0 ? options.score_scale
+                                     : 1.0 / std::sqrt(static_cast<double>(options.head_dim))),
+      soft_cap_(options.soft_cap) {
   if (!options.head_norms) return;
   q_norm.emplace(this, "q_norm", options.head_dim, options.norm_eps);
   k_norm.emplace(this, "k_norm", options.head_dim, options.norm_eps);
@@ -37,7 +55,7 @@ Tensor TextDecoderAttention::placed(Context& cx, const Tensor& product,
 }
 
 Tensor TextDecoderAttention::forward(Context& cx, const Tensor& x, const TextDecoderPlaces& places,
-                                     const Tensor& residual) const {
+                                     const Tensor* residual) const {
   Tensor query = placed(cx, q_proj.forward(cx, x), q_norm, places);
   Tensor key = placed(cx, k_proj.forward(cx, x), k_norm, places);
   Tensor value = v_proj.forward(cx, x);
@@ -45,11 +63,13 @@ Tensor TextDecoderAttention::forward(Context& cx, const Tensor& x, const TextDec
                                      .key = key,
                                      .value = value,
                                      .heads = heads_,
-                                     .scale = 1.0 / std::sqrt(static_cast<double>(head_dim_)),
+                                     .scale = scale_,
                                      .causal = true,
                                      .bias = places.bias,
-                                     .kv_heads = kv_heads_});
-  return o_proj.forward(cx, y, ops::Activation::none, &residual);
+                                     .kv_heads = kv_heads_,
+                                     .soft_cap = soft_cap_,
+                                     .window = window_});
+  return o_proj.forward(cx, y, ops::Activation::none, residual);
 }
 
 TextDecoderMLP::TextDecoderMLP(Module* parent, const std::string& name,
@@ -60,26 +80,37 @@ TextDecoderMLP::TextDecoderMLP(Module* parent, const std::string& name,
       down_proj(this, "down_proj", options.intermediate_size, options.hidden_size, false),
       activation_(options.activation) {}
 
-Tensor TextDecoderMLP::forward(Context& cx, const Tensor& x, const Tensor& residual) const {
+Tensor TextDecoderMLP::forward(Context& cx, const Tensor& x, const Tensor* residual) const {
   Tensor gate = gate_proj.forward(cx, x, activation_), linear = up_proj.forward(cx, x);
-  return down_proj.forward(cx, cx.ops().gate(cx, {gate, linear}), ops::Activation::none, &residual);
+  return down_proj.forward(cx, cx.ops().gate(cx, {gate, linear}), ops::Activation::none, residual);
 }
 
 TextDecoderLayer::TextDecoderLayer(Module* parent, const std::string& name,
-                                   const TextDecoderOptions& options, const char* class_name)
+                                   const TextDecoderOptions& options, int64_t window,
+                                   const char* class_name)
     : Module(parent, name),
-      self_attn(this, "self_attn", options),
+      self_attn(this, "self_attn", options, window),
       mlp(this, "mlp", options),
-      input_layernorm(this, "input_layernorm", options.hidden_size, options.norm_eps),
-      post_attention_layernorm(this, "post_attention_layernorm", options.hidden_size,
-                               options.norm_eps),
-      class_name_(class_name) {}
+      input_layernorm(this, "input_layernorm", options),
+      post_attention_layernorm(this, "post_attention_layernorm", options),
+      class_name_(class_name) {
+  if (!options.norms_after) return;
+  pre_feedforward_layernorm.emplace(this, "pre_feedforward_layernorm", options);
+  post_feedforward_layernorm.emplace(this, "post_feedforward_layernorm", options);
+}
 
 Tensor TextDecoderLayer::forward(Context& cx, const Tensor& x,
                                  const TextDecoderPlaces& places) const {
   return cx.segment(path(), [&] {
-    Tensor h = self_attn.forward(cx, input_layernorm.forward(cx, x), places, x);
-    return mlp.forward(cx, post_attention_layernorm.forward(cx, h), h);
+    Tensor normed = input_layernorm.forward(cx, x);
+    if (!pre_feedforward_layernorm) {
+      Tensor h = self_attn.forward(cx, normed, places, &x);
+      return mlp.forward(cx, post_attention_layernorm.forward(cx, h), &h);
+    }
+    Tensor attended = self_attn.forward(cx, normed, places, nullptr);
+    Tensor h = cx.ops().add(cx, {post_attention_layernorm.forward(cx, attended), x});
+    Tensor through = mlp.forward(cx, pre_feedforward_layernorm->forward(cx, h), nullptr);
+    return cx.ops().add(cx, {post_feedforward_layernorm->forward(cx, through), h});
   });
 }
 
@@ -89,15 +120,19 @@ TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_
       embed_tokens(this, "embed_tokens", vocab_size, options.hidden_size),
       layers(this, "layers"),
       head_dim_(options.head_dim),
-      rope_theta_(options.rope_theta) {
-  for (int64_t i = 0; i < options.layers; ++i) layers.add(options, layer_class);
-  if (options.final_norm) norm.emplace(this, "norm", options.hidden_size, options.norm_eps);
+      rope_theta_(options.rope_theta),
+      embedding_scale_(options.embedding_scale) {
+  for (size_t i = 0; i < static_cast<size_t>(options.layers); ++i)
+    layers.add(options, i < options.windows.size() ? options.windows[i] : 0, layer_class);
+  if (options.final_norm) norm.emplace(this, "norm", options);
 }
 
 std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_ids,
                                                const Tensor* mask,
                                                const std::vector<int64_t>& chosen) const {
-  return states_of(cx, embed_tokens.forward(cx, input_ids), mask, chosen);
+  Tensor embedded = embed_tokens.forward(cx, input_ids);
+  if (embedding_scale_ != 1.0) embedded = cx.ops().affine(cx, {embedded, embedding_scale_, 0.0});
+  return states_of(cx, embedded, mask, chosen);
 }
 
 std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded, const Tensor* mask,

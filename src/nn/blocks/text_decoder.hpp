@@ -23,6 +23,26 @@ struct TextDecoderOptions {
   bool head_norms = true;       // of queries and keys, as in Qwen3
   bool final_norm = true;       // of the last layer's state; files of the first layers have none
   ops::Activation activation = ops::Activation::silu;
+  double score_scale = 0.0;  // of queries times keys; 0: 1 / sqrt(head_dim)
+  // As in Gemma 2 (Gemma Team 2024, arXiv 2408.00118):
+  double soft_cap = 0.0;           // that scores are held within (ops::Attention)
+  std::vector<int64_t> windows{};  // of each layer, how many keys a query sees; 0, or none: all
+  bool norms_after = false;        // of what attention and perceptron give, too
+  bool norms_from_one = false;     // norms multiply by 1 + weight
+  double embedding_scale = 1.0;    // of embedded tokens
+};
+
+// A norm by root mean square, whose weight may count from 1.
+class TextDecoderNorm final : public Module {
+ public:
+  TextDecoderNorm(Module* parent, const std::string& name, const TextDecoderOptions& options);
+  Tensor forward(Context& cx, const Tensor& x) const;
+
+  Param weight;  // {hidden_size}
+
+ private:
+  double eps_;
+  bool from_one_;
 };
 
 // What all layers of a call share.
@@ -33,10 +53,12 @@ struct TextDecoderPlaces {
 
 class TextDecoderAttention final : public Module {
  public:
-  TextDecoderAttention(Module* parent, const std::string& name, const TextDecoderOptions& options);
-  // x and residual {B, T, D}; o_proj(attention) + residual.
+  // `window`: as options.windows has it of this layer.
+  TextDecoderAttention(Module* parent, const std::string& name, const TextDecoderOptions& options,
+                       int64_t window);
+  // x and residual {B, T, D}; o_proj(attention) + residual, if any.
   Tensor forward(Context& cx, const Tensor& x, const TextDecoderPlaces& places,
-                 const Tensor& residual) const;
+                 const Tensor* residual) const;
 
   Linear q_proj, k_proj, v_proj, o_proj;
   std::optional<RmsNorm> q_norm, k_norm;  // of each head
@@ -45,15 +67,16 @@ class TextDecoderAttention final : public Module {
   // Products split into heads, normalised and turned; {B, T, heads * d}.
   Tensor placed(Context& cx, const Tensor& product, const std::optional<RmsNorm>& norm,
                 const TextDecoderPlaces& places) const;
-  int64_t heads_, kv_heads_, head_dim_;
+  int64_t heads_, kv_heads_, head_dim_, window_;
+  double scale_, soft_cap_;
 };
 
 // down_proj(act(gate_proj(x)) * up_proj(x)) (Shazeer 2020, arXiv 2002.05202).
 class TextDecoderMLP final : public Module {
  public:
   TextDecoderMLP(Module* parent, const std::string& name, const TextDecoderOptions& options);
-  // x and residual {B, T, D}.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& residual) const;
+  // x and residual, if any, {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor* residual) const;
 
   Linear gate_proj, up_proj, down_proj;
 
@@ -64,14 +87,16 @@ class TextDecoderMLP final : public Module {
 class TextDecoderLayer final : public Module {
  public:
   TextDecoderLayer(Module* parent, const std::string& name, const TextDecoderOptions& options,
-                   const char* class_name);
+                   int64_t window, const char* class_name);
   const char* class_name() const override { return class_name_; }
   // x {B, T, D}; {B, T, D}.
   Tensor forward(Context& cx, const Tensor& x, const TextDecoderPlaces& places) const;
 
   TextDecoderAttention self_attn;
   TextDecoderMLP mlp;
-  RmsNorm input_layernorm, post_attention_layernorm;
+  // Where norms are before parts alone, the second is the perceptron's.
+  TextDecoderNorm input_layernorm, post_attention_layernorm;
+  std::optional<TextDecoderNorm> pre_feedforward_layernorm, post_feedforward_layernorm;
 
  private:
   const char* class_name_;
@@ -96,11 +121,11 @@ class TextDecoder final : public Module {
 
   Embedding embed_tokens;
   ModuleList<TextDecoderLayer> layers;
-  std::optional<RmsNorm> norm;
+  std::optional<TextDecoderNorm> norm;
 
  private:
   int64_t head_dim_;
-  double rope_theta_;
+  double rope_theta_, embedding_scale_;
 };
 
 }  // namespace omnirt::nn
