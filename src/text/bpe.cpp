@@ -17,8 +17,9 @@ constexpr uint64_t empty_slot = ~uint64_t{0};
 // A symbol of a word under work: a doubly linked list in an array.
 struct Node {
   int32_t id;
-  uint32_t bytes;  // 0: merged into the one before
+  uint32_t bytes;
   int32_t previous, next;
+  bool gone = false;  // merged into the one before
 };
 
 struct Candidate {
@@ -63,16 +64,21 @@ const std::array<std::string, 256>& byte_symbols() {
 
 Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
          const std::string& vocabulary_file, const std::string& merges_file,
-         std::string_view suffix) {
+         std::string_view suffix)
+    : merges_(vocabulary, merges, merges_file) {
   map_bytes(vocabulary, unknown, vocabulary_file, suffix);
+}
+
+PairMerges::PairMerges(const Vocabulary& vocabulary, const Merges& merges,
+                       const std::string& where) {
   table_.assign(std::bit_ceil(2 * merges.size() + 2), Merge{empty_slot, 0, 0});
   std::string whole;
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const auto& [left, right] = merges[rank];
     whole.assign(left).append(right);
-    int32_t left_id = find_part(vocabulary, left, merges, rank, merges_file);
-    int32_t right_id = find_part(vocabulary, right, merges, rank, merges_file);
-    int32_t whole_id = find_part(vocabulary, whole, merges, rank, merges_file);
+    int32_t left_id = find_part(vocabulary, left, merges, rank, where);
+    int32_t right_id = find_part(vocabulary, right, merges, rank, where);
+    int32_t whole_id = find_part(vocabulary, whole, merges, rank, where);
     add(pair_of(left_id, right_id), static_cast<uint32_t>(rank), whole_id);
   }
 }
@@ -93,11 +99,11 @@ void Bpe::map_bytes(const Vocabulary& vocabulary, int32_t unknown, const std::st
   }
 }
 
-uint64_t Bpe::pair_of(int32_t left, int32_t right) {
+uint64_t PairMerges::pair_of(int32_t left, int32_t right) {
   return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
 }
 
-size_t Bpe::slot_of(uint64_t pair) const {
+size_t PairMerges::slot_of(uint64_t pair) const {
   size_t mask = table_.size() - 1;
   size_t slot = keyed_hash(pair) & mask;
   while (table_[slot].pair != empty_slot && table_[slot].pair != pair) slot = (slot + 1) & mask;
@@ -105,23 +111,32 @@ size_t Bpe::slot_of(uint64_t pair) const {
 }
 
 // A pair that is listed twice counts by its last place, as in the reference.
-void Bpe::add(uint64_t pair, uint32_t rank, int32_t id) {
+void PairMerges::add(uint64_t pair, uint32_t rank, int32_t id) {
   table_[slot_of(pair)] = {pair, rank, id};
 }
 
-const Bpe::Merge* Bpe::find(int32_t left, int32_t right) const {
+const PairMerges::Merge* PairMerges::find(int32_t left, int32_t right) const {
   const Merge& merge = table_[slot_of(pair_of(left, right))];
   return merge.pair == empty_slot ? nullptr : &merge;
 }
 
 void Bpe::encode(std::string_view word, std::vector<Symbol>& out) const {
-  if (word.empty()) return;
-  auto size = static_cast<int32_t>(word.size());
-  std::vector<Node> nodes(word.size());
+  std::vector<Symbol> symbols;
+  symbols.reserve(word.size());
+  for (size_t i = 0; i < word.size(); ++i) {
+    auto byte = static_cast<unsigned char>(word[i]);
+    symbols.push_back({i + 1 == word.size() ? last_[byte] : inner_[byte], 1});
+  }
+  merges_.apply(symbols, out);
+}
+
+void PairMerges::apply(const std::vector<Symbol>& symbols, std::vector<Symbol>& out) const {
+  if (symbols.empty()) return;
+  const auto size = static_cast<int32_t>(symbols.size());
+  std::vector<Node> nodes(symbols.size());
   for (int32_t i = 0; i < size; ++i) {
-    auto byte = static_cast<unsigned char>(word[static_cast<size_t>(i)]);
-    bool last = i + 1 == size;
-    nodes[i] = {last ? last_[byte] : inner_[byte], 1, i - 1, last ? -1 : i + 1};
+    const Symbol& symbol = symbols[static_cast<size_t>(i)];
+    nodes[i] = {symbol.id, symbol.bytes, i - 1, i + 1 == size ? -1 : i + 1};
   }
   std::priority_queue<Candidate> queue;
   auto consider = [&](int32_t at) {
@@ -134,14 +149,14 @@ void Bpe::encode(std::string_view word, std::vector<Symbol>& out) const {
     Candidate best = queue.top();
     queue.pop();
     Node& left = nodes[best.at];
-    if (left.bytes == 0 || left.next < 0) continue;
+    if (left.gone || left.next < 0) continue;
     Node& right = nodes[left.next];
     // The pair may have changed since it was queued; the reference compares what it makes.
     const Merge* merge = find(left.id, right.id);
     if (!merge || merge->id != best.id) continue;
     left.id = best.id;
     left.bytes += right.bytes;
-    right.bytes = 0;
+    right.gone = true;
     left.next = right.next;
     if (left.next >= 0) nodes[left.next].previous = best.at;
     consider(left.previous);

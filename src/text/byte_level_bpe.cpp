@@ -7,26 +7,30 @@
 
 #include "base/error.hpp"
 #include "io/file.hpp"
+#include "text/character_bpe.hpp"
 
 namespace omnirt::text {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Real ones: tokenizer.json 3.6 MB (CLIP) to 17.1 MB (Mistral), vocab.json 1 to 2.8 MB, merges.txt
+// Real ones: tokenizer.json 3.6 MB (CLIP) to 34.4 MB (Gemma), vocab.json 1 to 2.8 MB, merges.txt
 // 0.5 to 1.7 MB.
-constexpr size_t max_model_bytes = size_t{32} << 20;
+constexpr size_t max_model_bytes = size_t{64} << 20;
 
 bool present(const fs::path& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found && !error;
 }
 
-std::shared_ptr<const Bpe> make_bpe(const BpeFiles& files, const std::string& unknown,
-                                    std::string_view suffix) {
+std::shared_ptr<const BpeEncoder> make_bpe(const BpeFiles& files, const std::string& unknown,
+                                           const ByteLevelBpe::Rules& rules) {
   int32_t id = unknown.empty() ? -1 : files.vocabulary.find(unknown);
+  if (rules.characters)
+    return std::make_shared<CharacterBpe>(files.vocabulary, files.merges, id,
+                                          files.vocabulary_file);
   return std::make_shared<Bpe>(files.vocabulary, files.merges, id, files.vocabulary_file,
-                               files.merges_file, suffix);
+                               files.merges_file, rules.suffix);
 }
 
 }  // namespace
@@ -52,7 +56,7 @@ BpeFiles read_bpe_folder(const fs::path& folder, const std::string& whose) {
 }
 
 ByteLevelBpe::ByteLevelBpe(BpeFiles files, const std::string& unknown, const Rules& rules)
-    : bpe_(make_bpe(files, unknown, rules.suffix)), rules_(rules) {
+    : bpe_(make_bpe(files, unknown, rules)), rules_(rules) {
   vocabulary_ = std::make_shared<Vocabulary>(std::move(files.vocabulary));
 }
 
@@ -130,6 +134,8 @@ void ByteLevelBpe::append_words(std::string_view normalized, Token from,
 void ByteLevelBpe::append_plain(std::string_view text, size_t begin, size_t end,
                                 std::vector<Token>& out) const {
   std::string normalized = rules_.normalize(text.substr(begin, end - begin));
+  const size_t first = out.size(), added = prefix_of(normalized, begin).size();
+  normalized.insert(0, prefix_of(normalized, begin));
   std::string_view view = normalized;
   for (size_t pos = 0; pos < view.size();) {
     TokenMatcher::Match match = in_normalized_text_.find(view, pos);
@@ -137,6 +143,14 @@ void ByteLevelBpe::append_plain(std::string_view text, size_t begin, size_t end,
     if (match.id >= 0) out.push_back({match.id, begin, end, match.begin});
     pos = match.end;
   }
+  for (size_t i = first; i < out.size(); ++i) out[i].at -= std::min(out[i].at, added);
+}
+
+std::string_view ByteLevelBpe::prefix_of(std::string_view normalized, size_t begin) const {
+  const bool wanted =
+      rules_.prefixed == Prefixed::each || (rules_.prefixed == Prefixed::first && begin == 0);
+  if (!wanted || normalized.empty() || normalized.starts_with(rules_.prefix)) return {};
+  return rules_.prefix;
 }
 
 std::vector<ByteLevelBpe::Token> ByteLevelBpe::tokens(std::string_view text) const {

@@ -21,20 +21,25 @@ BpeFiles read_bpe_folder(const std::filesystem::path& folder, const std::string&
 // those of the normalised text; what is between them is cut into words, which the merges take.
 class ByteLevelBpe {
  public:
+  // Before which parts of a text, between added tokens, a prefix is put.
+  enum class Prefixed { none, first, each };
   // What differs between classes of tokenizers.
   struct Rules {
     std::string (*normalize)(std::string_view valid_utf8);
     std::vector<std::string_view> (*words)(std::string_view normalized);
-    std::string_view suffix;   // as in Bpe
-    bool whole_words = false;  // a word that the vocabulary has is its token, whatever the merges
+    std::string_view suffix;    // as in Bpe
+    bool whole_words = false;   // a word that the vocabulary has is its token, whatever the merges
+    bool characters = false;    // symbols are characters (CharacterBpe) instead of bytes
+    std::string_view prefix{};  // put before normalised text that does not begin with it
+    Prefixed prefixed = Prefixed::none;
   };
-  // Where a token comes from: byte `at` of the normalised form of text[begin, end).
+  // Where a token comes from: byte `at` of the normalised form of text[begin, end), without prefix.
   struct Token {
     int64_t id;
     size_t begin, end, at;
   };
 
-  // `unknown` as in Bpe: a token's content, or empty.
+  // `unknown` as in Bpe and CharacterBpe: a token's content, or empty.
   ByteLevelBpe(BpeFiles files, const std::string& unknown, const Rules& rules);
 
   // What the vocabulary lacks gets the ids after it, in order. Of tokens with the same content the
@@ -59,9 +64,11 @@ class ByteLevelBpe {
   int32_t whole_word(std::string_view word) const;
   void append_words(std::string_view normalized, Token from, std::vector<Token>& out) const;
   size_t original_offset(std::string_view text, size_t at) const;
+  // What is put before the normalised part that begins at this byte of the text.
+  std::string_view prefix_of(std::string_view normalized, size_t begin) const;
 
   std::shared_ptr<Vocabulary> vocabulary_;  // copies share both
-  std::shared_ptr<const Bpe> bpe_;
+  std::shared_ptr<const BpeEncoder> bpe_;
   Rules rules_;
   TokenMatcher in_given_text_, in_normalized_text_;
 };

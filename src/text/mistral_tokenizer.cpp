@@ -66,7 +66,11 @@ std::string unknown_mistral_template(const TemplateText& found) {
 }  // namespace
 
 MistralTokenizer MistralTokenizer::from_folder(const fs::path& folder, const Json& config) {
-  BpeFiles files = read_bpe_folder(folder, "a Mistral tokenizer");
+  return from_files(read_bpe_folder(folder, "a Mistral tokenizer"), folder, config);
+}
+
+MistralTokenizer MistralTokenizer::from_files(BpeFiles files, const fs::path& folder,
+                                              const Json& config) {
   TokenizerSettings settings{folder.string(), config, {}, {}};
   if (!config.is_object()) settings = read_tokenizer_settings(folder.string());
   if (!settings.config.is_object()) settings.config = Json::object();
@@ -116,8 +120,7 @@ TokenizedPrompt MistralTokenizer::encode_chat(std::string_view system, std::stri
 }
 
 TokenizerInfo mistral_tokenizer_info() {
-  return {.class_names = {"PixtralProcessor", "LlamaTokenizer", "LlamaTokenizerFast",
-                          "TokenizersBackend"},
+  return {.class_names = {"PixtralProcessor", "TokenizersBackend"},
           .make =
               [](const fs::path& folder, const Json& config) {
                 return std::make_shared<const MistralTokenizer>(

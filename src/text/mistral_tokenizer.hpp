@@ -18,6 +18,9 @@ class MistralTokenizer final : public ChatTokenizer {
   // side of padding); chat_template.jinja or chat_template.json. Throws InvalidFile or Unsupported,
   // naming the file. An object `config` replaces tokenizer_config.json.
   static MistralTokenizer from_folder(const std::filesystem::path& folder, const Json& config = {});
+  // The same with the folder's tokenizer.json as read.
+  static MistralTokenizer from_files(BpeFiles files, const std::filesystem::path& folder,
+                                     const Json& config);
 
   // The ids of the text alone. Throws as `encode` does.
   std::vector<int64_t> encode_words(std::string_view text, std::string_view field = "prompt") const;

@@ -47,6 +47,10 @@ class Reader : public nlohmann::json_sax<Json> {
     added_tokens,
     added_token,
     steps,
+    post_processor,
+    frame,   // of one text
+    piece,   // of the frame: a token
+    inside,  // the text
     skip
   };
 
@@ -87,6 +91,9 @@ class Reader : public nlohmann::json_sax<Json> {
       case Place::steps:
         if (key_ == "Regex" || key_ == "String") add_step(files_.steps.patterns, value);
         if (key_ == "type") add_step(files_.steps.kinds, value);
+        break;
+      case Place::piece:
+        if (key_ == "id") add_step(seen_text_ ? files_.frame.after : files_.frame.before, value);
         break;
       default:
         other(value);
@@ -130,9 +137,16 @@ class Reader : public nlohmann::json_sax<Json> {
         return outermost_;
       case Place::root:
         if (key_ == "model") return Place::model;
+        if (key_ == "post_processor") return Place::post_processor;
         return key_ == "pre_tokenizer" || key_ == "normalizer" ? Place::steps : Place::skip;
       case Place::steps:
         return Place::steps;
+      case Place::post_processor:
+        return key_ == "special_tokens" ? Place::skip : Place::post_processor;
+      case Place::frame:
+        if (key_ == "SpecialToken") return Place::piece;
+        seen_text_ |= key_ == "Sequence";
+        return key_ == "Sequence" ? Place::inside : Place::frame;
       case Place::model:
         if (key_ != "vocab") return Place::skip;
         once(seen_vocabulary_, "model.vocab");
@@ -155,6 +169,9 @@ class Reader : public nlohmann::json_sax<Json> {
         return key_ == "added_tokens" ? Place::added_tokens : Place::skip;
       case Place::steps:
         return Place::steps;
+      case Place::post_processor:
+        if (key_ == "single") return Place::frame;
+        return key_ == "processors" ? Place::post_processor : Place::skip;
       case Place::model:
         if (key_ != "merges") return Place::skip;
         once(seen_merges_, "model.merges");
@@ -238,6 +255,7 @@ class Reader : public nlohmann::json_sax<Json> {
   BpeFiles files_;
   bool seen_vocabulary_ = false;
   bool seen_merges_ = false;
+  bool seen_text_ = false;  // of the frame
   std::vector<Place> places_;
   std::string key_;
   std::vector<std::string> pair_;

@@ -17,6 +17,11 @@ struct TextSteps {
   bool whole_words = false;           // ignore_merges: a word that is a token is not merged
 };
 
+// The tokens that a tokenizer.json puts around each text (of its "TemplateProcessing").
+struct TextFrame {
+  std::vector<std::string> before, after;
+};
+
 // What a tokenizer is made of, from either kind of file.
 struct BpeFiles {
   Vocabulary vocabulary;
@@ -24,6 +29,7 @@ struct BpeFiles {
   std::string vocabulary_file, merges_file;  // where they came from, for errors
   std::vector<AddedToken> added_tokens;      // tokenizer.json only; each with its id
   TextSteps steps;                           // tokenizer.json only
+  TextFrame frame;                           // tokenizer.json only
 };
 
 // A vocab.json: one object, token -> id. `where` names the file in errors.
@@ -35,8 +41,8 @@ Vocabulary parse_vocab_json(std::string_view text, const std::string& where);
 Merges parse_merges_txt(std::string_view text, const std::string& where);
 
 // The model, added tokens and steps of a tokenizer.json (Hugging Face's tokenizers). CLIP's and
-// Qwen2's classes bring steps of their own, as in the reference; post-processing is skipped. Throws
-// InvalidFile when it is malformed, Unsupported when its model is not BPE.
+// Qwen2's classes bring steps of their own, as in the reference; of post-processing its frame is
+// read. Throws InvalidFile when it is malformed, Unsupported when its model is not BPE.
 BpeFiles parse_tokenizer_json(std::string_view text, const std::string& where);
 
 }  // namespace omnirt::text

@@ -1,6 +1,6 @@
 // Tokenizers' folders: CLIP's tokenizer.json, or vocab.json and merges.txt; T5's tokenizer.json or
-// spiece.model, with replacements; Qwen's and Mistral's tokenizer.json and chat template; and their
-// settings. What loads takes prompts.
+// spiece.model, with replacements; Qwen's and Mistral's tokenizer.json and chat template; Gemma's
+// and Llama's tokenizer.json with what frames texts; and their settings. What loads takes prompts.
 #include <fmt/format.h>
 
 #include <bit>
@@ -11,6 +11,8 @@
 #include "fuzz/target.hpp"
 #include "text/bpe.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/gemma_tokenizer.hpp"
+#include "text/llama_tokenizer.hpp"
 #include "text/mistral_tokenizer.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
@@ -21,7 +23,17 @@ namespace {
 using namespace omnirt::text;
 
 // The kinds of folder; an input's first byte picks one.
-enum Kind : char { clip_whole, clip_parts, t5_json, t5_pieces, qwen_whole, mistral_whole, kinds };
+enum Kind : char {
+  clip_whole,
+  clip_parts,
+  t5_json,
+  t5_pieces,
+  qwen_whole,
+  mistral_whole,
+  gemma_whole,
+  llama_whole,
+  kinds
+};
 
 std::string word(uint32_t value) {
   return std::string(reinterpret_cast<const char*>(&value), 4);
@@ -227,6 +239,37 @@ std::string mistral_input(Random& random, const std::string& settings) {
               {whole, settings, random() % 2 ? mistral_chat : mutate_text(mistral_chat, random)});
 }
 
+// Gemma's and Llama's -----------------------------------------------------------------------------
+
+constexpr const char* gemma_settings =
+    R"({"bos_token": "<bos>", "eos_token": "<eos>", "pad_token": "<pad>", "unk_token": "<unk>",)"
+    R"( "mask_token": null, "add_bos_token": true, "legacy": true, "padding_side": "left",)"
+    R"( "model_max_length": 1e30})";
+
+std::string characters_json(Random& random) {
+  std::string vocabulary = "{";
+  int id = 0;
+  auto add = [&](const std::string& token) {
+    vocabulary += fmt::format("{}{}: {}", id ? ", " : "", Json(token).dump(), id);
+    ++id;
+  };
+  for (const char* token : {"<pad>", "<eos>", "<bos>", "<unk>"}) add(token);
+  const int bytes = random() % 4 ? 256 : 200;  // or too few
+  for (int byte = 0; byte < bytes; ++byte) add(fmt::format("<0x{:02X}>", byte));
+  for (const char* token : {"a", "b", "c", "t", "\u2581", "ca", "cat", "\u2581ca", "ab", "abab"})
+    add(token);
+  std::string merges = R"(["c a", "ca t", ["a", "b"], "ab ab", "\u2581 ca"])";
+  std::string frame =
+      R"({"type": "Sequence", "processors": [{"type": "TemplateProcessing", "single":)"
+      R"( [{"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A"}},)"
+      R"( {"SpecialToken": {"id": "<eos>"}}], "pair": [], "special_tokens": {}}]})";
+  if (random() % 2) merges = mutate_text(merges, random);
+  if (random() % 2) frame = mutate_text(frame, random);
+  return fmt::format(R"({{"post_processor": {}, "model": {{"type": "BPE", "vocab": {}}},)"
+                     R"( "merges": {}}}}})",
+                     frame, vocabulary, merges);
+}
+
 // -------------------------------------------------------------------------------------------------
 
 // What a tokenizer that was read must hold to, whatever its files were.
@@ -247,8 +290,8 @@ void take_prompts(const Tokenizer& tokenizer) {
 
 std::string make_input(Random& random) {
   auto kind = static_cast<Kind>(below(kinds, random));
-  constexpr std::array all{clip_settings, clip_settings, t5_settings,
-                           t5_settings,   qwen_settings, mistral_settings};
+  constexpr std::array all{clip_settings, clip_settings,    t5_settings,    t5_settings,
+                           qwen_settings, mistral_settings, gemma_settings, gemma_settings};
   std::string settings = all[kind];
   if (random() % 3 == 0) settings = mutate_text(settings, random);
   switch (kind) {
@@ -268,6 +311,11 @@ std::string make_input(Random& random) {
       return qwen_input(random, settings);
     case mistral_whole:
       return mistral_input(random, settings);
+    case gemma_whole:
+    case llama_whole: {
+      std::string whole = characters_json(random);
+      return pack(kind, {random() % 8 ? whole : mutate_text(whole, random), settings});
+    }
     default:
       return pack(kind, {sentencepiece(random), settings});
   }
@@ -277,7 +325,8 @@ void read_input(std::string_view input) {
   Packed packed = unpack(input, 3);
   std::filesystem::path folder = fresh_folder();
   constexpr std::array names{"tokenizer.json", "vocab.json",     "tokenizer.json",
-                             "spiece.model",   "tokenizer.json", "tokenizer.json"};
+                             "spiece.model",   "tokenizer.json", "tokenizer.json",
+                             "tokenizer.json", "tokenizer.json"};
   auto kind = static_cast<size_t>(static_cast<unsigned char>(packed.kind)) % kinds;
   write_text(folder / names[kind], packed.parts[0]);
   write_text(folder / "tokenizer_config.json", packed.parts[1]);
@@ -292,7 +341,11 @@ void read_input(std::string_view input) {
     MistralTokenizer tokenizer = MistralTokenizer::from_folder(folder);
     take_prompts(tokenizer);
     tokenizer.encode_chat("be 1234", "a cat", "prompt", 9);
-  } else if (kind < t5_json)
+  } else if (kind == gemma_whole)
+    take_prompts(GemmaTokenizer::from_folder(folder));
+  else if (kind == llama_whole)
+    take_prompts(LlamaTokenizer::from_folder(folder));
+  else if (kind < t5_json)
     take_prompts(CLIPTokenizer::from_folder(folder));
   else
     take_prompts(T5Tokenizer::from_folder(folder));
