@@ -1,7 +1,5 @@
 #include "nn/blocks/z_image_blocks.hpp"
 
-#include <cmath>
-
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
@@ -9,12 +7,10 @@ namespace {
 
 constexpr int64_t waves_dim = 256;
 constexpr int64_t embedder_dim = 1024;
-constexpr double head_norm_eps = 1e-5;
 constexpr double final_norm_eps = 1e-6;
 
-// y = x * (1 + scale) for tokens {B, T, D} and a scale {B, 1, D}.
-Tensor scaled(Context& cx, const Tensor& x, const Tensor& scale) {
-  return cx.ops().gate(cx, {x, cx.ops().affine(cx, {scale, 1.0, 1.0})});
+RotaryAttentionOptions attention_options(const ZImageTransformer2DConfig& config) {
+  return {.dim = config.dim, .heads = config.n_heads, .qk_norm = config.qk_norm};
 }
 
 }  // namespace
@@ -44,41 +40,11 @@ Tensor ZImageFeedForward::forward(Context& cx, const Tensor& x) const {
   return w2.forward(cx, cx.ops().gate(cx, {gate, linear}));
 }
 
-ZImageAttention::ZImageAttention(Module* parent, const std::string& name,
-                                 const ZImageTransformer2DConfig& config)
-    : Module(parent, name),
-      to_q(this, "to_q", config.dim, config.dim, false),
-      to_k(this, "to_k", config.dim, config.dim, false),
-      to_v(this, "to_v", config.dim, config.dim, false),
-      to_out(this, "to_out"),
-      heads_(config.n_heads) {
-  to_out.add(config.dim, config.dim, false);
-  if (!config.qk_norm) return;
-  norm_q.emplace(this, "norm_q", config.head_dim(), head_norm_eps);
-  norm_k.emplace(this, "norm_k", config.head_dim(), head_norm_eps);
-}
-
-Tensor ZImageAttention::placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
-                               const Tensor& rotary) const {
-  Tensor heads = x.view({x.size(0), x.size(1), heads_, x.size(2) / heads_});
-  if (norm) heads = norm->forward(cx, heads);
-  return cx.ops().rotary(cx, {heads, rotary, ops::RotaryPairs::neighbours}).flatten(2);
-}
-
-Tensor ZImageAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary) const {
-  Tensor query = placed(cx, to_q.forward(cx, x), norm_q, rotary);
-  Tensor key = placed(cx, to_k.forward(cx, x), norm_k, rotary);
-  Tensor value = to_v.forward(cx, x);
-  double head_dim = static_cast<double>(x.size(2)) / static_cast<double>(heads_);
-  Tensor y = cx.ops().attention(cx, {query, key, value, heads_, 1.0 / std::sqrt(head_dim)});
-  return to_out[0].forward(cx, y);
-}
-
 ZImageTransformerBlock::ZImageTransformerBlock(Module* parent, const std::string& name,
                                                const ZImageTransformer2DConfig& config,
                                                bool modulated)
     : Module(parent, name),
-      attention(this, "attention", config),
+      attention(this, "attention", attention_options(config)),
       feed_forward(this, "feed_forward", config,
                    modulated ? SiteKind::feed_forward : SiteKind::none),
       attention_norm1(this, "attention_norm1", config.dim, config.norm_eps),
@@ -90,27 +56,25 @@ ZImageTransformerBlock::ZImageTransformerBlock(Module* parent, const std::string
   if (modulated) adaln_modulation.add(config.modulation_dim(), 4 * config.dim);
 }
 
+SandwichNorms ZImageTransformerBlock::norms() const {
+  return {attention_norm1, attention_norm2, ffn_norm1, ffn_norm2};
+}
+
 Tensor ZImageTransformerBlock::plain(Context& cx, const Tensor& x, const Tensor& rotary) const {
-  Tensor attended = attention.forward(cx, attention_norm1.forward(cx, x), rotary);
-  Tensor h = cx.ops().add(cx, {x, attention_norm2.forward(cx, attended)});
-  Tensor through = feed_forward.forward(cx, ffn_norm1.forward(cx, h));
-  return cx.ops().add(cx, {h, ffn_norm2.forward(cx, through)});
+  return sandwiched(
+      cx, x, norms(), [&](const Tensor& h) { return attention.forward(cx, h, rotary); },
+      [&](const Tensor& h) { return feed_forward.forward(cx, h); });
 }
 
 Tensor ZImageTransformerBlock::modulated(Context& cx, const Tensor& x, const Tensor& rotary,
                                          const Tensor& embedded) const {
-  Tensor all = adaln_modulation[0].forward(cx, embedded).unsqueeze(1);
-  auto part = [&](int64_t i) { return all.narrow(2, i * x.size(2), x.size(2)); };
-  // y + tanh(gate) * norm(h).
-  auto gated = [&](const RmsNorm& norm, const Tensor& h, int64_t i, const Tensor& y) {
-    Tensor gate = cx.ops().soft_clamp(cx, {part(i), /*bound=*/1.0});
-    return cx.ops().gate(cx, {norm.forward(cx, h), gate, &y});
-  };
-  Tensor normed = scaled(cx, attention_norm1.forward(cx, x), part(0));
-  Tensor h = gated(attention_norm2, attention.forward(cx, normed, rotary), 1, x);
+  auto by = SandwichModulation::of(adaln_modulation[0].forward(cx, embedded));
+  Tensor h =
+      modulated_half(cx, x, attention_norm1, attention_norm2, by.scale_attention, by.gate_attention,
+                     [&](const Tensor& y) { return attention.forward(cx, y, rotary); });
   if (cx.site(feed_forward.path())) return h;
-  normed = scaled(cx, ffn_norm1.forward(cx, h), part(2));
-  return gated(ffn_norm2, feed_forward.forward(cx, normed), 3, h);
+  return modulated_half(cx, h, ffn_norm1, ffn_norm2, by.scale_perceptron, by.gate_perceptron,
+                        [&](const Tensor& y) { return feed_forward.forward(cx, y); });
 }
 
 Tensor ZImageTransformerBlock::through(Context& cx, const Tensor& x, const Tensor& rotary,
@@ -136,7 +100,7 @@ ZImageFinalLayer::ZImageFinalLayer(Module* parent, const std::string& name,
 Tensor ZImageFinalLayer::forward(Context& cx, const Tensor& x, const Tensor& embedded) const {
   Tensor activated = cx.ops().activate(cx, {embedded, ops::Activation::silu});
   Tensor scale = adaln_modulation[0].forward(cx, activated).unsqueeze(1);
-  return linear.forward(cx, scaled(cx, norm_final.forward(cx, x), scale));
+  return linear.forward(cx, scaled_tokens(cx, norm_final.forward(cx, x), scale));
 }
 
 ZImageCaptionEmbedder::ZImageCaptionEmbedder(Module* parent, const std::string& name,

@@ -1,7 +1,7 @@
 #pragma once
-#include <optional>
 #include <utility>
 
+#include "nn/blocks/rotary_attention.hpp"
 #include "nn/layers.hpp"
 #include "nn/z_image_transformer_2d_config.hpp"
 
@@ -34,25 +34,6 @@ class ZImageFeedForward final : public Module {
   SiteKind site_;
 };
 
-// Attention of all tokens to all, queries and keys normalised by heads and rotated by the tokens'
-// positions (diffusers ZSingleStreamAttnProcessor).
-class ZImageAttention final : public Module {
- public:
-  ZImageAttention(Module* parent, const std::string& name, const ZImageTransformer2DConfig& config);
-  const char* class_name() const override { return "Attention"; }
-  // x {B, T, dim}, rotary {2, T, head_dim / 2}; {B, T, dim}.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
-
-  Linear to_q, to_k, to_v;
-  std::optional<RmsNorm> norm_q, norm_k;
-  ModuleList<Linear> to_out;
-
- private:
-  Tensor placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
-                const Tensor& rotary) const;
-  int64_t heads_;
-};
-
 // Attention and perceptron, each between two norms (diffusers ZImageTransformerBlock). Where the
 // block is modulated, the timestep scales what goes in and gates what comes out.
 class ZImageTransformerBlock : public Module {
@@ -65,7 +46,7 @@ class ZImageTransformerBlock : public Module {
   // x {B, T, dim}, rotary {2, T, head_dim / 2}; embedded {B, modulation_dim} where modulated.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary, const Tensor& embedded) const;
 
-  ZImageAttention attention;
+  RotaryAttention attention;
   ZImageFeedForward feed_forward;
   RmsNorm attention_norm1, ffn_norm1, attention_norm2, ffn_norm2;
   ModuleList<Linear> adaln_modulation;
@@ -76,6 +57,7 @@ class ZImageTransformerBlock : public Module {
 
  private:
   Tensor plain(Context& cx, const Tensor& x, const Tensor& rotary) const;
+  SandwichNorms norms() const;
   Tensor modulated(Context& cx, const Tensor& x, const Tensor& rotary,
                    const Tensor& embedded) const;
   bool modulated_;
