@@ -12,7 +12,8 @@ namespace omnirt {
               entry(perturbed_attention_guidance_info) entry(skip_layer_guidance_info)       \
                   entry(smoothed_energy_guidance_info) entry(auto_guidance_info)             \
                       entry(frame_guidance_info) entry(true_guidance_info)                   \
-                          entry(original_guidance_info) entry(skipped_guidance_info)
+                          entry(original_guidance_info) entry(skipped_guidance_info)         \
+                              entry(row_guidance_info)
 
 // The one macro of this folder: a function cannot declare the functions that it then calls.
 #define OMNIRT_DECLARE(name) GuiderInfo name();
