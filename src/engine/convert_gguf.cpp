@@ -82,6 +82,7 @@ std::string architecture_of(std::span<const io::TensorSource> tensors) {
   if (any("transformer_blocks.0.img_mod.")) return "qwen_image";
   if (any("joint_blocks.0.x_block.")) return "sd3";
   if (any("context_refiner.0.")) return "lumina2";  // Z-Image's, too
+  if (any("double_layers.0.modX.")) return "aura";
   if (any("label_emb.0.0.")) return "sdxl";
   if (any("input_blocks.0.0.")) return "sd1";
   if (any("blk.0.attn_q_norm.")) return "qwen3";

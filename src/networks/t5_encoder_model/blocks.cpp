@@ -84,13 +84,17 @@ T5Stack::T5Stack(Module* parent, const std::string& name, const T5Config& config
     : Module(parent, name),
       block(this, "block"),
       final_layer_norm(this, "final_layer_norm", config.d_model, config.layer_norm_epsilon) {
-  for (int64_t i = 0; i < config.num_layers; ++i) block.add(config, /*makes_bias=*/i == 0);
+  for (int64_t i = 0; i < config.num_layers; ++i)
+    block.add(config, /*makes_bias=*/i == 0 || config.bias_in_each_layer);
 }
 
 Tensor T5Stack::forward(Context& cx, const Tensor& embedded, const Tensor* mask) const {
-  Tensor bias = block[0].layer.attention.SelfAttention.bias(cx, embedded.size(1), mask);
-  Tensor h = embedded;
-  for (size_t i = 0; i < block.size(); ++i) h = block[i].forward(cx, h, bias);
+  Tensor h = embedded, bias;
+  for (size_t i = 0; i < block.size(); ++i) {
+    const T5Attention& attention = block[i].layer.attention.SelfAttention;
+    if (attention.relative_attention_bias) bias = attention.bias(cx, embedded.size(1), mask);
+    h = block[i].forward(cx, h, bias);
+  }
   return final_layer_norm.forward(cx, h);
 }
 

@@ -7,7 +7,7 @@
 namespace omnirt {
 
 // Self-attention without a scale; the scores' bias encodes how far apart tokens are. The first
-// layer of a stack makes it for all.
+// layer of a stack makes it for all, or each its own (UMT5).
 class T5Attention final : public nn::Module {
  public:
   T5Attention(Module* parent, const std::string& name, const T5Config& config, bool makes_bias);

@@ -19,6 +19,7 @@ struct T5Config {
   int64_t relative_attention_max_distance = 128;
   double layer_norm_epsilon = 1e-6;
   std::string feed_forward_proj = "relu";  // "gated-" before the activation: a gated perceptron
+  bool bias_in_each_layer = false;         // UMT5's; no field of the file
 
   static void visit(auto& self, auto& v) {
     v("vocab_size", self.vocab_size);
@@ -38,6 +39,7 @@ struct T5Config {
     // the tokenizer's business, and what transformers writes into every config.
     v.ignore({"dense_act_fn",
               "is_gated_act",
+              "scalable_attention",
               "num_decoder_layers",
               "scale_decoder_outputs",
               "decoder_start_token_id",
@@ -64,6 +66,7 @@ struct T5Config {
               "tie_encoder_decoder",
               "chunk_size_feed_forward",
               "problem_type",
+              "tokenizer_class",
               "finetuning_task",
               "id2label",
               "label2id",
@@ -74,7 +77,21 @@ struct T5Config {
   ops::Activation activation() const;
 };
 
+// config.json of UMT5EncoderModel (Chung et al. 2023, arXiv 2304.09151), whose layers each say how
+// far apart tokens are; defaults are those of transformers' UMT5Config.
+struct UMT5Config : T5Config {
+  UMT5Config() {
+    vocab_size = 250112;
+    d_ff = 1024;
+    num_layers = 8;
+    num_heads = 6;
+    feed_forward_proj = "gated-gelu";
+    bias_in_each_layer = true;
+  }
+};
+
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 T5Config read_t5_config(const Json& json, const std::string& where);
+T5Config read_umt5_config(const Json& json, const std::string& where);
 
 }  // namespace omnirt

@@ -22,6 +22,7 @@ nn::WeightMap T5EncoderModel::weight_map() const {
 }
 
 std::vector<nn::OriginalLayout> T5EncoderModel::original_layouts() const {
+  if (config_.bias_in_each_layer) return {};  // none was met
   return {t5_llama_layout(), t5_transformers_layout()};
 }
 
@@ -44,6 +45,18 @@ const nn::NetworkInfo& t5_encoder_model_info() {
                        .config = t5_config_from_tensors,
                        .layout = t5_layout_of},
   };
+  return info;
+}
+
+const nn::NetworkInfo& umt5_encoder_model_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "UMT5EncoderModel",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<T5EncoderModel>(read_umt5_config(json, where), json);
+      },
+      .summary = "the encoder of UMT5",
+      .weights_base = "model",
+      .role = "text_encoder"};
   return info;
 }
 

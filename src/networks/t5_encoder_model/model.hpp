@@ -5,11 +5,14 @@
 
 namespace omnirt {
 
-// The encoder of T5 (Raffel et al. 2019, arXiv 1910.10683; transformers modeling_t5.py).
+// The encoder of T5 (Raffel et al. 2019, arXiv 1910.10683; transformers modeling_t5.py), or of UMT5
+// (modeling_umt5.py).
 class T5EncoderModel final : public nn::Network {
  public:
   T5EncoderModel(const T5Config& config, Json json);
-  const char* class_name() const override { return "T5EncoderModel"; }
+  const char* class_name() const override {
+    return config_.bias_in_each_layer ? "UMT5EncoderModel" : "T5EncoderModel";
+  }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
@@ -29,5 +32,6 @@ class T5EncoderModel final : public nn::Network {
 };
 
 const nn::NetworkInfo& t5_encoder_model_info();
+const nn::NetworkInfo& umt5_encoder_model_info();
 
 }  // namespace omnirt

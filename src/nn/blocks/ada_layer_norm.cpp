@@ -15,9 +15,9 @@ Tensor through_perceptron(Context& cx, const LayerNorm& norm, const GeluFeedForw
 }
 
 AdaLayerNormZero::AdaLayerNormZero(Module* parent, const std::string& name, int64_t dim,
-                                   int64_t parts, double eps)
+                                   int64_t parts, double eps, bool bias)
     : Module(parent, name),
-      linear(this, "linear", dim, 3 * parts * dim),
+      linear(this, "linear", dim, 3 * parts * dim, bias),
       norm(this, "norm", dim, eps, /*affine=*/false) {}
 
 std::vector<Modulation> AdaLayerNormZero::modulations(Context& cx, const Tensor& activated) const {

@@ -23,7 +23,8 @@ Tensor through_perceptron(Context& cx, const LayerNorm& norm, const GeluFeedForw
 // AdaLayerNormZero with 2, AdaLayerNormZeroSingle with 1, SD35AdaLayerNormZeroX with 3).
 class AdaLayerNormZero final : public Module {
  public:
-  AdaLayerNormZero(Module* parent, const std::string& name, int64_t dim, int64_t parts, double eps);
+  AdaLayerNormZero(Module* parent, const std::string& name, int64_t dim, int64_t parts, double eps,
+                   bool bias = true);
   const char* class_name() const override { return "AdaLayerNormZero"; }
   // activated {B, D}: SiLU of the embedded timestep.
   std::vector<Modulation> modulations(Context& cx, const Tensor& activated) const;
