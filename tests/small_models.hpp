@@ -41,6 +41,8 @@ inline std::string small_model(const std::string& id) {
       {"sd3.5-large", "tests/goldens/pipelines/sd35/model"},
       {"sd3.5-large-turbo", "tests/goldens/pipelines/sd35/model"},
       {"chroma1-hd", "tests/goldens/pipelines/chroma/model"},
+      {"lumina-image-2", "tests/goldens/pipelines/lumina2/model"},
+      {"aura-flow", "tests/goldens/pipelines/aura_flow/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

@@ -13,6 +13,7 @@ struct LevelShift {
   int64_t patch = 1;  // latents of a token, in height and in width
   // Levels spread evenly before the shift are given to the scheduler; else it has its own.
   bool gives_levels = true;
+  bool counts_channels = false;  // the shift goes by the latents' channels in place of tokens
 };
 
 // The shift that grows with the number of tokens, through (base_image_seq_len, base_shift) and

@@ -7,10 +7,12 @@
 #include "blocks/clip_image.hpp"
 #include "blocks/qwen2_vl_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
+#include "families/aura_flow/aura_flow.hpp"
 #include "families/chroma/chroma.hpp"
 #include "families/flux/flux.hpp"
 #include "families/flux/kontext.hpp"
 #include "families/flux2/flux2.hpp"
+#include "families/lumina2/lumina2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
 #include "families/qwen_image_edit/layered.hpp"
@@ -21,6 +23,7 @@
 #include "families/svd/svd.hpp"
 #include "families/upscale/upscale.hpp"
 #include "families/z_image/z_image.hpp"
+#include "networks/aura_flow_transformer_2d_model/model.hpp"
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
@@ -34,7 +37,9 @@
 #include "networks/flux_controlnet_model/model.hpp"
 #include "networks/flux_ip_adapter/model.hpp"
 #include "networks/flux_transformer_2d_model/model.hpp"
+#include "networks/gemma2_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
+#include "networks/lumina2_transformer_2d_model/model.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
@@ -55,6 +60,8 @@
 #include "networks/z_image_controlnet_model/model.hpp"
 #include "networks/z_image_transformer_2d_model/model.hpp"
 #include "text/clip_tokenizer.hpp"
+#include "text/gemma_tokenizer.hpp"
+#include "text/llama_tokenizer.hpp"
 #include "text/mistral_tokenizer.hpp"
 #include "text/qwen2_tokenizer.hpp"
 #include "text/t5_tokenizer.hpp"
@@ -74,7 +81,8 @@ Catalogue builtin_catalogue() {
                        families::flux(), families::flux_kontext(), families::flux2(),
                        families::qwen_image(), families::qwen_image_edit(),
                        families::qwen_image_layered(), families::z_image(), families::sd3(),
-                       families::chroma(), families::upscale()},
+                       families::chroma(), families::lumina2(), families::aura_flow(),
+                       families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -101,6 +109,11 @@ Catalogue builtin_catalogue() {
                   z_image_transformer_2d_model_info(),
                   sd3_transformer_2d_model_info(),
                   chroma_transformer_2d_model_info(),
+                  gemma2_model_info(),
+                  gemma2_for_causal_lm_info(),
+                  lumina2_transformer_2d_model_info(),
+                  umt5_encoder_model_info(),
+                  aura_flow_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   flux_controlnet_model_info(),
@@ -116,7 +129,8 @@ Catalogue builtin_catalogue() {
                   span_info(),
               },
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
-                         text::qwen2_tokenizer_info(), text::mistral_tokenizer_info()},
+                         text::qwen2_tokenizer_info(), text::mistral_tokenizer_info(),
+                         text::gemma_tokenizer_info(), text::llama_tokenizer_info()},
           .image_processors = {blocks::clip_image_processor_info(),
                                blocks::siglip_image_processor_info(),
                                blocks::qwen2_vl_image_processor_info()},

@@ -74,6 +74,7 @@ const std::vector<Difference>& differences() {
        4,
        "distilled to four steps, as its model card runs it"},
       {{"sd3.5-large-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
+      {{"lumina-image-2"}, "cfg_normalization", 1.0, "the same as True"},
       {{}, "cfg_normalization", 0.0, "the same as False"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
@@ -167,6 +168,8 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "StableDiffusion3" + kind + "Pipeline";
   }
+  if (id == "aura-flow") return "AuraFlowPipeline";
+  if (id == "lumina-image-2") return "Lumina2Pipeline";
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
   return std::string("StableDiffusion") + (is_xl(id) ? "XL" : "") + part + form + "Pipeline";
@@ -296,7 +299,8 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
         ASSERT_TRUE(info) << name;
         const bool flow = family.name.starts_with("flux") ||
                           family.name.starts_with("qwen_image") || family.name == "z_image" ||
-                          family.name == "sd3" || family.name == "chroma";
+                          family.name == "sd3" || family.name == "chroma" ||
+                          family.name == "lumina2" || family.name == "aura_flow";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is compared with the reference's trajectories.

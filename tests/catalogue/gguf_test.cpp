@@ -231,6 +231,30 @@ TEST(Gguf, ATransformerOfZImageIsAComponent) {
   expect_same_with("transformer", temp / "transformer", "fp32", model);
 }
 
+TEST(Gguf, ATransformerOfLumina2IsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/lumina2/model");
+  Json config = read_json_file(model / "transformer/config.json");
+  config["hidden_size"] = 192;
+  config["num_attention_heads"] = 2;
+  config["num_kv_heads"] = 1;
+  config["multiple_of"] = 256;
+  config["axes_dim_rope"] = {32, 32, 32};
+  write_component(temp / "transformer", config, "Lumina2Transformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+}
+
+TEST(Gguf, ATransformerOfAuraFlowIsAComponent) {
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines/aura_flow/model");
+  Json config = read_json_file(model / "transformer/config.json");
+  config["attention_head_dim"] = 256;
+  config["num_attention_heads"] = 1;
+  config["caption_projection_dim"] = 256;
+  write_component(temp / "transformer", config, "AuraFlowTransformer2DModel");
+  expect_same_with("transformer", temp / "transformer", "q8_0", model);
+}
+
 TEST(Gguf, ATransformerOfStableDiffusion3IsAComponent) {
   TempFolder temp;
   const fs::path model = source_path("tests/goldens/pipelines/sd35/model");

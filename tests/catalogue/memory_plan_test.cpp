@@ -84,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"qwen_image", "qwen_image/text2image"},
         Case{"qwen_image_layered", "qwen_image_layered/two"},
         Case{"qwen_image_edit", "qwen_image_edit/edit"}, Case{"z_image", "z_image/text2image"},
+        Case{"lumina2", "lumina2/negative"}, Case{"aura_flow", "aura_flow/negative"},
         Case{"chroma", "chroma/negative"}, Case{"sd3", "sd3/text2image"},
         Case{"sd35", "sd35/skip_layers"}, Case{"int8", "sd15/text2image", {{"quantize", "int8"}}},
         Case{"merged", "sd15/text2image", Json::object(),

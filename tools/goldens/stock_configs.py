@@ -26,8 +26,12 @@ def parameters(config):
             network = kind(transformers.CLIPTextConfig(**config))
         elif config.get("model_type") == "t5":
             network = transformers.T5EncoderModel(transformers.T5Config(**config))
+        elif config.get("model_type") == "umt5":
+            network = transformers.UMT5EncoderModel(transformers.UMT5Config(**config))
         elif config.get("model_type") == "qwen3":
             network = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**config))
+        elif config.get("model_type") == "gemma2":
+            network = transformers.Gemma2Model(transformers.Gemma2Config(**config))
         elif config.get("model_type") == "mistral3":
             described = transformers.Mistral3Config(**config)
             network = transformers.Mistral3ForConditionalGeneration(described)
