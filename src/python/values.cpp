@@ -27,7 +27,8 @@ size_t CallValues::add_image(nb::handle array, const std::string& what) {
 }
 
 size_t CallValues::add_latents(nb::handle array, const std::string& what) {
-  given_->latents.push_back(std::make_shared<const GivenLatents>(numbers(array, what)));
+  given_->latents.push_back(
+      std::make_shared<const GivenLatents>(GivenLatents{numbers(array, what)}));
   return given_->latents.size() - 1;
 }
 
