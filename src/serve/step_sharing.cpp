@@ -6,6 +6,11 @@
 
 namespace omnirt::serve {
 
+std::optional<double> StepSharing::Entry::ms() const {
+  if (measured < samples) return std::nullopt;
+  return least;
+}
+
 const StepSharing::Entry* StepSharing::find(const std::string& work, size_t runs) const {
   auto it = works_.find(work);
   if (it == works_.end()) return nullptr;
@@ -31,9 +36,9 @@ size_t StepSharing::runs(const std::string& work, size_t ready) const {
   };
   if (how_ == ShareSteps::on) return refused(ready) ? 1 : ready;
   const Entry* alone = find(work, 1);
-  if (!alone || !alone->ms) return 1;
+  if (!alone || !alone->ms()) return 1;
   const Entry* all = find(work, ready);
-  if (!all || (!all->ms && !all->refused)) return ready;
+  if (!all || (!all->ms() && !all->refused)) return ready;
   size_t best = 1;
   double most = pays_from;
   for (size_t runs = 2; runs <= ready; ++runs) {
@@ -48,12 +53,9 @@ size_t StepSharing::runs(const std::string& work, size_t ready) const {
 void StepSharing::learn(const std::string& work, size_t runs, double ms) {
   if (how_ != ShareSteps::automatic) return;
   Entry& of = entry(work, runs);
-  if (of.ms || of.refused) return;
-  of.measured.push_back(ms);
-  if (of.measured.size() < samples) return;
-  std::ranges::nth_element(of.measured, of.measured.begin() + samples / 2);
-  of.ms = of.measured[samples / 2];
-  of.measured = {};
+  if (of.ms() || of.refused) return;
+  of.least = std::min(of.least, ms);
+  if (++of.measured < samples) return;
   if (const auto gained = gain(work, runs); gained && runs > 1)
     spdlog::info("steps of {} runs of {} together: {:.2f} times as many per second", runs, work,
                  *gained);
@@ -65,8 +67,9 @@ void StepSharing::refuse(const std::string& work, size_t runs) {
 
 std::optional<double> StepSharing::gain(const std::string& work, size_t runs) const {
   const Entry *alone = find(work, 1), *together = find(work, runs);
-  if (!alone || !alone->ms || !together || !together->ms || together->refused) return std::nullopt;
-  return static_cast<double>(runs) * *alone->ms / *together->ms;
+  if (!alone || !alone->ms() || !together || !together->ms() || together->refused)
+    return std::nullopt;
+  return static_cast<double>(runs) * *alone->ms() / *together->ms();
 }
 
 }  // namespace omnirt::serve

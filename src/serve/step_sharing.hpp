@@ -1,10 +1,10 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/choice.hpp"
 
@@ -23,7 +23,7 @@ enum class ShareSteps {
 class StepSharing {
  public:
   static constexpr size_t most_works = 256;
-  // Steps that an entry is the median of.
+  // Steps that an entry is the least of: other work of the machine only makes them longer.
   static constexpr size_t samples = 5;
   // Steps per second, against those of one run at a time, from which it pays.
   static constexpr double pays_from = 1.1;
@@ -41,8 +41,9 @@ class StepSharing {
 
  private:
   struct Entry {
-    std::vector<double> measured{};  // until it is settled
-    std::optional<double> ms{};
+    size_t measured = 0;
+    double least = std::numeric_limits<double>::infinity();
+    std::optional<double> ms() const;  // once it is settled
     bool refused = false;
   };
   struct Work {

@@ -236,6 +236,7 @@ TEST(Dispatcher, AStormOfCancelsLeavesTheOthersAlone) {
   std::set<std::string> unique(jobs.computed.begin(), jobs.computed.end());
   EXPECT_EQ(unique.size(), jobs.computed.size());
   for (int i = 1; i < 400; i += 2) EXPECT_EQ(jobs.state(std::to_string(i)), JobState::done) << i;
+  EXPECT_TRUE(jobs.dispatcher.drain(60'000));
   EXPECT_EQ(jobs.dispatcher.counts().running, 0u);
   EXPECT_EQ(jobs.dispatcher.counts().computing, 0u);
 }
@@ -341,6 +342,7 @@ TEST(Dispatcher, AStormOfCancelsLeavesRunsThatShareStepsAlone) {
       EXPECT_EQ(shared.jobs.state(id), JobState::done) << i;
       EXPECT_EQ(shared.runs[id].size(), static_cast<size_t>(3 + i % 4 * 2)) << i;
     }
+    EXPECT_TRUE(shared.jobs.dispatcher.drain(60'000));
     EXPECT_EQ(shared.jobs.dispatcher.counts().computing, 0u);
   }
 }

@@ -21,8 +21,10 @@ constexpr const char* guided = OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/flux2
 
 Json request_of(int64_t seed, int64_t steps, const Json& config = Json::object()) {
   Json request = {{"model", guided}, {"inputs", {{"prompt", "a small red apple"}}}};
-  request["config"] = {{"seed", seed}, {"num_inference_steps", steps}, {"width", 48},
-                       {"height", 32}, {"max_sequence_length", 48},    {"guidance_scale", 3.0}};
+  request["config"] = {
+      {"seed", seed},         {"num_inference_steps", steps}, {"width", 48},
+      {"height", 32},         {"max_sequence_length", 48},    {"max_batch_rows", 100},
+      {"guidance_scale", 3.0}};
   request["config"].update(config);
   return request;
 }
@@ -174,11 +176,20 @@ TEST(SharedSteps, OneThatIsCancelledOrFailsLeavesTheOthersAlone) {
 
 TEST(SharedSteps, AStopEndsRunsThatShareATurn) {
   Sharing sharing;
+  bool told = false;
   sharing.on_progress = [&](const std::string&, const SessionProgress& at) {
-    if (at.step == 2) sharing.dispatcher.hand_back();
+    if (at.step != 2) return;
+    sharing.dispatcher.hand_back();
+    std::scoped_lock lock(sharing.mutex);
+    told = true;
+    sharing.changed.notify_all();
   };
   for (int i = 0; i < 4; ++i) sharing.submit(std::to_string(i), request_of(i, 50));
   sharing.dispatcher.start();
+  {
+    std::unique_lock lock(sharing.mutex);
+    sharing.changed.wait(lock, [&] { return told; });
+  }
   sharing.dispatcher.stop();
   for (int i = 0; i < 4; ++i) EXPECT_EQ(sharing.state(std::to_string(i)), JobState::queued);
 }

@@ -45,11 +45,11 @@ TEST(StepSharing, TakesTheNumberOfRunsThatGainsMost) {
   EXPECT_EQ(sharing.runs("w", 3), 2u);
 }
 
-TEST(StepSharing, AnEntryIsAMedianAndStays) {
+TEST(StepSharing, AnEntryIsTheLeastOfItsStepsAndStays) {
   StepSharing sharing(ShareSteps::automatic);
   learn(sharing, 1, 10);
-  for (double ms : {20.0, 20.0, 20.0, 900.0, 1000.0}) sharing.learn("w", 2, ms);
-  learn(sharing, 2, 900);
+  for (double ms : {1000.0, 900.0, 20.0, 30.0, 900.0}) sharing.learn("w", 2, ms);
+  learn(sharing, 2, 5);
   EXPECT_EQ(*sharing.gain("w", 2), 1);
 }
 
