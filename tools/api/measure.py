@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measures a server on this machine, with the embedded model: what docs/performance.md says of it.
 
-  tools/api/measure.py build/release/omnirt load|overload|cancel [--seconds N] [--requests N] [--seed N]
+  tools/api/measure.py build/release/omnirt load|overload|cancel|share|cost [--seconds N] [--requests N] [--seed N]
 
 load      load 0.9 of 50/40/10 % requests of 4/20/50 steps, by --order shortest and by arrival
 overload  4 times what the server can do: statuses, memory, /healthz
+share     four requests at once, of --sizes, with and without shared steps, by turns: images per second, and the same bits
+cost      what a server takes beside its runs, per request
 cancel    requests of which half are cancelled; the others' images have the bits that they have alone
 """
 
@@ -13,9 +15,11 @@ import concurrent.futures
 import hashlib
 import http.client
 import json
+import os
 import pathlib
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -52,6 +56,10 @@ class Server:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
 
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def ask(self, method, path, body=None, accept="application/json"):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         try:
@@ -82,7 +90,7 @@ def show(name, result):
 def load(arguments):
     rate = None
     for order in ("shortest", "arrival"):
-        with Server(arguments.omnirt, "--order", order, "--queue", "1000", "--connections", "2000") as server:
+        with Server(arguments.omnirt, "--order", order, "--share-steps", arguments.share_steps, "--queue", "1000", "--connections", "2000") as server:
             flags = ["--rate", str(rate)] if rate else ["--load", "0.9"]
             result = bench(arguments.omnirt, server, *flags, "--seconds", str(arguments.seconds), "--total", "100000",
                            "--arrival-seed", str(arguments.seed))
@@ -91,7 +99,7 @@ def load(arguments):
 
 
 def overload(arguments):
-    with Server(arguments.omnirt, "--connections", "1000") as server:
+    with Server(arguments.omnirt, "--share-steps", arguments.share_steps, "--connections", "1000") as server:
         sizes, over = [], threading.Event()
 
         def watch():
@@ -136,15 +144,80 @@ def cancel(arguments):
     return any(outcome.startswith("other") for outcome in outcomes)
 
 
+def image_request(seed, steps, size=128):
+    return {"inputs": {"prompt": "a red apple"},
+            "config": {"seed": seed, "num_inference_steps": steps, "width": size, "height": size}}
+
+
+def four_at_once(server, size):
+    """(seconds, processor seconds, images, runs of each step) of four requests."""
+    began, cpu = time.monotonic(), server.cpu_seconds()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda seed: server.ask("POST", "/v1/generate", image_request(seed, 20, size)), range(4)))
+    seconds, cpu = time.monotonic() - began, server.cpu_seconds() - cpu
+    results = [json.loads(body) for _, body in answers]
+    return seconds, cpu, [each["artifacts"][0]["data"] for each in results], results[0]["report"]["denoise_steps_runs"]
+
+
+# By turns, after rounds in which the server of `auto` measures its table. Processor time says more where others use the
+# machine; of one thread, since threads of a team wait for each other by spinning.
+def share(arguments):
+    modes, differ = ("off", "on", "auto"), False
+    threads = ["--threads", str(arguments.threads)] if arguments.threads else []
+    servers = {mode: Server(arguments.omnirt, "--share-steps", mode, *threads) for mode in modes}
+    try:
+        for size in arguments.sizes:
+            wall, cpu = {mode: [] for mode in modes}, {mode: [] for mode in modes}
+            images, runs = {}, {}
+            for round in range(-3, arguments.rounds):
+                for mode in modes:
+                    seconds, processor, images[mode], runs[mode] = four_at_once(servers[mode], size)
+                    if round >= 0:
+                        wall[mode].append(seconds)
+                        cpu[mode].append(processor)
+            wall, cpu = ({mode: statistics.median(each[mode]) for mode in modes} for each in (wall, cpu))
+            same = images["off"] == images["on"] == images["auto"]
+            differ = differ or not same
+            print(f"{size}x{size}: " + ", ".join(
+                f"{mode} {wall[mode] / 4 * 1000:.0f} ms per image ({wall['off'] / wall[mode]:.2f}x), "
+                f"{cpu[mode] / 4 * 1000:.0f} of the processor ({cpu['off'] / cpu[mode]:.2f}x)" for mode in modes)
+                + f"; the same bits: {same}; runs of a step: on {max(runs['on'])}, auto {max(runs['auto'])}", flush=True)
+    finally:
+        for server in servers.values():
+            server.__exit__()
+    return differ
+
+
+def cost(arguments):
+    with Server(arguments.omnirt) as server:
+        for steps in (4, 20, 50):
+            own, made = [], []
+            for seed in range(25):
+                began = time.monotonic()
+                _, body = server.ask("POST", "/v1/generate", image_request(seed, steps))
+                ms = (time.monotonic() - began) * 1000
+                generation = json.loads(body)["report"]["total_ms"]
+                if seed >= 5:
+                    own.append(ms - generation)
+                    made.append(generation)
+            print(f"{steps} steps: the run {statistics.median(made):.1f} ms, all else until the client has the answer "
+                  f"{statistics.median(own):.2f} ms, {100 * statistics.median(own) / statistics.median(made):.1f} %", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("omnirt")
-    parser.add_argument("what", choices=["load", "overload", "cancel"])
+    parser.add_argument("what", choices=["load", "overload", "cancel", "share", "cost"])
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--share-steps", choices=["auto", "on", "off"], default="auto", help="of load and overload")
     arguments = parser.parse_args()
-    return {"load": load, "overload": overload, "cancel": cancel}[arguments.what](arguments)
+    what = {"load": load, "overload": overload, "cancel": cancel, "share": share, "cost": cost}[arguments.what]
+    return what(arguments)
 
 
 if __name__ == "__main__":
