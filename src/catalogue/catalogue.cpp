@@ -34,6 +34,7 @@
 #include "networks/clip_vision_model/model.hpp"
 #include "networks/controlnet_model/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
+#include "networks/flux3_transformer_2d_model/model.hpp"
 #include "networks/flux_controlnet_model/model.hpp"
 #include "networks/flux_ip_adapter/model.hpp"
 #include "networks/flux_transformer_2d_model/model.hpp"
@@ -104,6 +105,7 @@ Catalogue builtin_catalogue() {
                   qwen3_vl_model_info(),
                   pixart_transformer_2d_model_info(),
                   flux2_transformer_2d_model_info(),
+                  flux3_transformer_2d_model_info(),
                   flux_transformer_2d_model_info(),
                   qwen_image_transformer_2d_model_info(),
                   z_image_transformer_2d_model_info(),
