@@ -190,7 +190,7 @@ class ToFolder {
 class ToFile {
  public:
   ToFile(const Catalogue& catalogue, const ConvertRequest& request)
-      : catalogue_(catalogue), request_(request), folder_(read_pipeline_folder(request.from)) {}
+      : catalogue_(catalogue), request_(request), folder_(open_pipeline_folder(request.from)) {}
 
   Json run() {
     add_parts();
@@ -309,14 +309,13 @@ class ToFile {
 
 // A file of tensors in other types, under the original's names.
 Json to_quantized(const Catalogue& catalogue, const ConvertRequest& request) {
-  std::error_code error;
   const char* layout = is_gguf_name(request.to) ? "gguf" : "single-file";
   if (!request.layout.empty() && request.layout != layout) {
     throw InvalidRequest(
         {"to", request.layout, "such a file has the original's layout", "omit --to"});
   }
   Json told;
-  if (fs::is_regular_file(request.from / "model_index.json", error)) {
+  if (is_pipeline_folder(request.from)) {
     told = ToFile(catalogue, request).run();
   } else {
     WeightsToConvert weights(catalogue, request);

@@ -179,7 +179,7 @@ const ModelSpec& entry_at(const Catalogue& catalogue, const std::string& model,
   std::error_code error;
   PipelineFolder folder = fs::is_regular_file(place, error)
                               ? open_single_file(catalogue, place).folder
-                              : read_pipeline_folder(place);
+                              : open_pipeline_folder(place);
   const Family* family = catalogue.family_of_class(folder.class_name);
   const ModelSpec* spec = family ? catalogue.find_entry(family->variant_of(folder), "") : nullptr;
   if (spec) return *spec;

@@ -28,7 +28,7 @@ Facts facts_of(const Catalogue& catalogue, const ModelSpec& entry) {
   Facts facts = usual_facts(catalogue, entry);
   std::filesystem::path path = find_model(entry.id, entry.hub_ids);
   if (path.empty() || !std::filesystem::is_directory(path)) return facts;
-  for (const auto& [name, component] : read_pipeline_folder(path).components)
+  for (const auto& [name, component] : open_pipeline_folder(path).components)
     facts.components[name] = described_network(catalogue, component);
   return facts;
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/nearest.hpp"
+#include "request/model_search.hpp"
 #include "request/single_file.hpp"
 
 namespace omnirt {
@@ -49,8 +50,8 @@ Json describe_networks(const Catalogue& catalogue, const std::string& class_or_p
   }
   if (fs::is_regular_file(class_or_path, error))
     return describe_folder(catalogue, open_single_file(catalogue, class_or_path).folder);
-  if (fs::is_regular_file(fs::path(class_or_path) / "model_index.json", error))
-    return describe_folder(catalogue, read_pipeline_folder(class_or_path));
+  if (is_pipeline_folder(class_or_path))
+    return describe_folder(catalogue, open_pipeline_folder(class_or_path));
   fs::path path = fs::path(class_or_path).lexically_normal();
   std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
   ComponentFolder component = read_component_folder(name, class_or_path);

@@ -5,6 +5,7 @@
 #include "engine/recognise.hpp"
 #include "engine/session.hpp"
 #include "io/sharded.hpp"
+#include "request/model_search.hpp"
 #include "weights/pipeline_folder.hpp"
 
 namespace omnirt {
@@ -80,12 +81,12 @@ Json inspect(const std::string& path) {
     json["weights"] = inspect_tensors(io::TensorFiles::open_file(path), true);
     return json;
   }
-  if (!fs::is_regular_file(fs::path(path) / "model_index.json", error)) {
+  if (!is_pipeline_folder(path)) {
     Json json = inspect_component(read_component_folder(fs::path(path).filename().string(), path));
     json["kind"] = "component folder";
     return json;
   }
-  PipelineFolder folder = read_pipeline_folder(path);
+  PipelineFolder folder = open_pipeline_folder(path);
   Json components = Json::array();
   for (const auto& [name, component] : folder.components)
     components.push_back(inspect_component(component));

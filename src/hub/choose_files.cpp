@@ -18,6 +18,7 @@ namespace omnirt::hub {
 namespace {
 
 constexpr const char* index_name = "model_index.json";
+constexpr const char* modular_index_name = "modular_model_index.json";
 constexpr size_t max_index_bytes = size_t{1} << 20;
 constexpr size_t most_shown = 12;
 // Configs, vocabularies and merges; weights' indexes are taken with the weights.
@@ -52,7 +53,9 @@ class Chooser {
     if (!choice_.patterns.empty())
       take_patterns();
     else if (listing_.find(index_name))
-      take_pipeline();
+      take_pipeline(index_name);
+    else if (listing_.find(modular_index_name))
+      take_pipeline(modular_index_name);
     else
       take_top();
     return files();
@@ -78,17 +81,31 @@ class Chooser {
     }
   }
 
-  void take_pipeline() {
-    taken_.insert(index_name);
-    const RemoteFile& index = *listing_.find(index_name);
+  void take_pipeline(const char* of_index) {
+    taken_.insert(of_index);
+    const RemoteFile& index = *listing_.find(of_index);
     if (index.bytes > max_index_bytes)
-      refuse(index_name, fmt::to_string(index.bytes), "larger than a pipeline's index");
-    const Json components = parse_python_json(read_(index), index_name, max_index_bytes);
-    if (!components.is_object()) refuse(index_name, "", "an object is expected");
+      refuse(of_index, fmt::to_string(index.bytes), "larger than a pipeline's index");
+    const Json components = parse_python_json(read_(index), of_index, max_index_bytes);
+    if (!components.is_object()) refuse(of_index, "", "an object is expected");
     for (const auto& [name, entry] : components.items()) {
       bool present = entry.is_array() && entry.size() == 2 && entry[1].is_string();
       if (present) take_component(name, entry[1].get<std::string>());
+      if (entry.is_array() && entry.size() == 3 && entry[2].is_object()) take_modular(entry);
     }
+  }
+
+  // [library, class, where it is], the first two perhaps in "type_hint" alone. What is in other
+  // repositories is fetched from those.
+  void take_modular(const Json& entry) {
+    auto text = [](const Json& value) {
+      return value.is_string() ? value.get<std::string>() : std::string();
+    };
+    const Json hint = entry[2].value("type_hint", Json());
+    std::string class_name = text(entry[1]);
+    if (class_name.empty() && hint.is_array() && hint.size() == 2) class_name = text(hint[1]);
+    const std::string folder = text(entry[2].value("subfolder", Json()));
+    if (!folder.empty() && !listing_.names_in(folder).empty()) take_component(folder, class_name);
   }
 
   void take_component(const std::string& folder, const std::string& class_name) {

@@ -19,11 +19,6 @@ namespace omnirt {
 namespace fs = std::filesystem;
 namespace {
 
-bool has_index(const fs::path& folder) {
-  std::error_code error;
-  return fs::is_regular_file(folder / "model_index.json", error);
-}
-
 std::vector<fs::path> from_environment() {
   std::vector<fs::path> folders;
   const char* value = std::getenv("OMNIRT_MODELS");
@@ -115,7 +110,7 @@ std::vector<FoundModel> models_here() {
   std::error_code error;
   for (const fs::path& folder : model_folders()) {
     for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (has_index(entry.path()))
+      if (is_pipeline_folder(entry.path()))
         found.push_back({entry.path().filename().string(), entry.path()});
     }
     for (const char* below : checkpoint_folders) {
@@ -132,7 +127,7 @@ std::vector<FoundModel> models_here() {
 fs::path find_model(const std::string& id, const std::vector<std::string>& hub_ids) {
   bool plain = id.find("..") == std::string::npos && !id.empty() && id.front() != '/';
   for (const fs::path& folder : model_folders()) {
-    if (plain && has_index(folder / id)) return folder / id;
+    if (plain && is_pipeline_folder(folder / id)) return folder / id;
     fs::path file = plain ? checkpoint_in(folder, id) : fs::path();
     if (!file.empty()) return file;
   }
@@ -143,6 +138,10 @@ fs::path find_model(const std::string& id, const std::vector<std::string>& hub_i
     if (!cached.empty()) return cached;
   }
   return {};
+}
+
+PipelineFolder open_pipeline_folder(const fs::path& path) {
+  return read_pipeline_folder(path, hub::find_snapshot);
 }
 
 namespace {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "weights/pipeline_folder.hpp"
+
 namespace omnirt {
 
 // Where models are looked for by id, in order: the folders of OMNIRT_MODELS (separated by ':'),
@@ -19,6 +21,10 @@ std::filesystem::path single_file_tokenizer();
 // `checkpoints` (with or without .safetensors or .gguf), or the folder in the Hugging Face cache
 // (by `hub_ids` or by `id` itself); empty when there is none.
 std::filesystem::path find_model(const std::string& id, const std::vector<std::string>& hub_ids);
+
+// A pipeline's folder; parts of a modular pipeline that are in repositories of their own are looked
+// for in the Hugging Face cache. Throws as read_pipeline_folder.
+PipelineFolder open_pipeline_folder(const std::filesystem::path& path);
 
 // What is in those folders under a name that find_model takes: folders of pipelines, and files of
 // weights there and below `checkpoints`.

@@ -141,7 +141,7 @@ class Opener {
   }
 
   PipelineFolder read_config_folder(const fs::path& path, SingleFile& opened) {
-    PipelineFolder given = read_pipeline_folder(path);
+    PipelineFolder given = open_pipeline_folder(path);
     for (const auto& [name, component] : given.components) facts_.configs[name] = component.config;
     opened.decisions = {{"configs", path.string(), "config.single_file_config"}};
     return given;

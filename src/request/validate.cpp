@@ -21,6 +21,15 @@ void check_components(Proposal& proposal) {
     if (refused != proposal.refused_components.end())
       proposal.take(InvalidRequest(refused->second));
     if (proposal.folder.find(name) && !proposal.absent.contains(name)) continue;
+    auto elsewhere = proposal.folder.elsewhere.find(name);
+    if (elsewhere != proposal.folder.elsewhere.end()) {
+      proposal.error({"model." + name, elsewhere->second,
+                      "the model's index says that it is in this repository, which is not in the "
+                      "Hugging Face cache",
+                      fmt::format("fetch it with `omnirt pull {}`, or give components.{} a folder",
+                                  elsewhere->second, name)});
+      continue;
+    }
     proposal.error({"model." + name, proposal.folder.path.string(),
                     "the model's folder has no such component, and this "
                     "task needs it",

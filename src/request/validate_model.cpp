@@ -81,7 +81,7 @@ PipelineFolder open_model(Proposal& proposal, const fs::path& path) {
       throw InvalidRequest({std::string("config.") + key, config[key].get<std::string>(),
                             "it is for models of one file, and this one is a folder", "remove it"});
     }
-    return read_pipeline_folder(path);
+    return open_pipeline_folder(path);
   }
   const Json settings = config.value(keys::scheduler_config.name, Json::object());
   const Json asked = settings.is_object() ? settings.value("prediction_type", Json()) : Json();
@@ -150,7 +150,7 @@ bool settle_model(Proposal& proposal) {
       known.insert(known.end(), family.pipeline_classes.begin(), family.pipeline_classes.end());
     }
     throw Unsupported({"model", path.string(),
-                       fmt::format("model_index.json names the pipeline class '{}', which this "
+                       fmt::format("its index names the pipeline class '{}', which this "
                                    "build does not have",
                                    proposal.folder.class_name),
                        fmt::format("known: {}", fmt::join(known, ", "))});

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 
 #include "base/error.hpp"
 #include "base/python_json.hpp"
@@ -16,6 +16,8 @@ namespace {
 constexpr size_t max_config_bytes = size_t{1} << 20;
 constexpr size_t max_pipeline_bytes = 4 * max_config_bytes;
 constexpr size_t max_components = 64;
+constexpr const char* usual_index = "model_index.json";
+constexpr const char* modular_index = "modular_model_index.json";
 
 // Reads JSON files, as many as a pipeline's configs may take together.
 class ConfigFiles {
@@ -101,18 +103,128 @@ fs::path checked_folder(const fs::path& path, const std::string& field) {
   return fs::absolute(path, error).lexically_normal();
 }
 
-// diffusers' modular pipelines, the only form in which some models are published, are blocks named
-// in an index of another name.
-void refuse_modular(const fs::path& folder) {
-  const fs::path index = folder / "modular_model_index.json";
-  if (!is_file(index)) return;
-  const Json read = ConfigFiles().read(index);
-  throw Unsupported(
-      {"model", folder.string(),
-       fmt::format("modular_model_index.json names the modular pipeline '{}', which is not "
-                   "implemented",
-                   read.is_object() ? class_of(read) : ""),
-       "give a folder with a model_index.json, of a pipeline that `omnirt models` lists"});
+Json checked_index(ConfigFiles& configs, const fs::path& file) {
+  Json index = configs.read(file);
+  if (!index.is_object())
+    throw InvalidFile({file.string(), shown(index), "an object is expected", ""});
+  return index;
+}
+
+void add(PipelineFolder& folder, const fs::path& index, ComponentFolder component,
+         ConfigFiles& configs) {
+  if (folder.components.size() == max_components) {
+    throw InvalidFile({index.string(), component.name,
+                       fmt::format("more than {} components", max_components), ""});
+  }
+  read_config_of(component, configs);
+  std::string name = component.name;
+  folder.components.emplace(std::move(name), std::move(component));
+}
+
+void read_usual(PipelineFolder& folder, const fs::path& index, ConfigFiles& configs) {
+  folder.index = checked_index(configs, index);
+  folder.class_name = class_of(folder.index);
+  for (const auto& [name, entry] : folder.index.items()) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string())
+      continue;
+    check_component_name(index, name);
+    const fs::path place = folder.path / name;
+    if (!is_folder(place)) {
+      throw InvalidFile({index.string(), name,
+                         fmt::format("listed, but there is no folder {}", place.string()),
+                         "complete the download, or set the entry to [null, null]"});
+    }
+    add(folder, index,
+        {name, entry[0].get<std::string>(), entry[1].get<std::string>(), place, {}, Json::object()},
+        configs);
+  }
+}
+
+// Where a modular pipeline says that a component is: [library, class, {loading fields}].
+struct ComponentSource {
+  std::string library, class_name;
+  std::string repository, subfolder;
+  bool of_revision = false;
+};
+
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+// nullopt where the entry is no component's, or names no place.
+std::optional<ComponentSource> source_of(const Json& entry) {
+  if (!entry.is_array() || entry.size() != 3 || !entry[2].is_object()) return std::nullopt;
+  const Json& fields = entry[2];
+  const Json hint = fields.value("type_hint", Json());
+  const bool hinted = hint.is_array() && hint.size() == 2;
+  ComponentSource made{.library = text_of(entry[0]),
+                       .class_name = text_of(entry[1]),
+                       .repository = text_of(fields.value("pretrained_model_name_or_path", Json())),
+                       .subfolder = text_of(fields.value("subfolder", Json())),
+                       .of_revision = !text_of(fields.value("revision", Json())).empty()};
+  if (made.class_name.empty() && hinted) {
+    made.library = text_of(hint[0]);
+    made.class_name = text_of(hint[1]);
+  }
+  if (made.repository.empty() || made.class_name.empty()) return std::nullopt;
+  return made;
+}
+
+// A subfolder from the index becomes a path below a repository: it must lead to one in it.
+void check_subfolder(const fs::path& index, const std::string& name, const std::string& subfolder) {
+  const fs::path path(subfolder);
+  const bool leaves = path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end();
+  if (!leaves && subfolder.find('\\') == std::string::npos) return;
+  throw InvalidFile({index.string(), fmt::format("{}.subfolder = {}", name, subfolder),
+                     "leads out of the repository", "a folder below it is expected"});
+}
+
+// In the folder itself, as its copies keep the original's index (reference: _is_local_component);
+// else in the repository that the index names. Of another revision than the cache's: nowhere.
+fs::path place_of(const fs::path& folder, const ComponentSource& source,
+                  const FindRepository& find) {
+  if (!source.subfolder.empty() && is_folder(folder / source.subfolder))
+    return folder / source.subfolder;
+  if (source.of_revision || !find) return {};
+  const fs::path repository = find(source.repository);
+  const fs::path place = repository.empty() ? repository : repository / source.subfolder;
+  return is_folder(place) ? place : fs::path();
+}
+
+// Indices name processors, or classes that look for one; here a processor's folder is its
+// tokenizer's.
+std::string tokenizer_class_in(const fs::path& place, const std::string& named,
+                               ConfigFiles& configs) {
+  const fs::path file = place / "tokenizer_config.json";
+  if (!named.ends_with("Processor") && named != "AutoTokenizer") return named;
+  if (!is_file(file)) return named;
+  const Json config = configs.read(file);
+  const std::string own =
+      config.is_object() ? text_of(config.value("tokenizer_class", Json())) : "";
+  return own.empty() ? named : own;
+}
+
+// diffusers' modular pipelines, the only form in which some models are published: blocks by their
+// class's name, and where each component is (ModularPipeline._component_spec_to_dict).
+void read_modular(PipelineFolder& folder, const fs::path& index, const FindRepository& find,
+                  ConfigFiles& configs) {
+  folder.index = checked_index(configs, index);
+  folder.class_name = class_of(folder.index);
+  for (auto& [name, entry] : folder.index.items()) {
+    std::optional<ComponentSource> source = source_of(entry);
+    if (!source) continue;
+    check_component_name(index, name);
+    check_subfolder(index, name, source->subfolder);
+    const fs::path place = place_of(folder.path, *source, find);
+    if (place.empty()) {
+      folder.elsewhere[name] = source->repository;
+      continue;
+    }
+    source->class_name = tokenizer_class_in(place, source->class_name, configs);
+    entry = {source->library, source->class_name};
+    add(folder, index, {name, source->library, source->class_name, place, {}, Json::object()},
+        configs);
+  }
 }
 
 }  // namespace
@@ -122,42 +234,21 @@ const ComponentFolder* PipelineFolder::find(const std::string& component) const 
   return it == components.end() ? nullptr : &it->second;
 }
 
-PipelineFolder read_pipeline_folder(const fs::path& path) {
+bool is_pipeline_folder(const fs::path& path) {
+  return is_file(path / usual_index) || is_file(path / modular_index);
+}
+
+PipelineFolder read_pipeline_folder(const fs::path& path, const FindRepository& find) {
   PipelineFolder folder;
   folder.path = checked_folder(path, "model");
-  fs::path index = folder.path / "model_index.json";
-  if (!is_file(index)) {
-    refuse_modular(folder.path);
+  ConfigFiles configs;
+  if (is_file(folder.path / usual_index)) {
+    read_usual(folder, folder.path / usual_index, configs);
+  } else if (is_file(folder.path / modular_index)) {
+    read_modular(folder, folder.path / modular_index, find, configs);
+  } else {
     throw InvalidRequest({"model", path.string(), "the folder has no model_index.json",
                           "give a pipeline folder as diffusers' save_pretrained writes it"});
-  }
-  ConfigFiles configs;
-  folder.index = configs.read(index);
-  if (!folder.index.is_object())
-    throw InvalidFile({index.string(), shown(folder.index), "an object is expected", ""});
-  folder.class_name = class_of(folder.index);
-  for (const auto& [name, entry] : folder.index.items()) {
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string())
-      continue;
-    check_component_name(index, name);
-    if (folder.components.size() == max_components) {
-      throw InvalidFile(
-          {index.string(), name, fmt::format("more than {} components", max_components), ""});
-    }
-    ComponentFolder component{name,
-                              entry[0].get<std::string>(),
-                              entry[1].get<std::string>(),
-                              folder.path / name,
-                              {},
-                              Json::object()};
-    if (!is_folder(component.folder)) {
-      throw InvalidFile(
-          {index.string(), name,
-           fmt::format("listed, but there is no folder {}", component.folder.string()),
-           "complete the download, or set the entry to [null, null]"});
-    }
-    read_config_of(component, configs);
-    folder.components.emplace(name, std::move(component));
   }
   return folder;
 }
@@ -166,7 +257,7 @@ PipelineFolder read_pipeline_folder(const fs::path& path) {
 ComponentFolder read_component_folder(const std::string& name, const fs::path& path) {
   std::string field = "components." + name;
   fs::path folder = checked_folder(path, field);
-  if (is_file(folder / "model_index.json") && is_folder(folder / name)) folder /= name;
+  if (is_pipeline_folder(folder) && is_folder(folder / name)) folder /= name;
   ComponentFolder component{name, "", "", folder, {}, Json::object()};
   ConfigFiles configs;
   read_config_of(component, configs);

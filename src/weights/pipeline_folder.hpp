@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,14 +35,26 @@ struct ComponentFolder {
 struct PipelineFolder {
   std::filesystem::path path;
   std::string class_name;  // "StableDiffusionPipeline"
+  // Of a modular pipeline as model_index.json would have it: a component's library and class.
   Json index = Json::object();
   std::map<std::string, ComponentFolder> components;  // those that are not null
+  // Of a modular pipeline: components that are not here, and the repository that each is in.
+  std::map<std::string, std::string> elsewhere{};
 
   const ComponentFolder* find(const std::string& component) const;
 };
 
-// Throws InvalidRequest / InvalidFile naming the folder or file and what is wrong with it.
-PipelineFolder read_pipeline_folder(const std::filesystem::path& path);
+// Where the repository of an id is on this machine; empty where it is not.
+using FindRepository = std::function<std::filesystem::path(const std::string& id)>;
+
+// Whether a folder has the index of a pipeline, modular or not.
+bool is_pipeline_folder(const std::filesystem::path& path);
+
+// Of a modular pipeline's components those that are in the folder, and those in a repository that
+// `find` knows. Throws InvalidRequest / InvalidFile naming the folder or file and what is wrong
+// with it.
+PipelineFolder read_pipeline_folder(const std::filesystem::path& path,
+                                    const FindRepository& find = {});
 
 // A component's folder given on its own: the folder itself, or `<folder>/<name>` of a pipeline
 // folder.

@@ -94,6 +94,19 @@ class Pull : public ::testing::Test {
   fs::path repository;
 };
 
+TEST_F(Pull, BringsTheComponentsThatAModularPipelinesRepositoryHolds) {
+  hub.files.erase("model_index.json");
+  hub.files["modular_model_index.json"] = {
+      R"({"_class_name": "M", "unet": ["diffusers", "UNet2DConditionModel", {"subfolder": "unet"}],
+          "tokenizer": [null, null, {"type_hint": ["transformers", "AutoProcessor"],
+                                     "subfolder": "tokenizer"}],
+          "vae": [null, null, {"type_hint": ["diffusers", "V"], "subfolder": "elsewhere"}]})"};
+  pull();
+  EXPECT_THAT(in_snapshot(), UnorderedElementsAre("modular_model_index.json", "unet/config.json",
+                                                  "unet/diffusion_pytorch_model.safetensors",
+                                                  "tokenizer/vocab.json"));
+}
+
 TEST_F(Pull, BringsWhatARunNeedsAndNothingElse) {
   hub::Pulled pulled = pull();
   EXPECT_THAT(in_snapshot(),

@@ -101,12 +101,59 @@ TEST(PipelineFolder, RefusesNamesThatLeadToNoFolderInIt) {
   }
 }
 
-TEST(PipelineFolder, RefusesAModularPipelineByItsName) {
-  omnirt::testing::TempFolder folder;
-  const Json index = {{"_class_name", "Flux3ModularPipeline"}};
+// A component as a modular pipeline's index has it.
+Json modular_entry(const char* class_name, Json repository, const char* subfolder,
+                   Json revision = {}) {
+  return {nullptr,
+          nullptr,
+          {{"type_hint", {"diffusers", class_name}},
+           {"pretrained_model_name_or_path", std::move(repository)},
+           {"subfolder", subfolder},
+           {"variant", nullptr},
+           {"revision", std::move(revision)}}};
+}
+
+TEST(PipelineFolder, ReadsAModularPipelinesComponentsInItAndInTheRepositoriesThatAreHere) {
+  omnirt::testing::TempFolder folder, other;
+  std::filesystem::create_directories(folder / "parts/transformer");
+  std::filesystem::create_directories(folder / "tokenizer");
+  std::filesystem::create_directories(other / "vae");
+  write_text(folder / "parts/transformer/config.json", R"({"_class_name": "A"})");
+  write_text(folder / "tokenizer/tokenizer_config.json", R"({"tokenizer_class": "T"})");
+  Json index = {{"_class_name", "Flux3ModularPipeline"},
+                {"_blocks_class_name", "Flux3AutoBlocks"},
+                {"transformer", modular_entry("A", "org/whole", "parts/transformer", "abc")},
+                {"tokenizer", modular_entry("AutoProcessor", "org/whole", "tokenizer")},
+                {"vae", modular_entry("B", "org/other", "vae")},
+                {"pinned", modular_entry("B", "org/other", "vae", "abc")},
+                {"far", modular_entry("C", "org/far", "")},
+                {"made", modular_entry("D", nullptr, "")}};
   write_text(folder / "modular_model_index.json", index.dump());
-  EXPECT_THAT(message_of<Unsupported>([&] { read_pipeline_folder(folder.path()); }),
-              HasSubstr("'Flux3ModularPipeline'"));
+  EXPECT_TRUE(is_pipeline_folder(folder.path()));
+  PipelineFolder read = read_pipeline_folder(folder.path(), [&](const std::string& id) {
+    return id == "org/other" ? other.path() : std::filesystem::path();
+  });
+  EXPECT_EQ(read.class_name, "Flux3ModularPipeline");
+  ASSERT_EQ(read.components.size(), 3u);
+  EXPECT_EQ(read.find("transformer")->folder, folder / "parts/transformer");
+  EXPECT_EQ(read.find("transformer")->class_name, "A");
+  EXPECT_EQ(read.find("tokenizer")->class_name, "T");
+  EXPECT_EQ(read.find("vae")->folder, other / "vae");
+  EXPECT_EQ(read.index.at("vae"), Json::array({"diffusers", "B"}));
+  const std::map<std::string, std::string> elsewhere{{"pinned", "org/other"}, {"far", "org/far"}};
+  EXPECT_EQ(read.elsewhere, elsewhere);
+}
+
+TEST(PipelineFolder, RefusesSubfoldersThatLeadOutOfAModularPipeline) {
+  for (const char* subfolder : {"../a", "a/../../b", "/etc", "a\\b"}) {
+    omnirt::testing::TempFolder folder;
+    Json index = {{"_class_name", "Flux3ModularPipeline"},
+                  {"vae", modular_entry("A", "org/whole", subfolder)}};
+    write_text(folder / "modular_model_index.json", index.dump());
+    EXPECT_THAT(message_of<InvalidFile>([&] { read_pipeline_folder(folder.path()); }),
+                HasSubstr("leads out of the repository"))
+        << subfolder;
+  }
 }
 
 TEST(AdapterFile, TellsATokenWhoseNameIsTooLong) {
