@@ -22,6 +22,8 @@ inline std::string small_model(const std::string& id) {
       {"flux2.klein-base-4b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.klein-base-9b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.dev", "tests/goldens/pipelines/flux2_dev/model"},
+      {"flux3.klein", "tests/goldens/pipelines/flux3_klein/model"},
+      {"flux3.klein-base", "tests/goldens/pipelines/flux3_klein_base/model"},
       {"flux1.schnell", "tests/goldens/pipelines/flux_schnell/model"},
       {"flux1.dev", "tests/goldens/pipelines/flux_dev/model"},
       {"flux1.fill-dev", "tests/goldens/pipelines/flux_fill/model"},

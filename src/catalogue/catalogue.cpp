@@ -12,6 +12,7 @@
 #include "families/flux/flux.hpp"
 #include "families/flux/kontext.hpp"
 #include "families/flux2/flux2.hpp"
+#include "families/flux3/flux3.hpp"
 #include "families/lumina2/lumina2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
@@ -80,7 +81,7 @@ BackendInfo backend(const char* name) {
 Catalogue builtin_catalogue() {
   return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
                        families::flux(), families::flux_kontext(), families::flux2(),
-                       families::qwen_image(), families::qwen_image_edit(),
+                       families::flux3(), families::qwen_image(), families::qwen_image_edit(),
                        families::qwen_image_layered(), families::z_image(), families::sd3(),
                        families::chroma(), families::lumina2(), families::aura_flow(),
                        families::upscale()},

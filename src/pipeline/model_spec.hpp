@@ -133,6 +133,8 @@ struct Family {
   // What the reference's pipelines change in a scheduler's config as they take it over; may be
   // empty.
   std::function<void(const SchedulerAdoption& adoption, Json& config)> adopt_scheduler;
+  // The scheduler of folders that have none, as its config; null: they must have one.
+  Json usual_scheduler{};
   // Checkpoints of one file that are this family's; may be empty.
   std::vector<SingleFileKind> single_files{};
   // Its blocks set how far the scheduler shifts for the size of the image (StepPlan::mu).

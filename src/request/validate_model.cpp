@@ -136,6 +136,16 @@ void take_entry(Proposal& proposal) {
   if (exact) proposal.spec = exact;
 }
 
+// What a family's modular pipelines make where their folder brings none.
+void add_usual_scheduler(PipelineFolder& folder, const Json& config) {
+  const char* name = "scheduler";
+  if (config.is_null() || folder.find(name) || folder.elsewhere.contains(name)) return;
+  folder.components.emplace(
+      name,
+      ComponentFolder{
+          name, "diffusers", config.at("_class_name").get<std::string>(), folder.path, {}, config});
+}
+
 }  // namespace
 
 bool settle_model(Proposal& proposal) {
@@ -155,6 +165,7 @@ bool settle_model(Proposal& proposal) {
                                    proposal.folder.class_name),
                        fmt::format("known: {}", fmt::join(known, ", "))});
   }
+  add_usual_scheduler(proposal.folder, proposal.family->usual_scheduler);
   const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
   if (!entry)
     entry = proposal.catalogue->find_entry(proposal.family->variant_of(proposal.folder), "");

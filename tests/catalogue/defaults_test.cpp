@@ -75,6 +75,10 @@ const std::vector<Difference>& differences() {
        "distilled to four steps, as its model card runs it"},
       {{"sd3.5-large-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
       {{"lumina-image-2"}, "cfg_normalization", 1.0, "the same as True"},
+      {{"flux3.klein", "flux3.klein-base"},
+       "max_sequence_length",
+       4096,
+       "the most that a request may ask for"},
       {{}, "cfg_normalization", 0.0, "the same as False"},
       {{}, "clip_skip", 0, "the same as none"},
       {{},
@@ -141,6 +145,8 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id == "pixart-alpha") return "PixArtAlphaPipeline";
   if (id == "pixart-sigma") return "PixArtSigmaPipeline";
   if (id == "flux2.dev") return "Flux2Pipeline";
+  if (id == "flux3.klein") return "Flux3DistilledAutoBlocks";
+  if (id == "flux3.klein-base") return "Flux3AutoBlocks";
   if (id.starts_with("flux2") || id == "emoji")
     return task == "inpaint" ? "Flux2KleinInpaintPipeline" : "Flux2KleinPipeline";
   if (id.starts_with("qwen-image")) {

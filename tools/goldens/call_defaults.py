@@ -4,7 +4,7 @@
   tools/goldens/call_defaults.py [OUT]
 
 Writes tests/goldens/call_defaults.json: {"diffusers": version, "pipelines": {class: {parameter: default}}}, from
-inspect.signature of each class's __call__; parameters without a default are left out.
+inspect.signature of each class's __call__, or of a modular pipeline's blocks; parameters without a default are left out.
 tests/catalogue/defaults_test.cpp holds the registry against it.
 """
 
@@ -59,10 +59,24 @@ def defaults(pipeline):
     }
 
 
+# Modular pipelines have no call of their own: the inputs of their blocks, and what their guider is made with.
+MODULAR = ["Flux3AutoBlocks", "Flux3DistilledAutoBlocks"]
+
+
+def defaults_of_blocks(name):
+    blocks = getattr(diffusers, name)()
+    blocks.sub_blocks.pop("prompt_upsampler")
+    workflow = blocks.get_workflow("text2image")
+    values = {each.name: each.default for each in workflow.inputs if each.name and not each.required}
+    guiders = [each for each in workflow.expected_components if each.name == "guider"]
+    return {**values, **{"guidance_scale": guider.config["guidance_scale"] for guider in guiders}}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", nargs="?", type=pathlib.Path, default=common.GOLDENS / "call_defaults.json")
     table = {name: defaults(name) for name in PIPELINES}
+    table.update({name: defaults_of_blocks(name) for name in MODULAR})
     common.write_json(parser.parse_args().out, {"diffusers": diffusers.__version__, "pipelines": table})
 
 

@@ -4,15 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "blocks/prompt_tokens.hpp"
 #include "pipeline/checks.hpp"
 
 namespace omnirt::flux2 {
 namespace {
-
-constexpr size_t most_layers = 16;
 
 // Before each prompt (reference: pipelines/flux2/system_messages.py, SYSTEM_MESSAGE).
 constexpr const char* system_message =
@@ -24,41 +20,11 @@ std::vector<int64_t> chosen_layers(const std::optional<std::vector<int64_t>>& gi
   return given.value_or(std::vector<int64_t>(Prompts::layers.begin(), Prompts::layers.end()));
 }
 
-// Counted from the embedded tokens, 0; a negative one is counted from the last.
-int64_t state_of(int64_t layer, int64_t layers) {
-  return layer < 0 ? layer + layers + 1 : layer;
-}
-
 template <class Prompts>
 blocks::Encode messages_of(const typename Prompts::Tokenizer& tokenizer, int64_t length) {
   return [&tokenizer, length](const std::string& text, const std::string& field) {
     return Prompts::encode(tokenizer, text, field, length);
   };
-}
-
-// Whether the layers exist and return as many values as the transformer reads. `width`: of a
-// layer's state.
-void check_layers(Checks& checks, const std::vector<int64_t>& layers, int64_t most, int64_t width,
-                  int64_t read) {
-  std::string shown = fmt::format("[{}]", fmt::join(layers, ", "));
-  auto exists = [&](int64_t layer) {
-    int64_t state = state_of(layer, most);
-    return state >= 0 && state <= most;
-  };
-  if (layers.empty() || layers.size() > most_layers || !std::ranges::all_of(layers, exists)) {
-    checks.error({"config.text_encoder_out_layers", shown,
-                  fmt::format("the text encoder has {} layers", most),
-                  fmt::format("give 1 to {} of {} to {}", most_layers, -most - 1, most)});
-    return;
-  }
-  const int64_t made = width * static_cast<int64_t>(layers.size());
-  if (made != read) {
-    checks.error({"config.text_encoder_out_layers", shown,
-                  fmt::format("these states of the text encoder are {} values side by side; the "
-                              "transformer reads {}",
-                              made, read),
-                  "use the text encoder of the same model, and as many layers as it was made for"});
-  }
 }
 
 }  // namespace
@@ -81,9 +47,10 @@ template <class Prompts>
 void EncodePrompt<Prompts>::check(Checks& checks) const {
   const auto& encoder = checks[text_encoder];
   blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
-  check_layers(checks, chosen_layers<Prompts>(checks.maybe(out_layers)),
-               encoder.num_hidden_layers(), encoder.hidden_size(),
-               checks[transformer].context_dim());
+  blocks::check_layers(checks, {.chosen = chosen_layers<Prompts>(checks.maybe(out_layers)),
+                                .layers = encoder.num_hidden_layers(),
+                                .width = encoder.hidden_size(),
+                                .read = checks[transformer].context_dim()});
 }
 
 template <class Prompts>
@@ -109,7 +76,8 @@ void EncodePrompt<Prompts>::run(Frame& frame) const {
       text_encoder, {{"ids", {tokens.ids}}, {"mask", {tokens.mask}}},
       [&layers](const Encoder& encoder, Context& cx, const Values& in) -> Values {
         std::vector<int64_t> chosen;
-        for (int64_t layer : layers) chosen.push_back(state_of(layer, encoder.num_hidden_layers()));
+        for (int64_t layer : layers)
+          chosen.push_back(blocks::state_of(layer, encoder.num_hidden_layers()));
         return {{"states",
                  listed(encoder.hidden_states(cx, one(in, "ids"), &one(in, "mask"), chosen))}};
       },

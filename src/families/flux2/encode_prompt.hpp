@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "blocks/encoder_layers.hpp"
 #include "blocks/slots.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
@@ -14,14 +15,6 @@
 #include "text/qwen2_tokenizer.hpp"
 
 namespace omnirt::flux2 {
-
-inline constexpr Key<std::vector<int64_t>> text_encoder_out_layers{
-    "text_encoder_out_layers",
-    std::monostate{},
-    {-257, 256},
-    "text-encoder-out-layers",
-    "layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, "
-    "-1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30]"};
 
 // What FLUX.2's language models are asked, by class.
 struct QwenPrompts {
@@ -54,7 +47,7 @@ class EncodePrompt final : public Block {
   Component<typename Prompts::Encoder> text_encoder{this, "text_encoder"};
   Described<nn::DenoiserNetwork> transformer{this, "transformer"};
   Config<int64_t> length{this, keys::max_sequence_length};
-  Config<std::vector<int64_t>> out_layers{this, text_encoder_out_layers};
+  Config<std::vector<int64_t>> out_layers{this, blocks::text_encoder_out_layers};
   Input<std::vector<std::string>> prompt{this, slots::prompt};
   Input<std::vector<uint64_t>> seeds{this, slots::seeds};
   Output<Tensor> prompt_embeds{this, slots::prompt_embeds};

@@ -67,10 +67,10 @@ nn::WeightMap Qwen3VLForConditionalGeneration::weight_map() const {
 }
 
 std::vector<Tensor> Qwen3VLForConditionalGeneration::hidden_states(
-    Context& cx, const Tensor& input_ids, const Tensor* mask,
-    const std::vector<int64_t>& chosen) const {
+    Context& cx, const Tensor& input_ids, const Tensor* mask, const std::vector<int64_t>& chosen,
+    const Tensor* positions) const {
   nn::check_token_ids(cx, input_ids, vocab_size());
-  return model.language_model.hidden_states(cx, input_ids, mask, chosen);
+  return model.language_model.hidden_states(cx, input_ids, mask, chosen, positions);
 }
 
 const nn::NetworkInfo& qwen3_vl_for_conditional_generation_info() {

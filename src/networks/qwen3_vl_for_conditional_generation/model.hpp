@@ -26,7 +26,8 @@ class Qwen3VLForConditionalGeneration : public nn::Network {
 
   // As nn::TextDecoder::hidden_states. Throws InvalidRequest for an id outside the vocabulary.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
-                                    const std::vector<int64_t>& chosen) const;
+                                    const std::vector<int64_t>& chosen,
+                                    const Tensor* positions = nullptr) const;
 
   int64_t hidden_size() const { return config_.text.hidden_size; }
   int64_t vocab_size() const { return config_.text.vocab_size; }

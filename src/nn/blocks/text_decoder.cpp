@@ -129,24 +129,26 @@ TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_
 
 std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_ids,
                                                const Tensor* mask,
-                                               const std::vector<int64_t>& chosen) const {
+                                               const std::vector<int64_t>& chosen,
+                                               const Tensor* positions) const {
   Tensor embedded = embed_tokens.forward(cx, input_ids);
   if (embedding_scale_ != 1.0) embedded = cx.ops().affine(cx, {embedded, embedding_scale_, 0.0});
-  return states_of(cx, embedded, mask, chosen);
+  return states_of(cx, embedded, mask, chosen, positions);
 }
 
 std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded, const Tensor* mask,
-                                           const std::vector<int64_t>& chosen) const {
+                                           const std::vector<int64_t>& chosen,
+                                           const Tensor* positions) const {
   const auto count = static_cast<int64_t>(layers.size());
   auto exists = [&](int64_t state) { return state >= 0 && state <= count; };
   ensure(!chosen.empty() && std::ranges::all_of(chosen, exists), "states 0 to {} can be chosen",
          count);
   Tensor bias;
   if (mask) bias = cx.ops().key_mask(cx, {*mask, cx.dtype()});
-  Tensor positions = cx.ops().token_positions(cx, {embedded, embedded.size(1), 0, 0});
-  TextDecoderPlaces places{
-      cx.ops().rotary_table(cx, {positions.narrow(1, 3, 1), {head_dim_}, rope_theta_}),
-      mask ? &bias : nullptr};
+  Tensor counted = cx.ops().token_positions(cx, {embedded, embedded.size(1), 0, 0});
+  Tensor at = positions ? *positions : counted.narrow(1, 3, 1);
+  TextDecoderPlaces places{cx.ops().rotary_table(cx, {at, {head_dim_}, rope_theta_}),
+                           mask ? &bias : nullptr};
 
   std::vector<Tensor> states(chosen.size());
   Tensor h = embedded;

@@ -112,12 +112,15 @@ class TextDecoder final : public Module {
   // input_ids {B, T} int64; mask {B, T}, 0 where a token is padding, or null. The states {B, T, D}
   // that `chosen` names, in its order, counted as transformers does: 0 the embedded tokens, i what
   // layer i - 1 returns, and the last layer's normalised, where there is a norm. Layers after the
-  // last one that is chosen are not computed.
+  // last one that is chosen are not computed. Tokens are at 0 and on, or at `positions` {T, 1}
+  // fp32.
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
-                                    const std::vector<int64_t>& chosen) const;
+                                    const std::vector<int64_t>& chosen,
+                                    const Tensor* positions = nullptr) const;
   // The same of tokens that are embedded already, {B, T, D}.
   std::vector<Tensor> states_of(Context& cx, const Tensor& embedded, const Tensor* mask,
-                                const std::vector<int64_t>& chosen) const;
+                                const std::vector<int64_t>& chosen,
+                                const Tensor* positions = nullptr) const;
 
   Embedding embed_tokens;
   ModuleList<TextDecoderLayer> layers;

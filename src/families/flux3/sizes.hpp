@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "io/image_fit.hpp"
+#include "nn/autoencoder.hpp"
+#include "pipeline/checks.hpp"
+#include "pipeline/keys.hpp"
+
+namespace omnirt::flux3 {
+
+struct Size {
+  int64_t height = 0, width = 0;
+  bool operator==(const Size&) const = default;
+};
+
+// A single reference image of this size, kept whole: the size that it is scaled to, and the canvas
+// that it is put in the middle of, whole latents of `grid` pixels and at most 4 megapixels
+// (reference: Flux3ImageProcessor._resize_if_canvas_exceeds_area, _get_canvas_height_width).
+struct Placed {
+  Size image, canvas;
+  // Where the image is on the canvas.
+  io::Region region() const;
+};
+Placed placed(Size size, int64_t grid);
+
+// One of several: of at most 1024 * 1024 pixels (reference: _resize_if_exceeds_area), and what of
+// it is whole latents; a side may be 0.
+Size limited(Size size);
+Size in_whole_latents(Size size, int64_t grid);
+
+// Settles width and height: the request's, or those of the first reference image as it is encoded.
+// Refuses images that cannot be encoded.
+class ImageSize final : public Block {
+ public:
+  Config<int64_t> width{this, keys::width};
+  Config<int64_t> height{this, keys::height};
+  Described<nn::Autoencoder> vae{this, "vae"};
+  Described<io::Image> image{this, "image"};
+  Described<std::vector<io::Image>> references{this, "image_reference"};
+
+  ImageSize() : Block("image_size", Stage::prepare_conditions) {}
+  void run(Frame&) const override {}
+  void check(Checks& checks) const override;
+  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
+
+ private:
+  // Of the first image, encoded; nullopt where there is none, or an image was refused.
+  std::optional<Size> of_reference(Checks& checks, int64_t grid) const;
+};
+
+}  // namespace omnirt::flux3
