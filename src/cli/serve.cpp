@@ -1,14 +1,11 @@
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
 
-#include "base/byte_size.hpp"
-#include "base/clock.hpp"
-#include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/redis_flags.hpp"
+#include "cli/serving.hpp"
 #include "cli/signals.hpp"
 #include "serve/server.hpp"
 
@@ -18,14 +15,15 @@ namespace {
 struct ServeFlags {
   Session* session = nullptr;
   serve::ServerOptions options;
-  int64_t port = 8000, parallel = 1, in_flight = 5, queue = 64, drain_seconds = 30;
-  int64_t keep_hours = 24, keep_jobs = 1000, connections = 128, threads = 0;
+  int64_t port = 8000, parallel = 1, in_flight = 5, queue = 64;
+  int64_t keep_hours = 24, keep_jobs = 1000, connections = 128;
   int64_t max_images = 16;
   double max_megapixels = 4;
   std::string max_body = "32MB", keep_bytes = "4GB";
   std::vector<std::string> origins;
   std::string order = "shortest", share_steps = "auto";
   RedisFlags redis;
+  ServingFlags serving;
 };
 
 // A limit of runs in this process, where they are made by workers.
@@ -35,11 +33,6 @@ void refuse_given(const CLI::App& command, const char* flag) {
   throw InvalidRequest({flag, option->as<std::string>(),
                         "is of jobs that run in this process; those at Redis are run by workers",
                         "omit it"});
-}
-
-uint64_t bytes_of(const char* flag, const std::string& text) {
-  if (auto bytes = parse_byte_size(text)) return *bytes;
-  throw InvalidRequest({flag, text, "is no size", "give a number with MB or GB"});
 }
 
 // Steps are shared by runs that take turns at the same cores.
@@ -61,20 +54,22 @@ serve::ServerOptions settled(const ServeFlags& flags) {
   options.port = static_cast<uint16_t>(flags.port);
   options.redis = flags.redis.url();
   options.lease_ms = flags.redis.lease_ms();
+  options.otlp_endpoint = flags.serving.otlp_endpoint;
   options.jobs.queue.at_once = static_cast<size_t>(flags.parallel);
   options.jobs.queue.waiting = static_cast<size_t>(flags.queue);
   options.jobs.queue.kept = static_cast<size_t>(flags.keep_jobs);
   options.jobs.queue.keep_ms = flags.keep_hours * 3'600'000;
-  options.jobs.queue.kept_bytes = static_cast<int64_t>(bytes_of("--keep-bytes", flags.keep_bytes));
+  options.jobs.queue.kept_bytes =
+      static_cast<int64_t>(bytes_of_flag("--keep-bytes", flags.keep_bytes));
   options.jobs.in_flight = static_cast<size_t>(flags.in_flight);
   options.jobs.queue.order = *choice_of<serve::JobOrder>(flags.order);
   options.jobs.share_steps = share_steps(flags);
   // A plan counts what the process holds: runs that are paused would be in each other's way.
   if (!options.api.memory_budget.empty()) {
-    bytes_of("--memory-budget", options.api.memory_budget);
+    bytes_of_flag("--memory-budget", options.api.memory_budget);
     options.jobs.queue.at_once = options.jobs.in_flight = 1;
   }
-  options.http.body_bytes = bytes_of("--max-body", flags.max_body);
+  options.http.body_bytes = bytes_of_flag("--max-body", flags.max_body);
   options.http.message_bytes = options.http.body_bytes;
   options.http.all_bodies_bytes = std::max(options.http.all_bodies_bytes, options.http.body_bytes);
   options.http.connections = static_cast<size_t>(flags.connections);
@@ -86,24 +81,15 @@ serve::ServerOptions settled(const ServeFlags& flags) {
 
 int serve_requests(const ServeFlags& flags) {
   const serve::ServerOptions options = settled(flags);
-  if (flags.threads > 0) limit_threads(static_cast<int>(flags.threads));
-  flags.session->keep_components();
-  auto log = spdlog::stderr_logger_mt("serve");
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(log);
+  begin_serving(*flags.session, flags.serving, "serve");
   serve::Server server(*flags.session, options);
   take_signals();
   server.start();
   spdlog::info("listening on http://{}:{}", options.host, server.port());
   spdlog::info("models: {}", fmt::join(server.models(), ", "));
-  serve_until_signal(
-      [&] {
-        spdlog::info("draining for {} s; again to end now", flags.drain_seconds);
-        if (!server.drain(flags.drain_seconds * 1000))
-          spdlog::info("what still runs is queued again");
-        server.stop();
-      },
-      [&] { server.hand_back(); });
+  serve_to_the_end(flags.serving, {.drain = [&](int64_t ms) { return server.drain(ms); },
+                                   .stop = [&] { server.stop(); },
+                                   .hand_back = [&] { server.hand_back(); }});
   return 0;
 }
 
@@ -157,14 +143,6 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->type_name("INT 1..1000000");
   command.add_option("--keep-bytes", flags.keep_bytes, "of the files of ended jobs [4GB]")
       ->type_name("SIZE");
-  command
-      .add_option("--drain-seconds", flags.drain_seconds,
-                  "how long runs may go on after the first SIGTERM or Ctrl-C [30]")
-      ->check(CLI::Range(0, 86'400).description(""))
-      ->type_name("INT 0..86400");
-  command.add_option("--threads", flags.threads, "threads of the cpu's kernels")
-      ->check(CLI::Range(1, 1024).description(""))
-      ->type_name("INT 1..1024");
 }
 
 }  // namespace
@@ -202,11 +180,8 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
                    "origin whose pages may ask this server (http://localhost:3000); repeatable")
       ->allow_extra_args(false);
   add_redis_flags(*command, flags->redis);
-  command
-      ->add_option("--otlp-endpoint", flags->options.otlp_endpoint,
-                   "collector that is sent traces by OTLP over HTTP (http://localhost:4318)")
-      ->type_name("URL");
   add_limits(*command, *flags);
+  add_serving_flags(*command, flags->serving);
   command->callback([flags, command, &run] {
     run = [flags, command] {
       if (!flags->redis.address.empty()) {

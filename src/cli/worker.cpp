@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
 
-#include "base/byte_size.hpp"
-#include "catalogue/make_session.hpp"
 #include "cli/commands.hpp"
 #include "cli/redis_flags.hpp"
+#include "cli/serving.hpp"
 #include "cli/signals.hpp"
 #include "serve/broker/worker.hpp"
 #include "serve/http.hpp"
@@ -22,13 +20,9 @@ struct WorkerFlags {
   RedisFlags redis;
   std::vector<std::string> stages;
   std::string max_result = "256MB";
-  int64_t port = -1, drain_seconds = 30, threads = 0;
+  int64_t port = -1;
+  ServingFlags serving;
 };
-
-uint64_t size_of_flag(const char* flag, const std::string& text) {
-  if (auto bytes = parse_byte_size(text)) return *bytes;
-  throw InvalidRequest({flag, text, "is no size", "give a number with MB or GB"});
-}
 
 serve::WorkerOptions settled_worker(const WorkerFlags& flags) {
   serve::WorkerOptions options = flags.options;
@@ -39,9 +33,10 @@ serve::WorkerOptions settled_worker(const WorkerFlags& flags) {
   }
   options.redis = *url;
   options.lease_ms = flags.redis.lease_ms();
+  options.otlp_endpoint = flags.serving.otlp_endpoint;
   options.port = static_cast<int>(flags.port);
-  options.max_bytes = static_cast<int64_t>(size_of_flag("--max-result", flags.max_result));
-  if (!options.memory_budget.empty()) size_of_flag("--memory-budget", options.memory_budget);
+  options.max_bytes = static_cast<int64_t>(bytes_of_flag("--max-result", flags.max_result));
+  if (!options.memory_budget.empty()) bytes_of_flag("--memory-budget", options.memory_budget);
   if (!flags.stages.empty()) {
     options.parts.clear();
     for (const std::string& stage : flags.stages)
@@ -58,25 +53,16 @@ std::string names_of_parts(const std::set<serve::WorkPart>& parts) {
 
 int work(const WorkerFlags& flags) {
   const serve::WorkerOptions options = settled_worker(flags);
-  if (flags.threads > 0) limit_threads(static_cast<int>(flags.threads));
-  flags.session->keep_components();
-  auto log = spdlog::stderr_logger_mt("worker");
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(log);
+  begin_serving(*flags.session, flags.serving, "worker");
   take_signals();
   serve::Worker worker(*flags.session, options);
   worker.start();
   spdlog::info("worker {} takes {} of {} from {}", worker.id(), names_of_parts(options.parts),
                fmt::join(worker.models(), ", "), options.redis.shown());
   if (worker.port() >= 0) spdlog::info("listening on http://{}:{}", options.host, worker.port());
-  serve_until_signal(
-      [&] {
-        spdlog::info("draining for {} s; again to end now", flags.drain_seconds);
-        if (!worker.drain(flags.drain_seconds * 1000))
-          spdlog::info("what still runs is queued again");
-        worker.stop();
-      },
-      [&] { worker.hand_back(); });
+  serve_to_the_end(flags.serving, {.drain = [&](int64_t ms) { return worker.drain(ms); },
+                                   .stop = [&] { worker.stop(); },
+                                   .hand_back = [&] { worker.hand_back(); }});
   return 0;
 }
 
@@ -97,14 +83,7 @@ void add_run_flags(CLI::App& command, WorkerFlags& flags) {
       .add_option("--max-result", flags.max_result,
                   "of the images or videos of a run, or its state, which go through Redis [256MB]")
       ->type_name("SIZE");
-  command
-      .add_option("--drain-seconds", flags.drain_seconds,
-                  "how long a run may go on after the first SIGTERM or Ctrl-C [30]")
-      ->check(CLI::Range(0, 86'400).description(""))
-      ->type_name("INT 0..86400");
-  command.add_option("--threads", flags.threads, "threads of the cpu's kernels")
-      ->check(CLI::Range(1, 1024).description(""))
-      ->type_name("INT 1..1024");
+  add_serving_flags(command, flags.serving);
 }
 
 }  // namespace

@@ -101,18 +101,31 @@ void Metrics::count_request(const std::string& route, int status, double ms) {
 }
 
 // What is counted elsewhere is a gauge to the registry; by their names they are counters.
+void Metrics::set(const char* name, const char* help, double value) {
+  families_->gauges(name, help).Add({}).Set(value);
+}
+
+void Metrics::add(const TraceExporter::Counts& now) {
+  set("omnirt_trace_spans_sent", "spans that the collector took", static_cast<double>(now.sent));
+  set("omnirt_trace_spans_dropped", "spans that it did not take, or that there was no room for",
+      static_cast<double>(now.dropped));
+}
+
 void Metrics::add(const AtBroker& now) {
-  auto set = [&](const char* name, const char* help, int64_t value) {
-    families_->gauges(name, help).Add({}).Set(static_cast<double>(value));
-  };
   set("omnirt_broker_up", "whether Redis answers", now.reachable ? 1 : 0);
-  set("omnirt_broker_connections", "connections to Redis that were made", now.connections);
-  set("omnirt_broker_claims", "jobs taken over from processes that were gone", now.claims);
-  set("omnirt_broker_dead_letters", "jobs and entries given up here", now.dead_letters);
-  set("omnirt_broker_void_results", "results of runs whose lease was lost", now.void_results);
-  set("omnirt_broker_heartbeats", "times that this process said that it lives", now.heartbeats);
+  set("omnirt_broker_connections", "connections to Redis that were made",
+      static_cast<double>(now.connections));
+  set("omnirt_broker_claims", "jobs taken over from processes that were gone",
+      static_cast<double>(now.claims));
+  set("omnirt_broker_dead_letters", "jobs and entries given up here",
+      static_cast<double>(now.dead_letters));
+  set("omnirt_broker_void_results", "results of runs whose lease was lost",
+      static_cast<double>(now.void_results));
+  set("omnirt_broker_heartbeats", "times that this process said that it lives",
+      static_cast<double>(now.heartbeats));
   if (now.kept_dead_letters >= 0)
-    set("omnirt_dead_letters", "dead letters at the broker", now.kept_dead_letters);
+    set("omnirt_dead_letters", "dead letters at the broker",
+        static_cast<double>(now.kept_dead_letters));
   for (const auto& [part, count] : now.workers) {
     families_->gauges("omnirt_workers", "workers that live, by the part of runs that they take")
         .Add({{"part", part}})
@@ -125,6 +138,7 @@ std::string Metrics::text(const Now& now) {
   families_->running.Add({}).Set(static_cast<double>(now.running));
   families_->connections.Add({}).Set(static_cast<double>(now.connections));
   if (broker) add(broker());
+  if (traces) add(traces());
   return prometheus::TextSerializer().Serialize(families_->registry.Collect());
 }
 

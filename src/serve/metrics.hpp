@@ -7,6 +7,7 @@
 
 #include "base/report.hpp"
 #include "serve/job.hpp"
+#include "serve/trace_exporter.hpp"
 
 namespace omnirt::serve {
 
@@ -31,13 +32,17 @@ class Metrics {
   };
   // Asked for at each text, where there is one.
   std::function<AtBroker()> broker;
+  // Of a process that sends spans.
+  std::function<TraceExporter::Counts()> traces;
   struct Now {
     size_t waiting = 0, running = 0, connections = 0;
   };
   std::string text(const Now& now);
 
  private:
+  void set(const char* name, const char* help, double value);
   void add(const AtBroker& now);
+  void add(const TraceExporter::Counts& now);
   struct Families;
   std::unique_ptr<Families> families_;
 };

@@ -5,7 +5,6 @@
 #include "io/image.hpp"
 #include "request/request_text.hpp"
 #include "serve/base64.hpp"
-#include "serve/run_trace.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -82,7 +81,7 @@ std::vector<Finding> PathHider::hide(std::vector<Finding> findings) const {
 
 JobOutcome RunOnSession::operator()(const Job& job, RunControl& control) const {
   const Json stored = read_stored(job.request);
-  RunTrace trace(traces_, stored.value("traceparent", ""), job);
+  RunTrace trace(traces_, stored.value("traceparent", ""), job, place_);
   try {
     JobOutcome made = run(job, stored, control, trace);
     trace.end("");

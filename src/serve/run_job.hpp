@@ -7,11 +7,9 @@
 #include "engine/session.hpp"
 #include "serve/dispatcher.hpp"
 #include "serve/job_files.hpp"
-#include "serve/trace_exporter.hpp"
+#include "serve/run_trace.hpp"
 
 namespace omnirt::serve {
-
-class RunTrace;
 
 // Takes what lies before a name on this machine out of texts that leave it.
 class PathHider {
@@ -33,12 +31,13 @@ class RunOnSession {
  public:
   RunOnSession(Session& session, JobFiles& files, const PathHider& hider,
                std::function<void(const RunReport&)> on_report = {},
-               TraceExporter* traces = nullptr)
+               TraceExporter* traces = nullptr, RunPlace place = {})
       : session_(session),
         files_(files),
         hider_(hider),
         on_report_(std::move(on_report)),
-        traces_(traces) {}
+        traces_(traces),
+        place_(std::move(place)) {}
   JobOutcome operator()(const Job& job, RunControl& control) const;
 
  private:
@@ -50,6 +49,7 @@ class RunOnSession {
   const PathHider& hider_;
   std::function<void(const RunReport&)> on_report_;
   TraceExporter* traces_;
+  RunPlace place_;
 };
 
 // What a job's `request` text is, and was made from. `traceparent`: of the request that it came

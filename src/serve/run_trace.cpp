@@ -5,9 +5,20 @@ namespace {
 
 constexpr int64_t ns_per_ms = 1'000'000;
 
+std::vector<std::pair<std::string, Json>> attributes_of(const Job& job, const RunPlace& place) {
+  std::vector<std::pair<std::string, Json>> made{
+      {"omnirt.job.id", job.id}, {"omnirt.model", job.model}, {"omnirt.job.attempt", job.attempts}};
+  if (place.worker.empty()) return made;
+  made.emplace_back("omnirt.worker.id", place.worker);
+  made.emplace_back("omnirt.job.part", place.part);
+  return made;
+}
+
 }  // namespace
 
-RunTrace::RunTrace(TraceExporter* exporter, const std::string& traceparent, const Job& job)
+// A later part of a run begins where it is taken up; the wait for it is in no span.
+RunTrace::RunTrace(TraceExporter* exporter, const std::string& traceparent, const Job& job,
+                   const RunPlace& place)
     : exporter_(exporter) {
   if (!exporter_) return;
   request_ = read_traceparent(traceparent).value_or(new_trace());
@@ -16,16 +27,15 @@ RunTrace::RunTrace(TraceExporter* exporter, const std::string& traceparent, cons
   whole_ = {.within = request_,
             .id = job_.span_id,
             .name = "job",
-            .begun_ns = job.created_ms * ns_per_ms,
-            .attributes = {{"omnirt.job.id", job.id},
-                           {"omnirt.model", job.model},
-                           {"omnirt.job.attempt", job.attempts}}};
+            .begun_ns = place.continues ? now : job.created_ms * ns_per_ms,
+            .attributes = attributes_of(job, place)};
+  resumed_ns_ = now;
+  if (place.continues) return;
   add({.within = job_,
        .id = new_span_id(),
        .name = "queue",
        .begun_ns = job.created_ms * ns_per_ms,
        .ended_ns = std::max(job.started_ms * ns_per_ms, job.created_ms * ns_per_ms)});
-  resumed_ns_ = now;
 }
 
 void RunTrace::add(Span span) {

@@ -7,12 +7,20 @@
 
 namespace omnirt::serve {
 
+// Where a run is made, of one that a worker makes.
+struct RunPlace {
+  std::string worker{};    // its id; "": this is the server
+  std::string part{};      // of the run, that it begins with
+  bool continues = false;  // from the state that another worker left
+};
+
 // The spans of one run of a job: the job, its wait in the queue, the stages and the steps. Used on
 // the run's thread. Without an exporter it does nothing.
 class RunTrace {
  public:
   // `traceparent` is of the request that the job came with; "": the job's trace begins here.
-  RunTrace(TraceExporter* exporter, const std::string& traceparent, const Job& job);
+  RunTrace(TraceExporter* exporter, const std::string& traceparent, const Job& job,
+           const RunPlace& place = {});
   // The run comes to a block, or has done a step; then it may be paused, until `resumes`.
   void at(const JobProgress& progress);
   void resumes();

@@ -54,10 +54,6 @@ void log_request(const Api& api, const HttpRequest& request, int status, size_t 
   spdlog::info("access {}", text_of(line));
 }
 
-std::unique_ptr<TraceExporter> open_traces(const std::string& endpoint) {
-  return endpoint.empty() ? nullptr : std::make_unique<TraceExporter>(endpoint);
-}
-
 // The span of a request that is over.
 Span span_of(const HttpRequest& request, int status, double ms) {
   const int64_t now = unix_ns();
@@ -90,6 +86,7 @@ struct Server::Impl {
         http(options.host, options.port, options.http, program()) {
     jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };
     jobs->on_change = [this](const Job& job) { metrics.count(job); };
+    if (traces) metrics.traces = [this] { return traces->counts(); };
     api.later = [this](std::function<void()> work) { http.later(std::move(work)); };
     api.connections = [this] { return http.connections(); };
   }

@@ -1,5 +1,6 @@
 #pragma once
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -45,5 +46,8 @@ class TraceExporter {
   double told_ms_ = 0;  // when a failure was last written to the log
   std::thread thread_;
 };
+
+// Nothing of an address "".
+std::unique_ptr<TraceExporter> open_traces(const std::string& endpoint);
 
 }  // namespace omnirt::serve

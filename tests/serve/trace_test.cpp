@@ -6,13 +6,19 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "serve/broker/worker.hpp"
+#include "serve/metrics.hpp"
 #include "serve/problem.hpp"
+#include "serve/redis_server.hpp"
 #include "serve/running_server.hpp"
 #include "serve/trace_exporter.hpp"
 
 namespace omnirt::serve {
 namespace {
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 constexpr const char* trace = "0af7651916cd43dd8448eb211c80319c";
 constexpr const char* caller = "b7ad6b7169203331";
@@ -103,6 +109,62 @@ TEST(Trace, WhoWantsNoSpansGetsNone) {
   Collector collector;
   run_job(collector.url(), "00");
   EXPECT_TRUE(collector.spans().empty());
+}
+
+std::string attribute(const Json& span, const std::string& name) {
+  for (const Json& each : span["attributes"]) {
+    if (each["key"] == name) return each["value"]["stringValue"];
+  }
+  return "";
+}
+
+// Of a run that one worker begins and another goes on with.
+TEST(Trace, WhatWorkersRunIsInTheTraceOfTheRequest) {
+  if (!RedisServer::installed()) GTEST_SKIP() << RedisServer::missing;
+  RedisServer redis;
+  Collector collector;
+  {
+    ServerOptions options;
+    options.redis = redis.url();
+    Running server(options);
+    WorkerOptions first;
+    first.redis = redis.url();
+    first.models = quiet().models;
+    first.otlp_endpoint = collector.url();
+    first.lease_ms = options.lease_ms = 60'000;
+    WorkerOptions second = first;
+    first.parts = {WorkPart::encode};
+    second.parts = {WorkPart::denoise, WorkPart::decode};
+    Worker encodes(test_session(), first), makes(test_session(), second);
+    encodes.start();
+    makes.start();
+    const auto answer = server.client().post("/v1/generate", apple().dump(),
+                                             "Content-Type: application/json\r\ntraceparent: 00-" +
+                                                 std::string(trace) + "-" + caller + "-01\r\n");
+    EXPECT_EQ(answer.status, 200) << answer.body;
+  }
+  std::map<std::string, Json> jobs;
+  std::vector<std::string> names;
+  for (const Json& span : collector.spans()) {
+    EXPECT_EQ(span["traceId"], trace);
+    names.push_back(span["name"]);
+    if (span["name"] == "job") jobs[attribute(span, "omnirt.job.part")] = span;
+  }
+  EXPECT_THAT(names,
+              IsSupersetOf({"queue", "prepare_conditions", "denoise_loop", "step", "decode"}));
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_NE(attribute(jobs["encode"], "omnirt.worker.id"), "");
+  EXPECT_NE(attribute(jobs["encode"], "omnirt.worker.id"),
+            attribute(jobs["denoise"], "omnirt.worker.id"));
+  EXPECT_EQ(jobs["encode"]["parentSpanId"], jobs["denoise"]["parentSpanId"]);
+}
+
+TEST(Trace, MetricsCountWhatWasDropped) {
+  Metrics metrics;
+  EXPECT_THAT(metrics.text({}), Not(HasSubstr("omnirt_trace_spans")));
+  metrics.traces = [] { return TraceExporter::Counts{.sent = 3, .dropped = 5}; };
+  EXPECT_THAT(metrics.text({}), AllOf(HasSubstr("omnirt_trace_spans_sent 3"),
+                                      HasSubstr("omnirt_trace_spans_dropped 5")));
 }
 
 TEST(Trace, ACollectorThatIsGoneOrRefusesHoldsNothingUp) {

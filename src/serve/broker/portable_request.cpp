@@ -81,7 +81,9 @@ PlacedRequest place_request(const std::string& portable, const fs::path& folder,
   refuse_paths(served.request, findings);
   settle_names(served.request, models, findings);
   if (!findings.empty()) throw InvalidRequest(findings);
-  return {served.in_folder(folder), stored["strict"].get<bool>()};
+  const Json trace = stored.value("traceparent", Json());
+  return {served.in_folder(folder), stored["strict"].get<bool>(),
+          trace.is_string() ? trace.get<std::string>() : ""};
 }
 
 }  // namespace omnirt::serve

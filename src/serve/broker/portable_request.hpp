@@ -15,6 +15,7 @@ std::string portable_request(const std::string& placed, const std::filesystem::p
 struct PlacedRequest {
   GenerateRequest request;
   bool strict = false;
+  std::string traceparent{};  // of the request that the job came with, or ""
 };
 // The other way, on a machine that has the job's files in `folder`. Throws InvalidRequest where
 // something in it is not served there, or could be a path of that machine.

@@ -71,15 +71,16 @@ GenerateRequest RunParts::place(const SharedJob& shared, const FileBytes& given,
     if (!is_file_name(name)) throw InvalidRequest({"files", name, "is no name of a file", ""});
     files_.write(job.id, name, bytes);
   }
-  auto [request, is_strict] = place_request(job.request, folder, models_);
-  strict = is_strict;
+  PlacedRequest placed = place_request(job.request, folder, models_);
+  GenerateRequest& request = placed.request;
+  strict = placed.strict;
   if (given.contains(state_name)) request.config["resume"] = (folder / state_name).string();
   if (!options_.memory_budget.empty()) request.config["memory_budget"] = options_.memory_budget;
   if (auto last = cut_after(shared.part)) {
     request.config["stop_after"] = last_stage(*last);
     request.config["state"] = (folder / state_made).string();
   }
-  job.request = job_request_text(request, strict);
+  job.request = job_request_text(request, strict, placed.traceparent);
   return request;
 }
 
@@ -121,10 +122,13 @@ RunParts::Made RunParts::operator()(const SharedJob& shared, const FileBytes& gi
     return made;
   }
   Json parts = earlier_parts(given);
-  const RunOnSession run(session_, files_, hider_, [&](const RunReport& report) {
+  const auto on_report = [&](const RunReport& report) {
     parts.push_back(part_of(report, worker));
     if (options_.on_report) options_.on_report(report);
-  });
+  };
+  const RunOnSession run(
+      session_, files_, hider_, on_report, options_.traces,
+      {.worker = worker, .part = name_of(shared.part), .continues = given.contains(state_name)});
   const JobOutcome outcome = run(job, control);
   std::vector<std::string> names;
   Json result = parse_json(outcome.result, "the result of a run", max_job_result_bytes);

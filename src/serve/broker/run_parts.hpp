@@ -16,6 +16,7 @@ class RunParts {
     std::string memory_budget{};             // of a run; "": none
     int64_t max_bytes = int64_t{256} << 20;  // of a run's artifacts, or its state
     std::function<void(const RunReport&)> on_report{};
+    TraceExporter* traces = nullptr;
   };
   RunParts(Session& session, JobFiles& files, const ServedModels& models, const PathHider& hider,
            Options options);

@@ -54,6 +54,7 @@ struct Worker::Impl {
         models(find_served_models(session, options.models, options.lora_folders)),
         hider(hidden_folders(models, folder.path())),
         files(folder.path() / "jobs"),
+        traces(open_traces(options.otlp_endpoint)),
         self(member_of(options, models)),
         taken_from(options.redis, end_patience_ms),
         beaten(options.redis, beat_patience_ms),
@@ -63,11 +64,13 @@ struct Worker::Impl {
                   {.parts = options.parts,
                    .memory_budget = options.memory_budget,
                    .max_bytes = options.max_bytes,
-                   .on_report = [this](const RunReport& report) { metrics.count(report); }}) {
+                   .on_report = [this](const RunReport& report) { metrics.count(report); },
+                   .traces = traces.get()}) {
     for (SharedQueue* each : {&queue, &watched})
       each->on_change = [this](const Job& job) { metrics.count(job); };
     for (const std::string& doubt : beaten.doubts()) spdlog::warn("{}", doubt);
     metrics.broker = [this] { return figures(); };
+    if (traces) metrics.traces = [this] { return traces->counts(); };
     watched.join();
     if (options.port < 0) return;
     http.emplace(options.host, static_cast<uint16_t>(options.port), HttpLimits{.workers = 1},
@@ -100,6 +103,7 @@ struct Worker::Impl {
   PathHider hider;
   JobFiles files;
   Metrics metrics;
+  std::unique_ptr<TraceExporter> traces;
   Member self;
   RedisBroker taken_from, beaten;
   SharedQueue queue, watched;

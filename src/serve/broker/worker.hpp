@@ -19,7 +19,8 @@ struct WorkerOptions {
   int64_t max_bytes = int64_t{256} << 20;
   int64_t lease_ms = 3000;
   std::string host = "127.0.0.1";
-  int port = -1;  // of /healthz, /readyz and /metrics; -1: none
+  std::string otlp_endpoint{};  // as ServerOptions has it
+  int port = -1;                // of /healthz, /readyz and /metrics; -1: none
 };
 
 // `omnirt worker`: takes jobs from a broker, one at a time, and runs them to the end of its parts.
