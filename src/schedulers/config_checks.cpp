@@ -26,7 +26,7 @@ void ConfigChecks::finish() {
 }
 
 void refuse_steps(int64_t steps, const std::string& limit, const std::string& way_out) {
-  throw Unsupported(Finding{"num_inference_steps", std::to_string(steps), limit, way_out});
+  throw Unsupported(Finding{"config.num_inference_steps", std::to_string(steps), limit, way_out});
 }
 
 void refuse_given(const std::string& list, const std::string& why, const std::string& way_out) {

@@ -69,19 +69,22 @@ TEST(SchedulerRefusals, CatchValuesThatWouldBreakTheSchedule) {
 }
 
 TEST(SchedulerRefusals, NameAStepCountThatCannotBeWalked) {
-  EXPECT_EQ(field_of("ddim", Json::object(), {.num_inference_steps = 1001}), "num_inference_steps");
+  EXPECT_EQ(field_of("ddim", Json::object(), {.num_inference_steps = 1001}),
+            "config.num_inference_steps");
   EXPECT_EQ(field_of("ddim", {{"steps_offset", 1}}, {.num_inference_steps = 1000}),
-            "num_inference_steps");
-  EXPECT_EQ(field_of("lcm", Json::object(), {.num_inference_steps = 51}), "num_inference_steps");
-  EXPECT_EQ(field_of("pndm", Json::object(), {.num_inference_steps = 3}), "num_inference_steps");
+            "config.num_inference_steps");
+  EXPECT_EQ(field_of("lcm", Json::object(), {.num_inference_steps = 51}),
+            "config.num_inference_steps");
+  EXPECT_EQ(field_of("pndm", Json::object(), {.num_inference_steps = 3}),
+            "config.num_inference_steps");
   EXPECT_EQ(
       field_of("dpm-solver", {{"timestep_spacing", "leading"}}, {.num_inference_steps = 1000}),
-      "num_inference_steps");
+      "config.num_inference_steps");
   for (const SchedulerInfo& info : all_schedulers()) {
     EXPECT_EQ(field_of(info.class_name, Json::object(), {.num_inference_steps = 0}),
-              "num_inference_steps");
+              "config.num_inference_steps");
     EXPECT_EQ(field_of(info.class_name, Json::object(), {.num_inference_steps = INT64_MAX}),
-              "num_inference_steps");
+              "config.num_inference_steps");
   }
 }
 
@@ -206,9 +209,9 @@ TEST(GivenLevels, ThatCannotBeWalkedAreRefused) {
   for (const char* name : {"euler", "heun", "ddpm", "lcm", "tcd", "dpm-solver"})
     refuse_plan(name, {.num_inference_steps = 2, .timesteps = {1000, 1}}, "config.timesteps",
                 "the last training step is 999");
-  refuse_plan("euler", {.num_inference_steps = 3, .timesteps = {900, 100}}, "num_inference_steps",
-              "the levels given make 2 steps");
-  refuse_plan("euler", {.num_inference_steps = 2, .sigmas = {3, 1}}, "num_inference_steps",
+  refuse_plan("euler", {.num_inference_steps = 3, .timesteps = {900, 100}},
+              "config.num_inference_steps", "the levels given make 2 steps");
+  refuse_plan("euler", {.num_inference_steps = 2, .sigmas = {3, 1}}, "config.num_inference_steps",
               "the levels given make 1 steps");
   refuse_plan("euler", {.num_inference_steps = 2, .timesteps = {900, 100}, .sigmas = {3, 1, 0}},
               "config.sigmas", "this scheduler takes timesteps or sigmas");

@@ -251,7 +251,7 @@ TEST_P(Trajectories, RefuseWhatTheReferenceRefusesAndNeverGiveNan) {
       ASSERT_FALSE(error.findings().empty());
       for (const Finding& finding : error.findings()) {
         EXPECT_TRUE(finding.field.starts_with("scheduler.") ||
-                    finding.field == "num_inference_steps")
+                    finding.field == "config.num_inference_steps")
             << finding.field;
         EXPECT_FALSE(finding.value.empty());
         EXPECT_FALSE(finding.message.empty());
