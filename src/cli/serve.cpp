@@ -19,7 +19,7 @@ struct ServeFlags {
   int64_t keep_hours = 24, keep_jobs = 1000, connections = 128;
   int64_t max_images = 16;
   double max_megapixels = 4;
-  std::string max_body = "32MB", keep_bytes = "4GB";
+  std::string max_body = "32MB", keep_bytes = "4GB", max_adapter = "2GB", adapter_bytes = "16GB";
   std::vector<std::string> origins;
   std::string order = "shortest", share_steps = "auto";
   RedisFlags redis;
@@ -72,6 +72,8 @@ serve::ServerOptions settled(const ServeFlags& flags) {
   options.http.body_bytes = bytes_of_flag("--max-body", flags.max_body);
   options.http.message_bytes = options.http.body_bytes;
   options.http.all_bodies_bytes = std::max(options.http.all_bodies_bytes, options.http.body_bytes);
+  options.adapters.upload_bytes = bytes_of_flag("--max-adapter", flags.max_adapter);
+  options.adapters.all_bytes = bytes_of_flag("--adapter-bytes", flags.adapter_bytes);
   options.http.connections = static_cast<size_t>(flags.connections);
   options.api.max_images = flags.max_images;
   options.api.max_pixels = static_cast<int64_t>(flags.max_megapixels * (1 << 20));
@@ -132,6 +134,11 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("INT 1..1024");
   command.add_option("--max-body", flags.max_body, "of one HTTP request [32MB]")->type_name("SIZE");
+  command.add_option("--max-adapter", flags.max_adapter, "of one adapter that is sent [2GB]")
+      ->type_name("SIZE");
+  command
+      .add_option("--adapter-bytes", flags.adapter_bytes, "of all adapters that were sent [16GB]")
+      ->type_name("SIZE");
   command.add_option("--connections", flags.connections, "open at a time [128]")
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
@@ -185,7 +192,8 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
   command->callback([flags, command, &run] {
     run = [flags, command] {
       if (!flags->redis.address.empty()) {
-        for (const char* each : {"--parallel", "--in-flight", "--share-steps", "--threads"})
+        for (const char* each : {"--parallel", "--in-flight", "--share-steps", "--threads",
+                                 "--max-adapter", "--adapter-bytes"})
           refuse_given(*command, each);
       }
       return serve_requests(*flags);

@@ -43,6 +43,11 @@ std::string password_of(std::string_view basic) {
   return colon == std::string::npos ? "" : text.substr(colon + 1);
 }
 
+Scope scope_of(Access access) {
+  if (access == Access::metrics) return Scope::metrics;
+  return access == Access::adapters ? Scope::adapters : Scope::generate;
+}
+
 }  // namespace
 
 // "Authorization: Bearer KEY", "Authorization: Basic NAME:KEY", "X-Api-Key: KEY", or, as a page
@@ -78,7 +83,7 @@ std::optional<HttpResponse> Api::refuse_origin(const HttpRequest& request) const
 }
 
 std::optional<HttpResponse> Api::refuse_key(const HttpRequest& request) {
-  const Access access = access_of(request.path);
+  const Access access = access_of(request);
   if (parts_.keys.empty() || access == Access::open) return std::nullopt;
   const ApiKey* key = key_of(request);
   if (!key) {
@@ -94,7 +99,7 @@ std::optional<HttpResponse> Api::refuse_key(const HttpRequest& request) {
     response.headers.emplace_back("Retry-After", retry_after(wait_ms));
     return response;
   }
-  const Scope needed = access == Access::metrics ? Scope::metrics : Scope::generate;
+  const Scope needed = scope_of(access);
   if (key->scopes.contains(needed) || key->scopes.contains(Scope::admin)) return std::nullopt;
   return problem(403, "wrong-scope", "this key may not do that", request.id);
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "serve/adapter_store.hpp"
 #include "serve/api_keys.hpp"
 #include "serve/http.hpp"
 #include "serve/jobs.hpp"
@@ -40,6 +41,7 @@ class Api {
     const QueueClock& clock;
     const ServedModels& models;
     const PathHider& hider;
+    AdapterStore* adapters = nullptr;  // null: none are taken
   };
   Api(const Parts& parts, const ApiLimits& limits) : parts_(parts), limits_(limits) {}
 
@@ -49,6 +51,8 @@ class Api {
 
   // By the headers alone: who asks, from where, how often.
   std::optional<HttpResponse> admit(const HttpRequest& request);
+  // Of an adapter that is sent, a file; see HttpProgram.
+  HttpProgram::BodyPlace place_body(const HttpRequest& request, uint64_t bytes) const;
   // A request that breaks a limit of the connection's.
   HttpResponse refuse(const HttpRequest& request, int status, const std::string& detail) const;
   void handle(const std::shared_ptr<HttpExchange>& exchange);
@@ -70,6 +74,7 @@ class Api {
   static const std::vector<Route>& routes();
   static std::vector<Route> server_routes();
   static std::vector<Route> run_routes();
+  static std::vector<Route> adapter_routes();
   static std::vector<Route> openai_routes();
   static std::vector<Route> video_routes();
   static std::vector<Route> webui_routes();
@@ -88,7 +93,7 @@ class Api {
   // Of the exception that is being handled.
   HttpResponse problem_now(const std::string& request) const;
   void route(const Exchange& exchange);
-  static Access access_of(const std::string& path);
+  static Access access_of(const HttpRequest& request);
   void refuse_route(const Exchange& exchange) const;
 
   void health(const Exchange& exchange, const Values&);
@@ -105,6 +110,12 @@ class Api {
   Submission check(const ServedRequest& served, const GenerateRequest& request,
                    const HttpRequest& asked);
   void check_size(const Json& config) const;
+  Json describe_adapter(const std::filesystem::path& path, const AdapterUpload& upload) const;
+  void hold_adapters(const GenerateRequest& request, const std::string& job);
+  void refuse_used(const std::string& adapter) const;
+  void add_adapter(const Exchange& exchange, const Values&);
+  void list_adapters(const Exchange& exchange, const Values&);
+  void delete_adapter(const Exchange& exchange, const Values& values);
   // Calls `ended` with the job once it has ended, on a worker; `other` with its other events.
   void wait_for(const Exchange& exchange, const std::string& id,
                 std::function<void(const JobView&)> ended, JobEvents::Listener other = {});

@@ -93,6 +93,7 @@ GenerateRequest Api::place(const ServedRequest& served, const std::string& id) {
     request.config["memory_budget"] = limits_.memory_budget;
   }
   settle_seed(request);
+  hold_adapters(request, id);
   return request;
 }
 

@@ -83,7 +83,7 @@ class KeyEntry {
     if (!list.is_array() || list.empty()) refuse("scopes", list, "a list is expected");
     for (const Json& each : list) {
       auto scope = each.is_string() ? choice_of<Scope>(each.get<std::string>()) : std::nullopt;
-      if (!scope) refuse("scopes", each, "generate, metrics or admin is expected");
+      if (!scope) refuse("scopes", each, "generate, metrics, adapters or admin is expected");
       found.insert(*scope);
     }
     return found;

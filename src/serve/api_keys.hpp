@@ -12,7 +12,7 @@
 
 namespace omnirt::serve {
 
-enum class Scope { generate, metrics, admin };
+enum class Scope { generate, metrics, adapters, admin };
 
 // One who may use the server, and how much.
 struct ApiKey {
@@ -54,5 +54,5 @@ class ApiKeys {
 
 template <>
 struct omnirt::ChoiceNames<omnirt::serve::Scope> {
-  static constexpr std::array names{"generate", "metrics", "admin"};
+  static constexpr std::array names{"generate", "metrics", "adapters", "admin"};
 };

@@ -17,6 +17,9 @@ Json Api::openapi_of_server() const {
       }
     }
   }
+  // Of a ControlNet that is sent.
+  if (parts_.adapters)
+    facts.inputs.insert({"control_image", "control_image_1", "control_image_2", "control_image_3"});
   return openapi_document(facts);
 }
 

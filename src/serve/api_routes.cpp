@@ -11,7 +11,8 @@ namespace omnirt::serve {
 const std::vector<Api::Route>& Api::routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> made = server_routes();
-    for (const auto& more : {run_routes(), openai_routes(), video_routes(), webui_routes()})
+    for (const auto& more :
+         {run_routes(), adapter_routes(), openai_routes(), video_routes(), webui_routes()})
       made.insert(made.end(), more.begin(), more.end());
     return made;
   }();
@@ -120,6 +121,32 @@ std::vector<Api::Route> Api::run_routes() {
         .status = 101,
         .headers = {"Sec-WebSocket-Protocol"}},
        &Api::stream},
+  };
+}
+
+std::vector<Api::Route> Api::adapter_routes() {
+  return {
+      {{.method = "GET",
+        .path = adapters_path,
+        .summary = "the adapters that requests may name",
+        .answer = "Adapters"},
+       &Api::list_adapters},
+      {{.method = "POST",
+        .path = adapters_path,
+        .summary = "keeps a LoRA or a ControlNet under a name",
+        .access = Access::adapters,
+        .form = "AdapterForm",
+        .status = 201,
+        .answer = "Adapter",
+        .refuses = {{409, "the name is taken"}, {507, "there is no room for it"}}},
+       &Api::add_adapter},
+      {{.method = "DELETE",
+        .path = "/v1/adapters/{name}",
+        .summary = "deletes an adapter that was sent",
+        .access = Access::adapters,
+        .answer = "Adapter",
+        .refuses = {{409, "a job uses it"}}},
+       &Api::delete_adapter},
   };
 }
 
@@ -254,12 +281,15 @@ std::string Api::route_of(const std::string& path) {
   return "other";
 }
 
-// What is no route needs a key, as most.
-Access Api::access_of(const std::string& path) {
+// What is no route needs a key, as most, and so does another method of one.
+Access Api::access_of(const HttpRequest& request) {
+  std::optional<Access> first;
   for (const Route& route : routes()) {
-    if (values_of(route.info.path, path)) return route.info.access;
+    if (!values_of(route.info.path, request.path)) continue;
+    if (route.info.method == request.method) return route.info.access;
+    if (!first) first = route.info.access;
   }
-  return Access::generate;
+  return first.value_or(Access::generate);
 }
 
 void Api::refuse_route(const Exchange& exchange) const {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,14 +13,26 @@
 
 namespace omnirt::serve {
 
+// A body that is kept in a file and not in memory. The file is removed with it.
+struct BodyFile {
+  BodyFile(std::filesystem::path where, std::function<void()> on_gone)
+      : path(std::move(where)), gone(std::move(on_gone)) {}
+  ~BodyFile();
+  BodyFile(const BodyFile&) = delete;
+  BodyFile& operator=(const BodyFile&) = delete;
+  std::filesystem::path path;
+  std::function<void()> gone;
+};
+
 struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // "/v1/jobs", without the query
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> headers;  // names in small letters; of several the last
   std::string body;
-  std::string peer;    // address
-  std::string id;      // of the request, in the log and the answer
+  std::shared_ptr<const BodyFile> file;  // of a body that is not in `body`
+  std::string peer;                      // address
+  std::string id;                        // of the request, in the log and the answer
   TraceContext trace;  // of who asked, or a new one; what the request does is in `span`
   std::string span;
   bool upgrade = false;  // asks for a WebSocket
@@ -85,6 +98,7 @@ struct HttpLimits {
   size_t unsent_bytes = size_t{16} << 20;   // of events that a slow client has not taken
   int header_seconds = 10;
   int body_seconds = 60;
+  uint64_t least_body_bytes_per_second = 256 << 10;  // of a body that goes to a file
   int write_seconds = 30;
   int idle_seconds = 60;
   int ping_seconds = 15;  // of events and WebSockets, so that a client that is gone is seen
@@ -95,6 +109,13 @@ struct HttpLimits {
 struct HttpProgram {
   // With the headers alone, before the body is read: an answer that refuses, or nothing. Quick.
   std::function<std::optional<HttpResponse>(const HttpRequest&)> admit;
+  // Where the body of an admitted request goes, if not into memory; its size is then what this
+  // allows. Quick.
+  struct BodyPlace {
+    std::shared_ptr<const BodyFile> file{};
+    std::optional<HttpResponse> refused{};
+  };
+  std::function<BodyPlace(const HttpRequest&, uint64_t bytes)> place_body;
   // On a worker's thread. Must not throw.
   std::function<void(std::shared_ptr<HttpExchange>)> handle;
   // After each answer, or where the client left (status 499).

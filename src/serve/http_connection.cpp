@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <limits>
 
 #include "base/clock.hpp"
 #include "serve/http_socket.hpp"
@@ -65,7 +66,8 @@ void HttpConnection::read_header() {
   if (closed_) return;
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(shared_->limits.header_bytes));
-  parser_->body_limit(shared_->limits.body_bytes);
+  // refuse_head looks at the length; Beast takes "none" for a limit of nothing.
+  parser_->body_limit(std::numeric_limits<uint64_t>::max());
   stream_.expires_after(
       std::chrono::seconds(first_ ? shared_->limits.header_seconds : shared_->limits.idle_seconds));
   first_ = false;
@@ -98,16 +100,29 @@ HttpResponse HttpConnection::refusal(int status, const std::string& detail) cons
 }
 
 // What is wrong with a request by its headers.
-std::optional<HttpResponse> HttpConnection::refuse_head() const {
-  const auto length = parser_->content_length();
+std::optional<HttpResponse> HttpConnection::refuse_head() {
   if (parser_->chunked())
     return refusal(411, "a body is sent with Content-Length, and not in chunks");
-  if (length && *length > shared_->limits.body_bytes)
+  if (auto refused = shared_->program.admit(current_)) return refused;
+  const auto length = parser_->content_length();
+  return length ? place_body(*length) : std::nullopt;
+}
+
+// Into a file where the program says so, else into memory.
+std::optional<HttpResponse> HttpConnection::place_body(uint64_t bytes) {
+  if (shared_->program.place_body) {
+    HttpProgram::BodyPlace place = shared_->program.place_body(current_, bytes);
+    if (place.refused) return std::move(place.refused);
+    body_file_ = std::move(place.file);
+    if (body_file_) return std::nullopt;
+  }
+  if (bytes > shared_->limits.body_bytes)
     return refusal(
         413, "the body is larger than " + std::to_string(shared_->limits.body_bytes) + " bytes");
-  if (auto refused = shared_->program.admit(current_)) return refused;
-  if (length && shared_->body_bytes + *length > shared_->limits.all_bodies_bytes)
+  if (shared_->body_bytes + bytes > shared_->limits.all_bodies_bytes)
     return refusal(503, "the server reads as many bodies as it may hold");
+  held_body_ = bytes;
+  shared_->body_bytes += held_body_;
   return std::nullopt;
 }
 
@@ -120,8 +135,6 @@ void HttpConnection::on_header(beast::error_code error) {
     current_.peer = peer_;
     if (error == http::error::header_limit)
       return respond_and_close(refusal(431, "the header is too large"));
-    if (error == http::error::body_limit)
-      return respond_and_close(refusal(413, "the body is too large"));
     if (error.category() == make_error_code(http::error::bad_method).category() &&
         error != http::error::end_of_stream && error != http::error::partial_message)
       return respond_and_close(refusal(400, "this is no HTTP request: " + error.message()));
@@ -131,10 +144,6 @@ void HttpConnection::on_header(beast::error_code error) {
   keep_ = parser_->keep_alive();
   handling_ = true;
   if (auto refused = refuse_head()) return respond_and_close(std::move(*refused));
-  if (auto length = parser_->content_length()) {
-    held_body_ = *length;
-    shared_->body_bytes += held_body_;
-  }
   if (lower(current_.header("expect")) != "100-continue") return read_body();
   static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
   stream_.expires_after(std::chrono::seconds(shared_->limits.write_seconds));
@@ -146,6 +155,7 @@ void HttpConnection::on_header(beast::error_code error) {
 }
 
 void HttpConnection::read_body() {
+  if (body_file_) return read_into_file();
   stream_.expires_after(std::chrono::seconds(shared_->limits.body_seconds));
   http::async_read(
       stream_, buffer_, *parser_,
@@ -156,11 +166,44 @@ void HttpConnection::on_body(beast::error_code error) {
   if (closed_) return;
   if (error == beast::error::timeout)
     return respond_and_close(refusal(408, "the body did not come in time"));
-  if (error == http::error::body_limit)
-    return respond_and_close(refusal(413, "the body is too large"));
   if (error) return client_left();
   HttpRequest request = current_;
   request.body = std::move(parser_->get().body());
+  hand_over(std::move(request));
+}
+
+// Of a body that may be large, by its size.
+void HttpConnection::read_into_file() {
+  const auto seconds =
+      static_cast<uint64_t>(shared_->limits.body_seconds) +
+      parser_->content_length().value_or(0) / shared_->limits.least_body_bytes_per_second;
+  file_parser_.emplace(std::move(*parser_));
+  parser_.reset();
+  beast::error_code error;
+  file_parser_->get().body().open(body_file_->path.c_str(), beast::file_mode::write_new, error);
+  if (error) return on_file(error);
+  buffer_.reserve(size_t{64} << 10);  // Beast reads as much at a time as there is room for
+  stream_.expires_after(std::chrono::seconds(seconds));
+  http::async_read(
+      stream_, buffer_, *file_parser_,
+      [self = shared_from_this()](beast::error_code failed, size_t) { self->on_file(failed); });
+}
+
+void HttpConnection::on_file(beast::error_code error) {
+  file_parser_.reset();
+  auto file = std::exchange(body_file_, nullptr);
+  if (closed_) return;
+  if (error == beast::error::timeout)
+    return respond_and_close(refusal(408, "the body did not come in time"));
+  if (error == beast::errc::no_space_on_device || error == beast::errc::io_error)
+    return respond_and_close(refusal(507, "the body cannot be kept: " + error.message()));
+  if (error) return client_left();
+  HttpRequest request = current_;
+  request.file = std::move(file);
+  hand_over(std::move(request));
+}
+
+void HttpConnection::hand_over(HttpRequest request) {
   // Until its answer a client says nothing more that would belong to a WebSocket.
   if (request.upgrade)
     upgrade_ = parser_->release();

@@ -61,13 +61,18 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   friend class BeastExchange;
   using Parser = beast::http::request_parser<beast::http::string_body>;
   using Message = beast::http::request<beast::http::string_body>;
+  using FileParser = beast::http::request_parser<beast::http::file_body>;
 
   void read_header();
   void on_header(beast::error_code error);
-  std::optional<HttpResponse> refuse_head() const;
+  std::optional<HttpResponse> refuse_head();
+  std::optional<HttpResponse> place_body(uint64_t bytes);
   HttpResponse refusal(int status, const std::string& detail) const;
   void read_body();
   void on_body(beast::error_code error);
+  void read_into_file();
+  void on_file(beast::error_code error);
+  void hand_over(HttpRequest request);
   HttpRequest head() const;
   void watch();
   void on_watched(beast::error_code error, size_t bytes);
@@ -92,7 +97,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::shared_ptr<HttpShared> shared_;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  HttpRequest current_;  // without its body, for the log
+  std::optional<FileParser> file_parser_;        // in its place, where the body goes to a file
+  std::shared_ptr<const BodyFile> body_file_{};  // while it is read
+  HttpRequest current_;                          // without its body, for the log
   std::string peer_;
   double begun_ms_ = 0;
   size_t held_body_ = 0, sent_bytes_ = 0;

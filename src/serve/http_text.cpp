@@ -18,6 +18,12 @@ int hex_digit(char each) {
 
 }  // namespace
 
+BodyFile::~BodyFile() {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  if (gone) gone();
+}
+
 const std::string& HttpRequest::header(const std::string& name) const {
   static const std::string none;
   auto it = headers.find(name);

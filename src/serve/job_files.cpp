@@ -1,22 +1,19 @@
 #include "serve/job_files.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.hpp"
 #include "io/file.hpp"
+#include "serve/sync_folder.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
 namespace {
 
-[[noreturn]] void cannot(const char* what, const fs::path& path, int error) {
-  throw RunFailed(path.string() + ": " + what + ": " + std::strerror(error));
-}
+constexpr std::string_view use_prefix = "uses-";
 
 }  // namespace
 
@@ -30,12 +27,8 @@ JobFiles::JobFiles(const fs::path& folder, bool lasts) : folder_(folder), lasts_
   }
 }
 
-// A name in a folder lasts when the folder is on the disk, too.
 void JobFiles::sync_folder(const fs::path& folder) const {
-  if (!lasts_) return;
-  io::Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() < 0) cannot("cannot be opened", folder, errno);
-  if (::fsync(fd.get()) != 0 && errno != EINVAL) cannot("cannot be written", folder, errno);
+  if (lasts_) serve::sync_folder(folder);
 }
 
 fs::path JobFiles::folder_of(const std::string& job) const {
@@ -57,7 +50,8 @@ void JobFiles::begin(const std::string& job) {
   // Programs that tidy up temporary folders may have removed all of it.
   std::error_code error;
   if (!fs::exists(folder_, error)) fs::create_directories(folder_, error);
-  if (::mkdir(folder.c_str(), 0700) != 0) cannot("cannot be made", folder, errno);
+  if (::mkdir(folder.c_str(), 0700) != 0)
+    throw RunFailed(folder.string() + ": cannot be made: " + std::strerror(errno));
   sync_folder(folder_);
 }
 
@@ -72,6 +66,21 @@ fs::path JobFiles::write(const std::string& job, const std::string& name, std::s
 
 void JobFiles::sync(const std::string& job) {
   sync_folder(folder_of(job));
+}
+
+void JobFiles::note_use(const std::string& job, const std::string& what) {
+  write(job, std::string(use_prefix) + what, "");
+}
+
+std::vector<std::string> JobFiles::users_of(const std::string& what) const {
+  std::vector<std::string> jobs;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (fs::exists(it->path() / (std::string(use_prefix) + what), ignored))
+      jobs.push_back(it->path().filename().string());
+  }
+  return jobs;
 }
 
 void JobFiles::remove(const std::string& job) noexcept {

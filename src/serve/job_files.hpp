@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace omnirt::serve {
 
@@ -29,6 +30,10 @@ class JobFiles {
                               std::string_view bytes);
   // What a run left in a job's folder is on the disk, names too. Throws RunFailed.
   void sync(const std::string& job);
+  // Notes that a job uses what has this name, until its files are removed: a name without folders.
+  void note_use(const std::string& job, const std::string& what);
+  // The jobs of which that was noted.
+  std::vector<std::string> users_of(const std::string& what) const;
   // Removes a job's files; failures are left to the next start.
   void remove(const std::string& job) noexcept;
   // Removes those of jobs that are not in `known`: of one that was never accepted, or is forgotten.

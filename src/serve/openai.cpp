@@ -70,6 +70,8 @@ OpenAiRequest read_fields(Json given, Json inputs, const std::vector<Part>& part
   fields.move("steps", config, "num_inference_steps");
   fields.move("guidance_scale", config, "guidance_scale");
   fields.move("output_format", config, "output_format");
+  if (Json adapters = fields.names("adapters"); !adapters.empty())
+    request["adapters"] = std::move(adapters);
   if (made.partial_images > 0) config["preview_every"] = 1;
   fields.size(config);
   made.url = fields.one_of("response_format", {"b64_json", "url"}) == "url";
@@ -110,6 +112,10 @@ Json openai_form(std::string_view content_type, std::string_view body,
       parts.push_back(part);
     } else if (part.bytes.size() > max_job_request_bytes) {
       throw InvalidRequest({part.name, "", "is too long", "shorten it"});
+    } else if (part.name == "adapters[]") {  // as clients write lists
+      Json& list = fields["adapters"];
+      if (!list.is_array()) list = Json::array();
+      list.push_back(std::string(part.bytes));
     } else {
       const std::string text(part.bytes);
       fields[part.name] = texts.contains(part.name) ? Json(text) : parse_scalar(text);
@@ -126,8 +132,9 @@ OpenAiRequest read_openai_generation(std::string_view body, const ServedModels& 
 OpenAiRequest read_openai_edit(std::string_view content_type, std::string_view body,
                                const ServedModels& models) {
   std::vector<Part> sent;
-  Json fields = openai_form(content_type, body, {"prompt", "negative_prompt", "model", "user"},
-                            {"image", "image[]", "mask"}, sent);
+  Json fields =
+      openai_form(content_type, body, {"prompt", "negative_prompt", "model", "user", "adapters"},
+                  {"image", "image[]", "mask"}, sent);
   std::string mask;
   std::vector<Part> files;
   Json images = Json::array();

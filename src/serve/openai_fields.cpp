@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/json_text.hpp"
 
@@ -53,6 +54,23 @@ std::string OpenAiFields::one_of(const char* name, const std::vector<std::string
     return value.get<std::string>();
   refuse(name, value, fmt::format("{} is what is served", fmt::join(values, ", ")));
   return values.front();
+}
+
+Json OpenAiFields::names(const char* name) {
+  Json value = take(name);
+  if (value.is_null()) return Json::array();
+  if (value.is_array()) return value;
+  if (!value.is_string()) {
+    refuse(name, value, "a list, or a text with commas between is expected");
+    return Json::array();
+  }
+  Json list = Json::array();
+  std::istringstream text(value.get<std::string>());
+  for (std::string each; std::getline(text, each, ',');) {
+    each.erase(0, each.find_first_not_of(' '));
+    list.push_back(each);
+  }
+  return list;
 }
 
 void OpenAiFields::size(Json& config) {

@@ -21,6 +21,8 @@ class OpenAiFields {
   // One of `values`; the first where none is given.
   std::string one_of(const char* name, const std::vector<std::string>& values);
   // "1024x1024", or auto: the model's own.
+  // A list, or a text with commas between; empty where there is none.
+  Json names(const char* name);
   void size(Json& config);
   // Throws InvalidRequest with all that was wrong.
   void finish();

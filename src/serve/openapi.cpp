@@ -118,6 +118,10 @@ Json responses_of(const RouteInfo& route, bool keyed) {
     response["content"] = refusal_content(route);
     response["content"].update(before);
   }
+  for (const auto& [status, what] : route.refuses) {
+    Json& response = all[std::to_string(status)];
+    response = with_headers({{"description", what}, {"content", refusal_content(route)}}, status);
+  }
   return all;
 }
 

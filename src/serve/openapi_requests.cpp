@@ -110,9 +110,10 @@ Json generate_request(const OpenApiFacts& facts) {
   Json deadline = or_null("integer");
   deadline.update({{"minimum", 1}, {"maximum", max_deadline_ms}});
   Json components = or_null("object");
-  components["maxProperties"] = 0;
+  components["additionalProperties"] = false;
+  components["properties"]["controlnet"] = schema_named("AdapterNames");
   Json adapters = or_null("array");
-  adapters["items"] = schema_named("Adapter");
+  adapters["items"] = schema_named("NamedAdapter");
   return {{"type", "object"},
           {"description", "docs/requests.md"},
           {"additionalProperties", false},
@@ -143,9 +144,16 @@ constexpr std::string_view request_parts = R"json({
   {"type": "string", "pattern": "^data:[^,]*;base64,"}]},
 "SentImages": {"anyOf": [{"$ref": "#/components/schemas/SentImage"}, {"type": "null"},
   {"type": "array", "items": {"$ref": "#/components/schemas/SentImage"}}]},
-"Adapter": {"anyOf": [{"type": "string", "description": "NAME or NAME:SCALE"},
+"NamedAdapter": {"anyOf": [{"type": "string", "description": "NAME or NAME:SCALE"},
   {"type": "object", "required": ["path"],
    "properties": {"path": {"type": "string", "description": "its name"}}}]},
+"AdapterNames": {"anyOf": [{"type": "string", "description": "a name of GET /v1/adapters"},
+  {"type": "array", "minItems": 1, "items": {"type": "string"}}]},
+"AdapterForm": {"type": "object", "required": ["name", "file"], "additionalProperties": false,
+  "properties": {"name": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"},
+    "file": {"type": "string", "format": "binary", "description": "safetensors"},
+    "config": {"type": "string", "format": "binary",
+      "description": "config.json of a ControlNet"}}},
 "GenerateForm": {"type": "object", "required": ["request"],
   "properties": {"request": {"$ref": "#/components/schemas/GenerateRequest"}},
   "additionalProperties": {"type": "string", "format": "binary",
@@ -182,6 +190,8 @@ Json openai_fields(const OpenApiFacts& facts) {
                {"quality", null_or({"auto", "low", "medium", "high", "standard", "hd"})},
                {"background", null_or({"auto", "opaque"})},
                {"moderation", null_or({"auto", "low"})},
+               {"adapters",
+                {{"type", {"array", "string", "null"}}, {"items", schema_named("NamedAdapter")}}},
                {"user", Json::object()}};
   made["size"]["pattern"] = "^(auto|[0-9]+x[0-9]+)$";
   made["partial_images"].update({{"minimum", 0}, {"maximum", 3}});
@@ -199,6 +209,7 @@ Json openai_edit(const OpenApiFacts& facts) {
   Json made = openai_generation(facts);
   const Json file = {{"type", "string"}, {"format", "binary"}};
   for (const char* name : {"image", "mask"}) made["properties"][name] = file;
+  made["properties"]["adapters[]"] = {{"type", "array"}, {"items", {{"type", "string"}}}};
   made["properties"]["image[]"] = {{"type", "array"}, {"items", file}};
   made["anyOf"] = {{{"required", {"image"}}}, {{"required", {"image[]"}}}};
   return made;

@@ -7,6 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "pipeline/run_keys.hpp"
+#include "serve/adapter_upload.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -78,8 +79,6 @@ void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings
   }
   refuse_slashes("guider", request.guider, findings);
   require_names(request.config, findings);
-  for (const auto& [name, value] : request.components.items())
-    findings.push_back({"components." + name, shown(value), "is a path", by_server});
   for (const auto& [name, value] : request.inputs.items()) {
     if (names_adapters(value))
       findings.push_back({"inputs." + name, "<lora:", "adapters in prompts are not served",
@@ -129,11 +128,41 @@ void settle_model(GenerateRequest& request, const ServedModels& models,
       {"model", name.substr(0, 200), "is not served here", suggest(name, names_of(models.models))});
 }
 
+// A ControlNet by its name, or several in a list.
+void settle_controlnet(const std::string& field, Json& value, const ServedModels& models,
+                       std::vector<Finding>& findings) {
+  if (value.is_array()) {
+    for (Json& each : value) settle_controlnet(field, each, models, findings);
+    return;
+  }
+  std::error_code error;
+  const auto* name = value.get_ptr<const std::string*>();
+  const bool known = name && is_adapter_name(*name) && !models.controlnets.empty() &&
+                     fs::is_directory(models.controlnets / *name, error);
+  if (known)
+    value = (models.controlnets / *name).string();
+  else
+    findings.push_back({field, shown(value), "no ControlNet of this name is served here",
+                        "name one of GET /v1/adapters"});
+}
+
+void settle_components(Json& components, const ServedModels& models,
+                       std::vector<Finding>& findings) {
+  for (auto& [name, value] : components.items()) {
+    const std::string field = "components." + name;
+    if (name == "controlnet")
+      settle_controlnet(field, value, models, findings);
+    else
+      findings.push_back({field, shown(value), "is a path", by_server});
+  }
+}
+
 }  // namespace
 
 void settle_names(GenerateRequest& request, const ServedModels& models,
                   std::vector<Finding>& findings) {
   settle_model(request, models, findings);
+  settle_components(request.components, models, findings);
   for (size_t i = 0; i < request.adapters.size(); ++i) {
     Json& adapter = request.adapters[i];
     const std::string field = fmt::format("adapters[{}]", i);
@@ -149,7 +178,7 @@ void settle_names(GenerateRequest& request, const ServedModels& models,
     const fs::path found = looks_like_path(*path) ? fs::path() : find_lora(*path, models);
     if (found.empty())
       findings.push_back({field, path->substr(0, 200), "no adapter of this name is served here",
-                          "name a file of the server's LoRA folders, without its folder"});
+                          "name one of GET /v1/adapters, or a file of the server's LoRA folders"});
     else
       *path = found.string();
   }

@@ -15,11 +15,11 @@ const std::set<std::string>& refused_config_keys();
 const std::map<std::string, std::set<std::string>>& served_choices();
 
 // A finding for everything in the request that is, or could be read as, a path of this machine:
-// keys that are paths, components, texts with a slash where a name is expected, adapters in
-// prompts.
+// keys that are paths, texts with a slash where a name is expected, adapters in prompts.
 void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings);
 
-// The model and the adapters by what their names mean here; a finding for each other name.
+// The model, the adapters and the components by what their names mean here; a finding for each
+// other name.
 void settle_names(GenerateRequest& request, const ServedModels& models,
                   std::vector<Finding>& findings);
 

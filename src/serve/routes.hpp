@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,7 +8,7 @@
 namespace omnirt::serve {
 
 // Who may ask.
-enum class Access { open, generate, metrics };
+enum class Access { open, generate, metrics, adapters };
 
 // One route: dispatched, counted and described in /openapi.json by the same declaration.
 struct RouteInfo {
@@ -22,9 +23,12 @@ struct RouteInfo {
   std::vector<std::string> types{};  // of answers that are no JSON: "image/*", "text/event-stream"
   std::vector<int> others{};         // further statuses of success
   std::vector<std::string> query{};  // names of what may stand in its query
-  std::vector<std::string> headers{};  // that it reads, besides those of all routes
-  bool runs = false;                   // it may wait for a job, and answer with how that ended
+  std::vector<std::string> headers{};    // that it reads, besides those of all routes
+  bool runs = false;                     // it may wait for a job, and answer with how that ended
+  std::map<int, std::string> refuses{};  // its own reasons to refuse, by status
 };
+
+inline constexpr const char* adapters_path = "/v1/adapters";
 
 // In one answer.
 inline constexpr size_t most_listed_jobs = 200;

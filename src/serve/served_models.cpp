@@ -71,6 +71,7 @@ std::vector<fs::path> hidden_folders(const ServedModels& models, const fs::path&
     if (model.find('/') != std::string::npos) folders.push_back(fs::path(model).parent_path());
   }
   folders.insert(folders.end(), models.lora_folders.begin(), models.lora_folders.end());
+  if (!models.controlnets.empty()) folders.push_back(models.controlnets);
   for (const fs::path& folder : model_folders()) folders.push_back(folder);
   for (const char* variable : {"HF_HUB_CACHE", "HF_HOME", "HOME"}) {
     const char* value = std::getenv(variable);

@@ -19,6 +19,7 @@ struct ServedModels {
   std::map<std::string, std::string> models;  // {id: as the engine is given it}
   std::string first;                          // of a request that names none
   std::vector<std::filesystem::path> lora_folders;
+  std::filesystem::path controlnets{};  // has a folder for each; "": there are none
 };
 
 // A file that came with a request: what it holds is an image, by its own bytes.
@@ -44,8 +45,9 @@ struct ServedRequest {
 
 // Reads a body: the JSON request form (docs/requests.md), with `async`, `strict`, `priority` and
 // `deadline_ms`. Images stand in inputs as {"data": BASE64}, as "data:" URLs, or as {"part": NAME}
-// of a multipart body. Nothing in it can name a path of this machine: paths, components, and models
-// and adapters that are not among `models` are findings. Throws InvalidRequest with all of them.
+// of a multipart body. Nothing in it can name a path of this machine: paths, and models,
+// adapters and components that are not among `models` are findings. Throws InvalidRequest with all
+// of them.
 ServedRequest read_served_request(std::string_view json, const std::vector<Part>& parts,
                                   const ServedModels& models);
 // The body of either kind, by its Content-Type.

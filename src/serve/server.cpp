@@ -54,6 +54,14 @@ void log_request(const Api& api, const HttpRequest& request, int status, size_t 
   spdlog::info("access {}", text_of(line));
 }
 
+// What was sent is named as what lies in the server's folders.
+ServedModels with_adapters(ServedModels models, const AdapterStore* adapters) {
+  if (!adapters) return models;
+  models.lora_folders.push_back(adapters->loras());
+  models.controlnets = adapters->controlnets();
+  return models;
+}
+
 // The span of a request that is over.
 Span span_of(const HttpRequest& request, int status, double ms) {
   const int64_t now = unix_ns();
@@ -76,13 +84,18 @@ Span span_of(const HttpRequest& request, int status, double ms) {
 struct Server::Impl {
   Impl(Session& session, const ServerOptions& options)
       : folder((refuse_runs_of_workers(options), options.state)),
-        models(find_served_models(session, options.models, options.lora_folders)),
+        adapters(options.redis ? nullptr
+                               : std::make_unique<AdapterStore>(folder.path() / "adapters",
+                                                                options.adapters)),
+        models(with_adapters(find_served_models(session, options.models, options.lora_folders),
+                             adapters.get())),
         hider(hidden_folders(models, folder.path())),
         keys(read_keys(options)),
         files(folder.path() / "jobs", /*lasts=*/!options.state.empty()),
         traces(open_traces(options.otlp_endpoint)),
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
-        api({session, *jobs, files, keys, metrics, clock, models, hider}, api_limits(options)),
+        api({session, *jobs, files, keys, metrics, clock, models, hider, adapters.get()},
+            api_limits(options)),
         http(options.host, options.port, options.http, program()) {
     jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };
     jobs->on_change = [this](const Job& job) { metrics.count(job); };
@@ -116,6 +129,8 @@ struct Server::Impl {
 
   HttpProgram program() {
     return {.admit = [this](const HttpRequest& request) { return api.admit(request); },
+            .place_body = [this](const HttpRequest& request,
+                                 uint64_t bytes) { return api.place_body(request, bytes); },
             .handle = [this](const std::shared_ptr<HttpExchange>& each) { api.handle(each); },
             .log =
                 [this](const HttpRequest& request, int status, size_t bytes, double ms) {
@@ -130,6 +145,7 @@ struct Server::Impl {
   }
 
   StateFolder folder;
+  std::unique_ptr<AdapterStore> adapters;  // null: jobs run elsewhere
   ServedModels models;
   PathHider hider;
   ApiKeys keys;

@@ -23,6 +23,7 @@ struct ServerOptions {
   DispatcherLimits jobs{};
   HttpLimits http{};
   ApiLimits api{};
+  AdapterLimits adapters{};  // that are sent
 };
 
 // `omnirt serve`: a session behind HTTP, with its jobs. Ends by `drain` and `stop`.

@@ -1,9 +1,11 @@
-// Bodies of requests to the server: JSON, and multipart with images.
+// Bodies of requests to the server: JSON, multipart with images, and adapters that are sent.
 #include <array>
+#include <cstring>
 
 #include "base/error.hpp"
 #include "fuzz/mutate_json.hpp"
 #include "fuzz/target.hpp"
+#include "serve/adapter_upload.hpp"
 #include "serve/base64.hpp"
 #include "serve/served_request.hpp"
 
@@ -11,7 +13,7 @@ namespace omnirt::fuzz {
 namespace {
 
 // An input's first byte picks one.
-enum Kind : char { json_body, multipart_body };
+enum Kind : char { json_body, multipart_body, adapter_body };
 
 // One pixel.
 #define ONE_PIXEL                                                    \
@@ -37,11 +39,21 @@ std::string multipart_seed() {
          "image/png\r\n\r\n" +
          serve::bytes_of_base64(ONE_PIXEL).value() + "\r\n--xx--\r\n";
 }
+// A ControlNet: its config and one tensor.
+std::string adapter_seed() {
+  const std::string header = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  const uint64_t length = header.size();
+  std::string file(8, '\0');
+  std::memcpy(file.data(), &length, 8);
+  const std::string part = "--xx\r\nContent-Disposition: form-data; name=";
+  return part + "name\r\n\r\nedges.v1\r\n" + part + "config\r\n\r\n" +
+         R"({"_class_name": "ControlNetModel"})" + "\r\n" + part + "file\r\n\r\n" + file + header +
+         "data\r\n--xx--\r\n";
+}
 constexpr std::array multipart_parts{"--xx",  "--", "\r\n", "\r\n\r\n",
                                      "name=", "\"", ";",    "--xx--\r\n"};
 
-std::string mutate_multipart(Random& random) {
-  std::string text = multipart_seed();
+std::string mutate_multipart(std::string text, Random& random) {
   for (size_t i = 0, count = below(6, random); i < count; ++i) {
     size_t at = below(text.size() + 1, random);
     if (random() % 3 == 0) text.erase(at, below(12, random));
@@ -71,11 +83,32 @@ std::string make_input(Random& random) {
     return char{json_body} + (random() % 2 ? mutate_text(seed, random)
                                            : mutate_json(Json::parse(seed), random).dump());
   }
-  return char{multipart_body} + mutate_multipart(random);
+  if (random() % 3 == 0) {
+    std::string text = adapter_seed();
+    return char{adapter_body} + (random() % 2 ? mutate_text(std::move(text), random)
+                                              : mutate_multipart(std::move(text), random));
+  }
+  return char{multipart_body} + mutate_multipart(multipart_seed(), random);
 }
+
+namespace {
+
+void read_adapter(std::string_view body) {
+  const serve::AdapterUpload upload =
+      serve::read_adapter_upload("multipart/form-data; boundary=xx", body);
+  require(serve::is_adapter_name(upload.name) && upload.name.find('/') == std::string::npos &&
+              !upload.name.starts_with('.'),
+          "a name is that of a file");
+  require(upload.file.size() >= 8 && upload.file.data() >= body.data() &&
+              upload.file.data() + upload.file.size() <= body.data() + body.size(),
+          "a file is a part of the body");
+}
+
+}  // namespace
 
 void read_input(std::string_view input) {
   if (input.empty()) return;
+  if (input.front() == adapter_body) return read_adapter(input.substr(1));
   const serve::ServedModels models{{{"emoji", "emoji"}}, "emoji", {}};
   const std::string_view body = input.substr(1);
   const serve::ServedRequest served = serve::read_served_body(

@@ -95,4 +95,12 @@ Json HttpClient::Answer::json() const {
   return parse_json(body, "the answer");
 }
 
+std::string form_of(const std::vector<std::pair<std::string, std::string>>& parts) {
+  std::string body;
+  for (const auto& [name, bytes] : parts)
+    body +=
+        "--xx\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + bytes + "\r\n";
+  return body + "--xx--\r\n";
+}
+
 }  // namespace omnirt::serve

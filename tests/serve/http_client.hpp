@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/json.hpp"
 
@@ -40,5 +42,9 @@ class HttpClient {
   int fd_ = -1;
   std::string buffer_;
 };
+
+// Named bytes as a form, and the header that says so.
+std::string form_of(const std::vector<std::pair<std::string, std::string>>& parts);
+inline constexpr const char* form_type = "Content-Type: multipart/form-data; boundary=xx\r\n";
 
 }  // namespace omnirt::serve

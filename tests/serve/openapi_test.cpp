@@ -23,15 +23,6 @@ std::string image_bytes() {
   return io::encode_image(io::Image::zeros(128, 128, 4), io::ImageFormat::png);
 }
 
-// Named bytes as a form.
-std::string form_of(const std::vector<std::pair<std::string, std::string>>& parts) {
-  std::string body;
-  for (const auto& [name, bytes] : parts)
-    body +=
-        "--xx\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + bytes + "\r\n";
-  return body + "--xx--\r\n";
-}
-constexpr const char* form_type = "Content-Type: multipart/form-data; boundary=xx\r\n";
 constexpr const char* json_type = "Content-Type: application/json\r\n";
 
 std::string in_small_letters(std::string text) {
@@ -140,7 +131,8 @@ TEST(OpenApi, SaysHowEachRouteAnswers) {
   ServerOptions options;
   options.models = {"emoji=" OMNIRT_SOURCE_DIR "/models/emoji",
                     "emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd",
-                    "svd=" OMNIRT_SOURCE_DIR "/tests/goldens/videos/svd/model"};
+                    "svd=" OMNIRT_SOURCE_DIR "/tests/goldens/videos/svd/model",
+                    "tiny=" OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model"};
   Described server(options);
   for (const char* path : {"/healthz", "/readyz", "/", "/metrics", "/openapi.json", "/v1/models",
                            "/v1/jobs", "/sdapi/v1/progress", "/sdapi/v1/options"})
@@ -174,6 +166,15 @@ TEST(OpenApi, SaysHowEachRouteAnswers) {
                               {"image", image_bytes()}}))
                 .status,
             200);
+  const std::string lora = io::read_file(
+      OMNIRT_SOURCE_DIR "/tests/goldens/adapters/files/kohya.safetensors", size_t{1} << 20);
+  EXPECT_EQ(server
+                .ask("POST", "/v1/adapters", "/v1/adapters", form_type,
+                     form_of({{"name", "style"}, {"file", lora}}))
+                .status,
+            201);
+  EXPECT_EQ(server.get("/v1/adapters").json()["adapters"].size(), 1u);
+  EXPECT_EQ(server.ask("DELETE", "/v1/adapters/{name}", "/v1/adapters/style").status, 200);
   const std::string sent = "data:image/png;base64," + image;
   const Json wanted = {
       {"model", "svd"}, {"input_reference", sent}, {"size", "64x64"}, {"steps", 1}};
@@ -300,6 +301,7 @@ TEST(OpenApi, DescribesRequestsAsTheyAreRead) {
            {"guider", Json::object(), 3},
            {"components", Json::object(), {{"vae", "x"}}},
            {"adapters", Json::array(), 3},
+           {"components", nullptr, {{"controlnet", 3}}},
            {"config", Json::object(), {{"output", "x"}}},
            {"unknown_config", nullptr, 1}}) {
     Json request = apple();

@@ -63,6 +63,16 @@ std::string image_of(const Running& server, const std::string& id) {
   return pixels_of(answer.body);
 }
 
+// Workers would not have them.
+TEST_F(Workers, AServerTakesNoAdapters) {
+  Running server(server_options(*redis));
+  const auto answer =
+      server.client().post("/v1/adapters", form_of({{"name", "x"}, {"file", "x"}}), form_type);
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(answer.body, HasSubstr("--lora-dir"));
+  EXPECT_EQ(server.get("/v1/adapters").json()["adapters"].size(), 0u);
+}
+
 TEST_F(Workers, AnImageHasTheBitsThatItHasAloneThroughAnyServerAndWorker) {
   const Running first(server_options(*redis)), second(server_options(*redis));
   const RunningWorker one(worker_options(*redis)), two(worker_options(*redis));
