@@ -23,7 +23,8 @@ std::string header_of(const HttpResponse& response, const std::string& name) {
 
 TEST(Page, ItsFilesAreInTheProgramAndNoOthers) {
   EXPECT_THAT(page_of("/")->body, HasSubstr("<title>OmniRT</title>"));
-  for (const char* name : {"style.css", "app.js", "form.js", "mask.js", "server.js"}) {
+  for (const char* name :
+       {"style.css", "adapters.js", "app.js", "form.js", "mask.js", "server.js"}) {
     auto file = page_of(std::string("/page/") + name);
     ASSERT_TRUE(file) << name;
     EXPECT_GT(file->body.size(), 500U) << name;
@@ -37,8 +38,8 @@ TEST(Page, ItsFilesAreInTheProgramAndNoOthers) {
 
 // What it loads is the server's own: nothing is asked of others.
 TEST(Page, AsksNoOtherServer) {
-  for (const char* path : {"/", "/page/style.css", "/page/app.js", "/page/form.js", "/page/mask.js",
-                           "/page/server.js"}) {
+  for (const char* path : {"/", "/page/style.css", "/page/adapters.js", "/page/app.js",
+                           "/page/form.js", "/page/mask.js", "/page/server.js"}) {
     EXPECT_THAT(page_of(path)->body, Not(HasSubstr("//cdn"))) << path;
     EXPECT_THAT(page_of(path)->body, Not(HasSubstr("https:"))) << path;
   }

@@ -3,7 +3,7 @@
 
   scripts/setup page && build/page-venv/bin/python tools/page/check.py build/release/omnirt [--screenshots FOLDER]
 
-Starts `omnirt serve` with the embedded models on a free port. Exit status 1 where a step fails, the page logs an error or axe
+Starts `omnirt serve` with the embedded models, and a tiny one that takes the adapters of tests/goldens, on a free port. Exit status 1 where a step fails, the page logs an error or axe
 finds a violation. Needs Debian's chromium.
 """
 
@@ -11,12 +11,13 @@ import argparse
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AXE = ROOT / "build/page-venv/axe.min.js"
+AXE = pathlib.Path(sys.prefix) / "axe.min.js"
 SHEET = [("a red apple", 1), ("a tiger face on a blue background", 2), ("a rocket on a yellow background", 3),
          ("a taxi", 4), ("an owl on a purple background", 5), ("a pizza", 6)]
 
@@ -98,6 +99,8 @@ def run(page, image):
     page.page.fill("#key-width", "")
     page.page.click("#theme")
     page.look("dark")
+    page.page.click("#theme")
+    adapters(page, image)
     page.page.fill("#key-num_inference_steps", "900")
     page.page.focus("#input-prompt")
     page.page.keyboard.press("Control+Enter")
@@ -107,12 +110,63 @@ def run(page, image):
     page.want("cancelled", "cancelled" in page.page.inner_text("#status"))
 
 
+def upload(page, file, config=None, name=None):
+    page.page.set_input_files("#upload-file", file)
+    if config:
+        page.page.set_input_files("#upload-config", config)
+    if name:
+        page.page.fill("#upload-name", name)
+    page.page.click("#upload-send")
+    page.page.wait_for_function("!document.getElementById('upload-send').disabled")
+
+
+def adapters(page, image):
+    """A LoRA and a ControlNet are uploaded, used together, and deleted."""
+    goldens = ROOT / "tests/goldens"
+    page.page.select_option("#model", "tiny")
+    page.page.wait_for_function("document.getElementById('summary').textContent.includes('512x512')")
+    page.page.select_option("#task", "text2image")
+    upload(page, goldens / "adapters/files/kohya.safetensors")
+    page.want("the LoRA is listed", page.page.locator("#adapter-list li").count() == 1)
+    upload(page, goldens / "adapters/files/loha.safetensors", name="second")
+    net = goldens / "control/parts/controlnet_a"
+    upload(page, net / "diffusion_pytorch_model.safetensors", net / "config.json", "edges")
+    page.want("three are uploaded", page.page.locator("#uploaded li").count() == 3)
+    upload(page, goldens / "adapters/files/sdxl_kohya.safetensors", name="other")
+    page.page.wait_for_selector("#findings p")
+    page.want("one for another model is refused", "tiny" in page.page.inner_text("#findings"))
+    for name in ("kohya", "second"):
+        page.page.check(f"#adapter-{name}")
+    page.page.focus("#adapter-list li:first-child input[type=range]")
+    for _ in range(6):
+        page.page.keyboard.press("ArrowLeft")
+    page.want("the slider moves", page.page.inner_text("#adapter-list li:first-child output") == "0.70")
+    page.page.select_option("#controlnet", "edges")
+    page.page.set_input_files("#control-image", image)
+    page.page.fill("#key-num_inference_steps", "2")
+    page.generate("a red apple", 8)
+    page.look("adapters")
+    page.page.click("#gallery li:first-child button")
+    page.page.wait_for_selector("#viewer[open]")
+    page.page.click("#again")
+    page.page.wait_for_function("document.getElementById('controlnet').value === 'edges' && !document.getElementById('viewer').open")
+    page.page.wait_for_timeout(300)
+    page.want("again: the adapters", page.page.is_checked("#adapter-kohya") and page.page.is_checked("#adapter-second"))
+    page.want("again: the ControlNet", page.page.input_value("#controlnet") == "edges")
+    page.page.click("[aria-label='Delete kohya']")
+    page.page.wait_for_function("document.querySelectorAll('#uploaded li').length === 2")
+    page.want("it is no longer listed", page.page.locator("#adapter-kohya").count() == 0)
+    page.page.select_option("#model", "emoji")
+    page.page.wait_for_function("document.querySelectorAll('#adapter-list li').length === 0")
+    page.page.select_option("#task", "text2image")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("omnirt")
     parser.add_argument("--screenshots", type=pathlib.Path)
     args = parser.parse_args()
-    models = ["--model", "emoji", "--model", "emoji-sd"]
+    models = ["--model", "emoji", "--model", "emoji-sd", "--model", f"tiny={ROOT}/tests/goldens/pipelines/sd15/model"]
     server = subprocess.Popen([args.omnirt, "serve", "--port", "0", *models], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
     try:
@@ -129,7 +183,8 @@ def main():
     finally:
         server.terminate()
         server.wait()
-    print("\n".join(page.wrong) or f"page: {len(SHEET) + 1} images, again, a finding, both themes, cancel; axe finds nothing")
+    print("\n".join(page.wrong) or
+          f"page: {len(SHEET) + 2} images, uploads, again, a finding, both themes, cancel; axe finds nothing")
     return 1 if page.wrong else 0
 
 

@@ -1,8 +1,10 @@
 import {cancelJob, follow, getBlob, getJson, Refused, setKey, submit} from "/page/server.js";
+import {Adapters, nameOf} from "/page/adapters.js";
 import {RequestForm, wordsOf} from "/page/form.js";
 
 const $ = id => document.getElementById(id);
 const form = new RequestForm($("inputs"), $("main-fields"), $("more-fields"));
+const adapters = new Adapters(tried);
 const described = new Map();  // by model: what the server declares of it
 let running = null;           // the job that is followed
 let shown = null;             // the job in the viewer
@@ -50,6 +52,7 @@ function chooseTask() {
                                 model.things.slice(0, 6).join(", ") + "." : "";
   $("summary").textContent = (task.summary ? task.summary + "." : "") + things;
   form.show(task);
+  adapters.show($("model").value);
 }
 
 async function loadModels() {
@@ -62,10 +65,6 @@ async function loadModels() {
 }
 
 // ------------------------------------------------------------------------------------ running
-
-function adapters() {
-  return $("adapters").value.split(",").map(each => each.trim()).filter(Boolean);
-}
 
 function onEvent(event) {
   const {data} = event;
@@ -96,7 +95,7 @@ async function showResult(id) {
 
 async function generate() {
   const {request, files} = await form.read($("model").value);
-  if (adapters().length) request.adapters = adapters();
+  adapters.add(request, files);
   const job = await submit(request, files);
   running = job.id;
   $("generate").disabled = true;
@@ -148,10 +147,13 @@ async function showGallery() {
 async function openViewer(id, artifact) {
   const job = await getJson("/v1/jobs/" + id);
   shown = {job, artifact};
-  const {inputs, config} = job.request;
-  const facts = {model: job.model, task: job.report.task, ...inputs, ...config, seed: artifact.seed};
+  const {inputs, config, adapters: used = [], components = {}} = job.request;
+  const facts = {model: job.model, task: job.report.task, ...inputs, ...config, seed: artifact.seed,
+                 adapters: used.map(each => nameOf(each.path) + " " + (each.scale ?? 1)).join(", "),
+                 controlnet: components.controlnet || ""};
   for (const name of ["preview_every", "metadata"]) delete facts[name];
-  $("viewer-request").replaceChildren(...Object.entries(facts).filter(([, value]) => typeof value !== "object").flatMap(
+  $("viewer-request").replaceChildren(...Object.entries(facts).filter(
+      ([, value]) => typeof value !== "object" && value !== "").flatMap(
       ([name, value]) => [Object.assign(document.createElement("dt"), {textContent: wordsOf(name)}),
                           Object.assign(document.createElement("dd"), {textContent: String(value)})]));
   $("viewer-image").src = $("save").href = await imageOf(artifact.url);
@@ -169,6 +171,7 @@ async function again() {
   $("task").value = job.report.task;
   chooseTask();
   form.fill(job.request.inputs, {...job.request.config, seed: shown.artifact.seed});
+  adapters.fill(job.request);
   const first = $("inputs").querySelector("textarea, input");
   if (first) first.focus();
 }
@@ -184,6 +187,7 @@ function setTheme(dark) {
 async function begin() {
   await loadModels();
   $("key-row").hidden = true;
+  await adapters.load();
   await showGallery();
 }
 

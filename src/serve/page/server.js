@@ -27,6 +27,27 @@ export const getJson = async path => (await ask(path)).json();
 export const getBlob = async path => (await ask(path)).blob();
 export const cancelJob = id => ask("/v1/jobs/" + id, {method: "DELETE"});
 
+export const deleteAdapter = name => ask("/v1/adapters/" + encodeURIComponent(name), {method: "DELETE"});
+
+// A file of any size: `sent` is called with the share that is sent.
+export function uploadAdapter(name, file, config, sent) {
+  const body = new FormData();
+  body.append("name", name);
+  body.append("file", file);
+  if (config) body.append("config", config);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/v1/adapters");
+    request.responseType = "json";
+    if (key) request.setRequestHeader("Authorization", "Bearer " + key);
+    request.upload.addEventListener("progress", event => event.total && sent(event.loaded / event.total));
+    request.addEventListener("error", () => reject(new Error("The server cannot be reached.")));
+    request.addEventListener("load", () => request.status === 201
+        ? resolve(request.response) : reject(new Refused(request.status, request.response || {})));
+    request.send(body);
+  });
+}
+
 // The JSON with its files as parts of one body; the job that was accepted.
 export async function submit(request, files) {
   const body = new FormData();
