@@ -45,6 +45,8 @@ inline std::string small_model(const std::string& id) {
       {"chroma1-hd", "tests/goldens/pipelines/chroma/model"},
       {"lumina-image-2", "tests/goldens/pipelines/lumina2/model"},
       {"aura-flow", "tests/goldens/pipelines/aura_flow/model"},
+      {"krea-2", "tests/goldens/pipelines/krea2/model"},
+      {"krea-2-turbo", "tests/goldens/pipelines/krea2_turbo/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

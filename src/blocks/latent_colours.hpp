@@ -11,5 +11,7 @@ PreviewMeans sd_latents();
 PreviewMeans sdxl_latents();
 // Of FLUX.1's, of 16 channels (ComfyUI, latent_formats.Flux).
 PreviewMeans flux_latents();
+// Of Wan 2.1's and Qwen-Image's, of 16 channels (ComfyUI, latent_formats.Wan21).
+PreviewMeans wan_latents();
 
 }  // namespace omnirt::blocks

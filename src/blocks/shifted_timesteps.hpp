@@ -39,8 +39,8 @@ class SetShiftedTimesteps final : public Block {
   Config<int64_t> height{this, keys::height};
   Output<Schedule> schedule{this, slots::schedule};
 
-  SetShiftedTimesteps(const LevelShift& shift, Trigger trigger)
-      : Block("set_timesteps", Stage::prepare_latents, Guidance::shared, std::move(trigger)),
+  SetShiftedTimesteps(const LevelShift& shift, Trigger trigger, std::string name = "set_timesteps")
+      : Block(std::move(name), Stage::prepare_latents, Guidance::shared, std::move(trigger)),
         shift_(shift) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;

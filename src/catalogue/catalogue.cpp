@@ -13,6 +13,7 @@
 #include "families/flux/kontext.hpp"
 #include "families/flux2/flux2.hpp"
 #include "families/flux3/flux3.hpp"
+#include "families/krea2/krea2.hpp"
 #include "families/lumina2/lumina2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
@@ -41,6 +42,7 @@
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/gemma2_model/model.hpp"
 #include "networks/ip_adapter/model.hpp"
+#include "networks/krea2_transformer_2d_model/model.hpp"
 #include "networks/lumina2_transformer_2d_model/model.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
@@ -84,7 +86,7 @@ Catalogue builtin_catalogue() {
                        families::flux3(), families::qwen_image(), families::qwen_image_edit(),
                        families::qwen_image_layered(), families::z_image(), families::sd3(),
                        families::chroma(), families::lumina2(), families::aura_flow(),
-                       families::upscale()},
+                       families::krea2(), families::upscale()},
           .networks =
               {
                   clip_text_model_info(),
@@ -117,6 +119,7 @@ Catalogue builtin_catalogue() {
                   lumina2_transformer_2d_model_info(),
                   umt5_encoder_model_info(),
                   aura_flow_transformer_2d_model_info(),
+                  krea2_transformer_2d_model_info(),
                   transformer_2d_model_info(),
                   controlnet_model_info(),
                   flux_controlnet_model_info(),

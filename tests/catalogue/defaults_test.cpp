@@ -69,6 +69,11 @@ const std::vector<Difference>& differences() {
        8,
        "distilled to eight steps, as the reference's example runs it"},
       {{"z-image-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
+      {{"krea-2-turbo"},
+       "num_inference_steps",
+       8,
+       "distilled to eight steps, as the reference's example runs it"},
+      {{"krea-2-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
       {{"sd3.5-large-turbo"},
        "num_inference_steps",
        4,
@@ -165,6 +170,7 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "Chroma" + kind + "Pipeline";
   }
+  if (id.starts_with("krea-2")) return "Krea2Pipeline";
   if (id.starts_with("z-image")) {
     return task == "inpaint"       ? "ZImageInpaintPipeline"
            : task == "image2image" ? "ZImageImg2ImgPipeline"
@@ -303,10 +309,10 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
       for (const std::string& name : entry.supported_schedulers) {
         const SchedulerInfo* info = engine().catalogue().find_scheduler(name);
         ASSERT_TRUE(info) << name;
-        const bool flow = family.name.starts_with("flux") ||
-                          family.name.starts_with("qwen_image") || family.name == "z_image" ||
-                          family.name == "sd3" || family.name == "chroma" ||
-                          family.name == "lumina2" || family.name == "aura_flow";
+        const bool flow =
+            family.name.starts_with("flux") || family.name.starts_with("qwen_image") ||
+            family.name == "z_image" || family.name == "sd3" || family.name == "chroma" ||
+            family.name == "lumina2" || family.name == "aura_flow" || family.name == "krea2";
         EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
             << entry.id << " " << name;
         // Each is compared with the reference's trajectories.

@@ -38,6 +38,7 @@ PIPELINES = [
     "FluxKontextInpaintPipeline",
     "FluxKontextPipeline",
     "FluxPipeline",
+    "Krea2Pipeline",
     "Lumina2Pipeline",
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",

@@ -35,6 +35,8 @@ def parameters(config):
         elif config.get("model_type") == "mistral3":
             described = transformers.Mistral3Config(**config)
             network = transformers.Mistral3ForConditionalGeneration(described)
+        elif config.get("model_type") == "qwen3_vl":
+            network = getattr(transformers, config["architectures"][0])(transformers.Qwen3VLConfig(**config))
         elif config.get("model_type") == "qwen2_5_vl":
             described = transformers.Qwen2_5_VLConfig(**config)
             network = transformers.Qwen2_5_VLForConditionalGeneration(described)
