@@ -22,8 +22,10 @@ std::shared_ptr<const T> in_memory(const Proposal& proposal,
     return nullptr;
   const Json& place = value["in_memory"];
   const auto& all = given->*kind;
-  if (!place.is_number_unsigned() || place.get<size_t>() >= all.size()) return nullptr;
-  return all[place.get<size_t>()];
+  // What a program writes as 0 is a signed number, what is read from a text an unsigned one.
+  if (!place.is_number_integer() || place.get<int64_t>() < 0) return nullptr;
+  const auto at = place.get<size_t>();
+  return at < all.size() ? all[at] : nullptr;
 }
 
 // The image that `value` names; nothing, and a finding, where it names none.
