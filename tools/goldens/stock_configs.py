@@ -53,7 +53,7 @@ def main():
     index, lists = {}, {}
     paths = FOLDER.glob("*/*/config.json")
     # A list that several models share is named after the best known of them.
-    for path in sorted(paths, key=lambda path: (path.parts[-3] not in ("sd-v1-5", "sd2-1", "pixart-sigma", "sdxl-base"), path)):
+    for path in sorted(paths, key=lambda path: (path.parts[-3] not in ("sd-v1-5", "sd2-1", "pixart-sigma", "sdxl-base", "qwen-image"), path)):
         model, component = path.parts[-3:-1]
         made = parameters(json.loads(path.read_text()))
         key = json.dumps(made)
