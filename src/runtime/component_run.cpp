@@ -28,6 +28,17 @@ class Located {
   std::string& where_;
 };
 
+// Of the values that live as long as the run.
+std::vector<uint64_t> lasting(const Values& inputs) {
+  std::vector<uint64_t> ids;
+  for (const auto& [name, list] : inputs) {
+    for (const Value& value : list) {
+      if (value.life() == Life::run) ids.push_back(value.id());
+    }
+  }
+  return ids;
+}
+
 }  // namespace
 
 ComponentRun::ComponentRun(std::shared_ptr<WrappedComponent> wrapped, Lease lease, Options options)
@@ -160,7 +171,8 @@ Values ComponentRun::on_device(const Values& inputs) {
 Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, Context& cx) {
   Backend& backend = wrapped_->backend();
   CallRunner* runner = plan_->runner.get();
-  const bool again = cx.state() && !state_.empty();
+  // Of conditions in batches of their own, each makes what it keeps.
+  const bool again = cx.state() && !state_.empty() && !state_.lacks_all(lasting(inputs));
   if (size_t planned = runner ? runner->planned_peak(call, inputs, again) : 0)
     predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
   Values there = on_device(inputs);

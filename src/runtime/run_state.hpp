@@ -35,6 +35,12 @@ class RunState {
         visitor(key.first, key.second, kept.tensor);
     }
   }
+  // Whether what is kept was made of other values than these, of which there are some.
+  bool lacks_all(const std::vector<uint64_t>& ids) const {
+    bool found = false;
+    visit(ids, [&](const std::string&, uint64_t, const Tensor&) { found = true; });
+    return !ids.empty() && !kept_.empty() && !found;
+  }
   StepCache& step_cache() { return step_cache_; }
   const StepCache& step_cache() const { return step_cache_; }
   BlockCache& block_cache() { return block_cache_; }

@@ -80,6 +80,11 @@ const std::vector<Difference>& differences() {
        "distilled to four steps, as its model card runs it"},
       {{"sd3.5-large-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
       {{"lumina-image-2"}, "cfg_normalization", 1.0, "the same as True"},
+      {{"lumina-image-2"},
+       "system_prompt",
+       "You are an assistant designed to generate superior images with the superior degree of "
+       "image-text alignment based on textual prompts or user prompts.",
+       "what the reference takes for none"},
       {{"flux3.klein", "flux3.klein-base"},
        "max_sequence_length",
        4096,

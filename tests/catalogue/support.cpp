@@ -64,6 +64,12 @@ Engine& engine() {
 
 namespace {
 
+// As large as an image that was cut out of it.
+Tensor middle_of(const Tensor& all, const io::Image& cut) {
+  const int64_t top = (all.size(2) - cut.height) / 2, left = (all.size(3) - cut.width) / 2;
+  return all.narrow(2, top, cut.height).narrow(3, left, cut.width);
+}
+
 // Prepends `folder` to paths, in lists of lists too.
 void resolve(Json& value, const fs::path& folder) {
   if (value.is_string()) value = (folder / value.get<std::string>()).string();
@@ -111,6 +117,8 @@ Outcome run_on(Engine& engine, GenerateRequest request) {
     if (block == "decode_latents" || block == "decode_circular" || block == "decode_layers" ||
         block == "fit_images")
       outcome.image = (*frame.peek<Tensor>("decoded_images") * 0.5 + 0.5).clamp(0, 1);
+    if (block == "crop_to_reference")
+      outcome.image = middle_of(outcome.image, frame.peek<std::vector<io::Image>>("images")->at(0));
   };
   engine.run(request, {}, hooks, outcome.report);
   return outcome;

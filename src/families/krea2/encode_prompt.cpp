@@ -101,7 +101,7 @@ Tensor EncodePrompt::states(Frame& frame, const std::string& text) const {
   std::vector<Tensor> each;
   for (const Value& state : made.at("states")) each.push_back(host(state));
   const Tensor all = at::cat(each, 2);
-  return all.narrow(1, ids_before, all.size(1) - ids_before);
+  return all.narrow(1, ids_before, all.size(1) - ids_before).contiguous();
 }
 
 void EncodePrompt::run(Frame& frame) const {
