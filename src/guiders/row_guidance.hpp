@@ -7,7 +7,7 @@ namespace guider_keys {
 
 inline constexpr Key<double> cfg_row_normalization{
     "cfg_normalization",
-    1.0,
+    0.0,
     {0, 100},
     "cfg-normalization",
     "rows of a guided prediction are so many times as long as those for the prompt; 0: as they "
@@ -19,7 +19,7 @@ inline constexpr Key<double> cfg_trunc_ratio{
 
 struct RowGuidanceConfig {
   double guidance_scale = 4.0;
-  double cfg_normalization = 1.0;
+  double cfg_normalization = 0.0;
   double cfg_trunc_ratio = 1.0;
 };
 

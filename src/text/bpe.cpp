@@ -64,9 +64,9 @@ const std::array<std::string, 256>& byte_symbols() {
 
 Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, int32_t unknown,
          const std::string& vocabulary_file, const std::string& merges_file,
-         std::string_view suffix)
-    : merges_(vocabulary, merges, merges_file) {
+         std::string_view suffix) {
   map_bytes(vocabulary, unknown, vocabulary_file, suffix);
+  merges_ = PairMerges(vocabulary, merges, merges_file);
 }
 
 PairMerges::PairMerges(const Vocabulary& vocabulary, const Merges& merges,

@@ -27,6 +27,7 @@ class PairMerges {
 
   // Throws InvalidFile, naming `where`, when a merge's parts or outcome are not in the vocabulary.
   PairMerges(const Vocabulary& vocabulary, const Merges& merges, const std::string& where);
+  PairMerges() = default;  // of no merges, to be assigned to; must not be applied
 
   // What merging `symbols` gives is appended to `out`. O(n log n).
   void apply(const std::vector<Symbol>& symbols, std::vector<Symbol>& out) const;

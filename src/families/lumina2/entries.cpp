@@ -14,8 +14,10 @@ ModelSpec entry() {
   made.id = id;
   made.task = "text2image";
   made.resource_hint = {14, 12};
-  made.default_config = {
-      {"num_inference_steps", 30}, {"guidance_scale", 4.0}, {"max_sequence_length", 256}};
+  made.default_config = {{"num_inference_steps", 30},
+                         {"guidance_scale", 4.0},
+                         {"max_sequence_length", 256},
+                         {guider_keys::cfg_row_normalization.name, 1.0}};
   const Json scheduler = {{"scheduler", "FlowMatchEulerDiscreteScheduler"}};
   made.presets = {{Preset::fast, scheduler}, {Preset::quality, scheduler}};
   made.presets[Preset::fast]["num_inference_steps"] = 20;
