@@ -23,7 +23,8 @@ TEST(Topology, HasTheReferencesParametersForEveryStockConfig) {
     SCOPED_TRACE(component);
     auto network = make_network(read_json(folder / component / "config.json"), component);
     decltype(parameters(*network)) expected;
-    for (const auto& [name, shape] : read_json(folder / list.get<std::string>()).items()) {
+    const Json reference = read_json(folder / list.get<std::string>());
+    for (const auto& [name, shape] : reference.items()) {
       const std::string ours = mapped_name(network->weight_map(), name);
       if (!ours.empty()) expected[ours] = shape.get<std::vector<int64_t>>();
     }
