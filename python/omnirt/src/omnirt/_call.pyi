@@ -109,6 +109,7 @@ class Call:
         cache_retention: float | None = ...,  # with cache mag: the share of the first steps that are always computed (0 to 1); default 0.2
         cache_threshold: float | None = ...,  # with cache first_block, the largest relative change of the first block's part at which the rest is reused (default: 0.05); with mag, the largest error that skipped steps may add up to (default: 0.06) (0 to 10)
         cfg_normalization: float | None = ...,  # a guided prediction is at most so many times as long as that for the prompt; 0: not limited (0 to 100); default 0.0
+        cfg_trunc_ratio: float | None = ...,  # the part of the run that is guided (0 to 1); default 1.0
         cfg_truncation: float | None = ...,  # guidance ends where less than 1 minus this of the way from image to noise is left (0 to 1); default 1.0
         circular_padding: bool | None = ...,  # windows wrap around from the right edge to the left one: an image without a seam; default False
         clean_caption: bool | None = ...,  # rewrite prompts as captions of the web are cleaned; not implemented: prompts are lower-cased and stripped, as the reference does where the packages that it cleans with are missing; default False
@@ -203,9 +204,11 @@ class Call:
         stop_after: str | None = ...,  # a block or stage after which the run stops and leaves its state
         storage_dtype: Any | None = ...,  # narrower type that the weights of layers are kept in while they are computed with: float8_e4m3fn, float8_e5m2, bf16 or fp16, of the denoiser; or an object with a type for each component (diffusers' layerwise casting)
         strength: float | None = ...,  # how far the given image is changed: 0 keeps it, 1 only keeps its size (0 to 1); default 0.8
+        system_prompt: str | None = ...,  # what the text encoder reads before each prompt, and not before a negative one; default You are an assistant designed to generate superior images with the superior degree of image-text alignment based on textual prompts or user prompts.
         target_size: Sequence[float] | None = ...,  # [height, width] of the image, a condition of the model; default: its own (1 to 65536)
         taylor_factors_dtype: Literal["bf16", "fp16", "fp32"] | None = ...,  # with cache taylorseer: the type in which results and their differences are kept; default bf16
-        text_encoder_out_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, -1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30] (-257 to 256)
+        text_encoder_out_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, -1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30], flux3's [4, 8, 12, 16, 20, 24, 28, 32] (-257 to 256)
+        text_encoder_select_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, 0 the embedded tokens; if omitted, those that the model's folder says (0 to 256)
         timesteps: Any | None = ...,  # timesteps of the steps, the noisiest first, in place of the scheduler's own
         true_cfg_scale: float | None = ...,  # guidance by the negative prompt, beside the guidance scale that the network itself takes: more than 1 asks it twice a step (0 to 100); default 1.0
         upscale: float | None = ...,  # how much larger the upscaler's images become, resized by Lanczos' filter where that is not the network's own factor; default: the network's (0.125 to 16)
@@ -297,6 +300,7 @@ class Call:
         cache_retention: float | None = ...,  # with cache mag: the share of the first steps that are always computed (0 to 1); default 0.2
         cache_threshold: float | None = ...,  # with cache first_block, the largest relative change of the first block's part at which the rest is reused (default: 0.05); with mag, the largest error that skipped steps may add up to (default: 0.06) (0 to 10)
         cfg_normalization: float | None = ...,  # a guided prediction is at most so many times as long as that for the prompt; 0: not limited (0 to 100); default 0.0
+        cfg_trunc_ratio: float | None = ...,  # the part of the run that is guided (0 to 1); default 1.0
         cfg_truncation: float | None = ...,  # guidance ends where less than 1 minus this of the way from image to noise is left (0 to 1); default 1.0
         circular_padding: bool | None = ...,  # windows wrap around from the right edge to the left one: an image without a seam; default False
         clean_caption: bool | None = ...,  # rewrite prompts as captions of the web are cleaned; not implemented: prompts are lower-cased and stripped, as the reference does where the packages that it cleans with are missing; default False
@@ -391,9 +395,11 @@ class Call:
         stop_after: str | None = ...,  # a block or stage after which the run stops and leaves its state
         storage_dtype: Any | None = ...,  # narrower type that the weights of layers are kept in while they are computed with: float8_e4m3fn, float8_e5m2, bf16 or fp16, of the denoiser; or an object with a type for each component (diffusers' layerwise casting)
         strength: float | None = ...,  # how far the given image is changed: 0 keeps it, 1 only keeps its size (0 to 1); default 0.8
+        system_prompt: str | None = ...,  # what the text encoder reads before each prompt, and not before a negative one; default You are an assistant designed to generate superior images with the superior degree of image-text alignment based on textual prompts or user prompts.
         target_size: Sequence[float] | None = ...,  # [height, width] of the image, a condition of the model; default: its own (1 to 65536)
         taylor_factors_dtype: Literal["bf16", "fp16", "fp32"] | None = ...,  # with cache taylorseer: the type in which results and their differences are kept; default bf16
-        text_encoder_out_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, -1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30] (-257 to 256)
+        text_encoder_out_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, -1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30], flux3's [4, 8, 12, 16, 20, 24, 28, 32] (-257 to 256)
+        text_encoder_select_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, 0 the embedded tokens; if omitted, those that the model's folder says (0 to 256)
         timesteps: Any | None = ...,  # timesteps of the steps, the noisiest first, in place of the scheduler's own
         true_cfg_scale: float | None = ...,  # guidance by the negative prompt, beside the guidance scale that the network itself takes: more than 1 asks it twice a step (0 to 100); default 1.0
         upscale: float | None = ...,  # how much larger the upscaler's images become, resized by Lanczos' filter where that is not the network's own factor; default: the network's (0.125 to 16)
@@ -481,6 +487,7 @@ class Call:
         cache_retention: float | None = ...,  # with cache mag: the share of the first steps that are always computed (0 to 1); default 0.2
         cache_threshold: float | None = ...,  # with cache first_block, the largest relative change of the first block's part at which the rest is reused (default: 0.05); with mag, the largest error that skipped steps may add up to (default: 0.06) (0 to 10)
         cfg_normalization: float | None = ...,  # a guided prediction is at most so many times as long as that for the prompt; 0: not limited (0 to 100); default 0.0
+        cfg_trunc_ratio: float | None = ...,  # the part of the run that is guided (0 to 1); default 1.0
         cfg_truncation: float | None = ...,  # guidance ends where less than 1 minus this of the way from image to noise is left (0 to 1); default 1.0
         circular_padding: bool | None = ...,  # windows wrap around from the right edge to the left one: an image without a seam; default False
         clean_caption: bool | None = ...,  # rewrite prompts as captions of the web are cleaned; not implemented: prompts are lower-cased and stripped, as the reference does where the packages that it cleans with are missing; default False
@@ -575,9 +582,11 @@ class Call:
         stop_after: str | None = ...,  # a block or stage after which the run stops and leaves its state
         storage_dtype: Any | None = ...,  # narrower type that the weights of layers are kept in while they are computed with: float8_e4m3fn, float8_e5m2, bf16 or fp16, of the denoiser; or an object with a type for each component (diffusers' layerwise casting)
         strength: float | None = ...,  # how far the given image is changed: 0 keeps it, 1 only keeps its size (0 to 1); default 0.8
+        system_prompt: str | None = ...,  # what the text encoder reads before each prompt, and not before a negative one; default You are an assistant designed to generate superior images with the superior degree of image-text alignment based on textual prompts or user prompts.
         target_size: Sequence[float] | None = ...,  # [height, width] of the image, a condition of the model; default: its own (1 to 65536)
         taylor_factors_dtype: Literal["bf16", "fp16", "fp32"] | None = ...,  # with cache taylorseer: the type in which results and their differences are kept; default bf16
-        text_encoder_out_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, -1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30] (-257 to 256)
+        text_encoder_out_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, side by side: 0 the embedded tokens, -1 the last layer; default: [9, 18, 27], flux2.dev's [10, 20, 30], flux3's [4, 8, 12, 16, 20, 24, 28, 32] (-257 to 256)
+        text_encoder_select_layers: Sequence[float] | None = ...,  # layers of the text encoder whose states the model reads, 0 the embedded tokens; if omitted, those that the model's folder says (0 to 256)
         timesteps: Any | None = ...,  # timesteps of the steps, the noisiest first, in place of the scheduler's own
         true_cfg_scale: float | None = ...,  # guidance by the negative prompt, beside the guidance scale that the network itself takes: more than 1 asks it twice a step (0 to 100); default 1.0
         upscale: float | None = ...,  # how much larger the upscaler's images become, resized by Lanczos' filter where that is not the network's own factor; default: the network's (0.125 to 16)
