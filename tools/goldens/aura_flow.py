@@ -325,37 +325,18 @@ def generate(pipe, request, folder):
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]
     count = len(prompt) if isinstance(prompt, list) else 1
-    out, latents, timesteps, embeds = {}, [], [], []
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
     names += ["max_sequence_length"]
     given = {name: config[name] for name in names if name in config}
     if "negative_prompt" in request["inputs"]:
         given["negative_prompt"] = [request["inputs"]["negative_prompt"]] * count
 
-    def on_step(_, index, timestep, values):
-        latents.append(values["latents"].clone())
-        timesteps.append(float(timestep))
-        return {}
-
-    common._record(pipe, "encode_prompt", embeds.append)
-    try:
-        out["image"] = pipe(
-            prompt=list(prompt) if isinstance(prompt, list) else [prompt],
-            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
-            output_type="pt",
-            callback_on_step_end=on_step,
-            **given,
-        ).images
-    finally:
-        pipe.__dict__.pop("encode_prompt", None)
+    embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else [prompt], **given)
     each = config.get("num_images_per_prompt", 1)
     positive, _, negative, _ = embeds[0]
     out["prompt_embeds"] = positive[::each]
     if negative is not None:
         out["negative_prompt_embeds"] = negative[:1]
-    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
-        out[f"latents_after_step_{index}"] = latents[index]
-    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
     return out
 
 

@@ -225,7 +225,6 @@ def generate(pipe, request, folder):
         # The inpainting pipeline asks for a key of FLUX.1's config that Chroma's does not have.
         pipe.transformer.register_to_config(guidance_embeds=False)
     pipe.set_progress_bar_config(disable=True)
-    out, latents, timesteps, embeds = {}, [], [], []
     given = flux.given_images(request, folder, len(seeds))
     given.update({name: inputs[name] for name in ("prompt", "negative_prompt") if name in inputs})
     count = len(inputs["prompt"]) if isinstance(inputs["prompt"], list) else 1
@@ -233,31 +232,13 @@ def generate(pipe, request, folder):
     names += ["max_sequence_length", "strength"]
     given.update({name: config[name] for name in names if name in config})
 
-    def on_step(_, index, timestep, values):
-        latents.append(values["latents"].clone())
-        timesteps.append(float(timestep))
-        return {}
-
-    common._record(pipe, "encode_prompt", embeds.append)
-    try:
-        out["image"] = pipe(
-            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
-            output_type="pt",
-            callback_on_step_end=on_step,
-            **given,
-        ).images
-    finally:
-        pipe.__dict__.pop("encode_prompt", None)
+    embeds, out = common.follow(pipe, seeds, flux.unpacked, **given)
     states, _, mask, negative, _, negative_mask = embeds[0]
     made = {"prompt_embeds": states, "prompt_embeds_mask": mask}
     if negative is not None:
         made.update({"negative_prompt_embeds": negative, "negative_prompt_embeds_mask": negative_mask})
     for name, rows in made.items():
         out[name] = rows[:: max(1, len(rows) // count)].to(torch.float32)
-    size = [side // pipe.vae_scale_factor for side in out["image"].shape[2:]]
-    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
-        out[f"latents_after_step_{index}"] = flux.unpacked(latents[index], *size)
-    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
     return out
 
 

@@ -187,6 +187,35 @@ def _record(pipe, method, store):
     setattr(pipe, method, recorded)
 
 
+def follow(pipe, seeds, unpacked=None, **given):
+    """Calls a pipeline and returns what its encode_prompt returned, call by call, with {image [n, 3, H, W] in 0..1,
+    latents_after_step_K for the first, middle and last step, timesteps}. `unpacked(latents, height, width)` is for a
+    pipeline whose latents are packed, by their height and width."""
+    embeds, latents, timesteps = [], [], []
+
+    def on_step(_, index, timestep, values):
+        latents.append(values["latents"].clone())
+        timesteps.append(float(timestep))
+        return {}
+
+    _record(pipe, "encode_prompt", embeds.append)
+    try:
+        image = pipe(
+            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
+            output_type="pt",
+            callback_on_step_end=on_step,
+            **given,
+        ).images
+    finally:
+        pipe.__dict__.pop("encode_prompt", None)
+    if unpacked:
+        size = [side // pipe.vae_scale_factor for side in image.shape[2:]]
+        latents = [unpacked(each, *size) for each in latents]
+    steps = sorted({0, len(latents) // 2, len(latents) - 1})
+    out = {"image": image, "timesteps": torch.tensor(timesteps, dtype=torch.float64)}
+    return embeds, out | {f"latents_after_step_{index}": latents[index] for index in steps}
+
+
 def generate(pipe, request, folder="."):
     """Runs the request and returns what a runtime must reproduce, by stage.
 

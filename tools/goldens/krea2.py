@@ -239,35 +239,16 @@ def generate(pipe, request, folder):
     """prompt_embeds and negative_prompt_embeds [prompts, T, layers D]; latents_after_step_K [n, C, H, W] for the first,
     middle and last step; timesteps; image [n, 3, H, W] in 0..1."""
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
-    out, latents, timesteps, embeds = {}, [], [], []
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height", "max_sequence_length"]
     given = {name: config[name] for name in names if name in config}
     given.update({name: inputs[name] for name in ("prompt", "negative_prompt") if name in inputs})
 
-    def on_step(_, index, timestep, values):
-        latents.append(values["latents"].clone())
-        timesteps.append(float(timestep))
-        return {}
-
-    common._record(pipe, "encode_prompt", embeds.append)
-    try:
-        out["image"] = pipe(
-            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
-            output_type="pt",
-            callback_on_step_end=on_step,
-            **given,
-        ).images
-    finally:
-        pipe.__dict__.pop("encode_prompt", None)
+    embeds, out = common.follow(pipe, seeds, flux.unpacked, **given)
     repeats = config.get("num_images_per_prompt", 1)
     for name, (states, mask) in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):
         out[name] = embedded(states, mask, repeats)
     if len(embeds) > 1:
         out["negative_prompt_embeds"] = out["negative_prompt_embeds"][:1]  # one for all
-    size = [side // pipe.vae_scale_factor for side in out["image"].shape[2:]]
-    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
-        out[f"latents_after_step_{index}"] = flux.unpacked(latents[index], *size)
-    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
     return out
 
 

@@ -267,7 +267,7 @@ def generate(pipe, request, folder):
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]
     count = len(prompt) if isinstance(prompt, list) else 1
-    plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
+    plain = pipe.scheduler
     common._set_scheduler(pipe, config)
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
     names += ["max_sequence_length", "cfg_trunc_ratio", "cfg_normalization", "system_prompt"]
@@ -275,22 +275,9 @@ def generate(pipe, request, folder):
     if "negative_prompt" in request["inputs"]:
         given["negative_prompt"] = [request["inputs"]["negative_prompt"]] * count
 
-    def on_step(_, index, timestep, values):
-        latents.append(values["latents"].clone())
-        timesteps.append(float(timestep))
-        return {}
-
-    common._record(pipe, "encode_prompt", embeds.append)
     try:
-        out["image"] = pipe(
-            prompt=list(prompt) if isinstance(prompt, list) else [prompt],
-            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
-            output_type="pt",
-            callback_on_step_end=on_step,
-            **given,
-        ).images
+        embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else [prompt], **given)
     finally:
-        pipe.__dict__.pop("encode_prompt", None)
         pipe.scheduler = plain
     each = config.get("num_images_per_prompt", 1)
     for name, (states, mask) in {"": embeds[0][:2], "negative_": embeds[0][2:]}.items():
@@ -304,9 +291,6 @@ def generate(pipe, request, folder):
         out[f"{name}prompt_embeds"] = states[:, :longest] * tokens
         if not name:
             out["prompt_attention_mask"] = mask[:, :longest].float()
-    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
-        out[f"latents_after_step_{index}"] = latents[index]
-    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
     return out
 
 

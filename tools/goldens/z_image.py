@@ -222,7 +222,7 @@ def made_by(pipe, request, images):
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]
     count = len(prompt) if isinstance(prompt, list) else 1
-    plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
+    plain = pipe.scheduler
     common._set_scheduler(pipe, config)
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
     names += ["max_sequence_length", "strength", "cfg_normalization", "cfg_truncation"]
@@ -231,22 +231,9 @@ def made_by(pipe, request, images):
         given["negative_prompt"] = [request["inputs"]["negative_prompt"]] * count
     given.update(images)
 
-    def on_step(_, index, timestep, values):
-        latents.append(values["latents"].clone())
-        timesteps.append(float(timestep))
-        return {}
-
-    common._record(pipe, "encode_prompt", embeds.append)
     try:
-        out["image"] = pipe(
-            prompt=list(prompt) if isinstance(prompt, list) else prompt,
-            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
-            output_type="pt",
-            callback_on_step_end=on_step,
-            **given,
-        ).images
+        embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else prompt, **given)
     finally:
-        pipe.__dict__.pop("encode_prompt", None)
         pipe.scheduler = plain
     positive, negative = embeds[0]
     out["prompt_embeds"] = padded(positive)
@@ -254,9 +241,6 @@ def made_by(pipe, request, images):
         # One negative prompt for all.
         out["negative_prompt_embeds"] = padded(negative)[:1]
     out["prompt_attention_mask"] = padded([torch.ones(len(row)) for row in positive])
-    for index in sorted({0, len(latents) // 2, len(latents) - 1}):
-        out[f"latents_after_step_{index}"] = latents[index]
-    out["timesteps"] = torch.tensor(timesteps, dtype=torch.float64)
     return out
 
 
