@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/safetensors.hpp"
+#include "io/sniff.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -18,11 +19,8 @@ bool is_letter_or_digit(char each) {
          (each >= '0' && each <= '9');
 }
 
-// A ZIP archive, as torch.save writes it, or a pickle of an older torch.
 bool is_pickle(std::string_view bytes) {
-  using namespace std::string_view_literals;
-  return bytes.starts_with("PK\3\4"sv) || bytes.starts_with("\x80\2"sv) ||
-         bytes.starts_with("\x80\4"sv);
+  return io::sniff(std::as_bytes(std::span(bytes))).way_out == io::pickle_way_out();
 }
 
 void check_name(const std::string& name, std::vector<Finding>& findings) {
@@ -37,9 +35,8 @@ void check_file(std::string_view file, std::vector<Finding>& findings) {
   if (file.empty()) {
     findings.push_back({"file", "", "is missing", how});
   } else if (is_pickle(file)) {
-    findings.push_back({"file", "", "is a pickle, which can hold code",
-                        "convert it in Python: safetensors.torch.save_file(torch.load(PATH, "
-                        "weights_only=True), NEW)"});
+    findings.push_back(
+        {"file", "", "is a pickle, which can hold code", std::string(io::pickle_way_out())});
   } else {
     try {
       io::SafetensorsHeader::parse(std::as_bytes(std::span(file)), file.size(), "file");

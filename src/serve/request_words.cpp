@@ -128,13 +128,8 @@ void settle_model(GenerateRequest& request, const ServedModels& models,
       {"model", name.substr(0, 200), "is not served here", suggest(name, names_of(models.models))});
 }
 
-// A ControlNet by its name, or several in a list.
 void settle_controlnet(const std::string& field, Json& value, const ServedModels& models,
                        std::vector<Finding>& findings) {
-  if (value.is_array()) {
-    for (Json& each : value) settle_controlnet(field, each, models, findings);
-    return;
-  }
   std::error_code error;
   const auto* name = value.get_ptr<const std::string*>();
   const bool known = name && is_adapter_name(*name) && !models.controlnets.empty() &&
@@ -146,12 +141,19 @@ void settle_controlnet(const std::string& field, Json& value, const ServedModels
                         "name one of GET /v1/adapters"});
 }
 
+// A ControlNet by its name, or several in a list.
+void settle_controlnets(const std::string& field, Json& value, const ServedModels& models,
+                        std::vector<Finding>& findings) {
+  if (!value.is_array()) return settle_controlnet(field, value, models, findings);
+  for (Json& each : value) settle_controlnet(field, each, models, findings);
+}
+
 void settle_components(Json& components, const ServedModels& models,
                        std::vector<Finding>& findings) {
   for (auto& [name, value] : components.items()) {
     const std::string field = "components." + name;
     if (name == "controlnet")
-      settle_controlnet(field, value, models, findings);
+      settle_controlnets(field, value, models, findings);
     else
       findings.push_back({field, shown(value), "is a path", by_server});
   }

@@ -134,7 +134,8 @@ TEST(Adapters, AControlNetThatWasSentIsAComponent) {
   ASSERT_EQ(done["state"], "done") << done;
   EXPECT_EQ(done["request"]["components"]["controlnet"], "edges");
   EXPECT_THAT(done.dump(), Not(HasSubstr(OMNIRT_SOURCE_DIR)));
-  for (const Json& other : {Json("none"), Json("../edges"), Json({"edges", "/etc"}), Json(3)}) {
+  for (const Json& other : {Json("none"), Json("../edges"), Json({"edges", "/etc"}), Json(3),
+                            Json::array({Json::array({"edges"})})}) {
     request["components"] = {{"controlnet", other}};
     EXPECT_EQ(running.post("/v1/generate", request).status, 422) << other;
   }
