@@ -161,7 +161,7 @@ struct RunReport {
   std::vector<std::string> previews;  // files, in the order of writing
   StageTimings timings;
   std::vector<double> denoise_steps_ms;
-  std::vector<int64_t> denoise_steps_runs;  // whose rows a step was computed with; 1: its own
+  std::vector<int64_t> denoise_steps_runs;  // runs in each step's batch; 1: this run alone
   std::optional<double> first_step_ms;      // from begun_ms to the beginning of the first step
   double load_ms = 0;                       // headers, topology, tokenizer, adapters' files
   double adapters_ms = 0;                   // merging adapters into weights
