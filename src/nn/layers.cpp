@@ -82,13 +82,14 @@ Tensor LayerNorm::forward(Context& cx, const Tensor& x) const {
   return cx.ops().layer_norm(cx, {x, cx.maybe(weight), cx.maybe(bias), eps_});
 }
 
-RmsNorm::RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps)
-    : Module(parent, name), weight(param("weight", {dim})), eps_(eps) {
+RmsNorm::RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps, bool from_one)
+    : Module(parent, name), weight(param("weight", {dim})), eps_(eps), from_one_(from_one) {
   own(weight);
 }
 
 Tensor RmsNorm::forward(Context& cx, const Tensor& x) const {
-  return cx.ops().rms_norm(cx, {x, cx[weight], eps_});
+  if (!from_one_) return cx.ops().rms_norm(cx, {x, cx[weight], eps_});
+  return cx.ops().rms_norm(cx, {x, cx.ops().affine(cx, {cx[weight], 1.0, 1.0}), eps_});
 }
 
 Embedding::Embedding(Module* parent, const std::string& name, int64_t entries, int64_t dim)

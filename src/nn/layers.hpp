@@ -88,13 +88,15 @@ class LayerNorm final : public Module {
 // weight {D}; x {..., D}.
 class RmsNorm final : public Module {
  public:
-  RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps);
+  // `from_one`: the weight is counted from 1, as in Gemma's and Krea 2's checkpoints.
+  RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps, bool from_one = false);
   Tensor forward(Context& cx, const Tensor& x) const;
 
   Param weight;
 
  private:
   double eps_;
+  bool from_one_;
 };
 
 // weight {V, D}; indices {..} int64.

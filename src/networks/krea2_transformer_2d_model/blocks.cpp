@@ -1,7 +1,5 @@
 #include "networks/krea2_transformer_2d_model/blocks.hpp"
 
-#include <cmath>
-
 #include "nn/layout.hpp"
 
 namespace omnirt {
@@ -12,65 +10,32 @@ Tensor krea2_sigmoid(Context& cx, const Tensor& x) {
   return cx.ops().affine(cx, {cx.ops().soft_clamp(cx, {x, /*bound=*/2.0}), 0.25, 0.5});
 }
 
-Krea2AttentionOptions krea2_text_attention(const Krea2Transformer2DConfig& config) {
+nn::RotaryAttentionOptions krea2_text_attention(const Krea2Transformer2DConfig& config) {
   return {.dim = config.text_hidden_dim,
           .heads = config.text_num_attention_heads,
           .kv_heads = config.text_num_key_value_heads,
-          .eps = config.norm_eps};
+          .norm_eps = config.norm_eps,
+          .norms_from_one = true};
 }
 
-Krea2AttentionOptions krea2_image_attention(const Krea2Transformer2DConfig& config) {
+nn::RotaryAttentionOptions krea2_image_attention(const Krea2Transformer2DConfig& config) {
   return {.dim = config.inner_dim(),
           .heads = config.num_attention_heads,
           .kv_heads = config.num_key_value_heads,
-          .eps = config.norm_eps};
+          .norm_eps = config.norm_eps,
+          .norms_from_one = true};
 }
 
 }  // namespace
 
-Krea2RmsNorm::Krea2RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps)
-    : Module(parent, name), weight(param("weight", {dim})), eps_(eps) {
-  own(weight);
-}
-
-Tensor Krea2RmsNorm::forward(Context& cx, const Tensor& x) const {
-  return cx.ops().rms_norm(cx, {x, cx.ops().affine(cx, {cx[weight], 1.0, 1.0}), eps_});
-}
-
 Krea2Attention::Krea2Attention(Module* parent, const std::string& name,
-                               const Krea2AttentionOptions& options)
-    : Module(parent, name),
-      to_q(this, "to_q", options.dim, options.dim, false),
-      to_k(this, "to_k", options.dim, options.dim / options.heads * options.kv_heads, false),
-      to_v(this, "to_v", options.dim, options.dim / options.heads * options.kv_heads, false),
-      to_gate(this, "to_gate", options.dim, options.dim, false),
-      norm_q(this, "norm_q", options.dim / options.heads, options.eps),
-      norm_k(this, "norm_k", options.dim / options.heads, options.eps),
-      to_out(this, "to_out"),
-      heads_(options.heads),
-      kv_heads_(options.kv_heads),
-      head_dim_(options.dim / options.heads) {
-  to_out.add(options.dim, options.dim, false);
-}
-
-Tensor Krea2Attention::placed(Context& cx, const Tensor& x, const Krea2RmsNorm& norm,
-                              const Tensor* rotary) const {
-  Tensor heads = norm.forward(cx, x.view({x.size(0), x.size(1), -1, head_dim_}));
-  if (rotary) heads = cx.ops().rotary(cx, {heads, *rotary, ops::RotaryPairs::neighbours});
-  return heads.view(x.sizes());
-}
+                               const nn::RotaryAttentionOptions& options)
+    : RotaryAttention(parent, name, options),
+      to_gate(this, "to_gate", options.dim, options.dim, false) {}
 
 Tensor Krea2Attention::forward(Context& cx, const Tensor& x, const Tensor* rotary,
                                const Tensor* residual) const {
-  Tensor query = placed(cx, to_q.forward(cx, x), norm_q, rotary);
-  Tensor key = placed(cx, to_k.forward(cx, x), norm_k, rotary);
-  Tensor value = to_v.forward(cx, x);
-  Tensor y = cx.ops().attention(cx, {.x = query,
-                                     .key = key,
-                                     .value = value,
-                                     .heads = heads_,
-                                     .scale = 1.0 / std::sqrt(static_cast<double>(head_dim_)),
-                                     .kv_heads = kv_heads_});
+  Tensor y = attended(cx, x, rotary);
   Tensor opened = krea2_sigmoid(cx, to_gate.forward(cx, x));
   return to_out[0].forward(cx, cx.ops().gate(cx, {y, opened}), ops::Activation::none, residual);
 }
@@ -89,8 +54,8 @@ Tensor Krea2SwiGLU::forward(Context& cx, const Tensor& x, const Tensor* residual
 Krea2TextFusionBlock::Krea2TextFusionBlock(Module* parent, const std::string& name,
                                            const Krea2Transformer2DConfig& config)
     : Module(parent, name),
-      norm1(this, "norm1", config.text_hidden_dim, config.norm_eps),
-      norm2(this, "norm2", config.text_hidden_dim, config.norm_eps),
+      norm1(this, "norm1", config.text_hidden_dim, config.norm_eps, /*from_one=*/true),
+      norm2(this, "norm2", config.text_hidden_dim, config.norm_eps, /*from_one=*/true),
       attn(this, "attn", krea2_text_attention(config)),
       ff(this, "ff", config.text_hidden_dim, config.text_intermediate_size) {}
 
@@ -126,7 +91,7 @@ Tensor Krea2TextFusion::forward(Context& cx, const Tensor& text) const {
 Krea2TextProjection::Krea2TextProjection(Module* parent, const std::string& name, int64_t text_dim,
                                          int64_t dim, double eps)
     : Module(parent, name),
-      norm(this, "norm", text_dim, eps),
+      norm(this, "norm", text_dim, eps, /*from_one=*/true),
       linear_1(this, "linear_1", text_dim, dim),
       linear_2(this, "linear_2", dim, dim) {}
 
@@ -153,8 +118,8 @@ Krea2TransformerBlock::Krea2TransformerBlock(Module* parent, const std::string& 
                                              const Krea2Transformer2DConfig& config)
     : Module(parent, name),
       scale_shift_table(param("scale_shift_table", {6, config.inner_dim()})),
-      norm1(this, "norm1", config.inner_dim(), config.norm_eps),
-      norm2(this, "norm2", config.inner_dim(), config.norm_eps),
+      norm1(this, "norm1", config.inner_dim(), config.norm_eps, /*from_one=*/true),
+      norm2(this, "norm2", config.inner_dim(), config.norm_eps, /*from_one=*/true),
       attn(this, "attn", krea2_image_attention(config)),
       ff(this, "ff", config.inner_dim(), config.intermediate_size) {
   own(scale_shift_table);
@@ -184,7 +149,7 @@ Krea2FinalLayer::Krea2FinalLayer(Module* parent, const std::string& name, int64_
                                  double eps)
     : Module(parent, name),
       scale_shift_table(param("scale_shift_table", {2, dim})),
-      norm(this, "norm", dim, eps),
+      norm(this, "norm", dim, eps, /*from_one=*/true),
       linear(this, "linear", dim, out) {
   own(scale_shift_table);
 }

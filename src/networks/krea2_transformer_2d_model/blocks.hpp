@@ -1,46 +1,22 @@
 #pragma once
 #include "networks/krea2_transformer_2d_model/config.hpp"
-#include "nn/layers.hpp"
+#include "nn/blocks/rotary_attention.hpp"
 
 namespace omnirt {
 
-// Krea 2's norm by root mean square, whose weights are counted from one (diffusers Krea2RMSNorm).
-class Krea2RmsNorm final : public nn::Module {
- public:
-  Krea2RmsNorm(Module* parent, const std::string& name, int64_t dim, double eps);
-  Tensor forward(Context& cx, const Tensor& x) const;
-
-  Param weight;
-
- private:
-  double eps_;
-};
-
-struct Krea2AttentionOptions {
-  int64_t dim = 0;
-  int64_t heads = 0;
-  int64_t kv_heads = 0;
-  double eps = 1e-5;
-};
-
 // Attention of all tokens to all, with heads of keys that several heads of queries share, norms of
 // queries and keys, and a gate on what comes out (diffusers Krea2Attention).
-class Krea2Attention final : public nn::Module {
+class Krea2Attention final : public nn::RotaryAttention {
  public:
-  Krea2Attention(Module* parent, const std::string& name, const Krea2AttentionOptions& options);
+  Krea2Attention(Module* parent, const std::string& name,
+                 const nn::RotaryAttentionOptions& options);
   const char* class_name() const override { return "Krea2Attention"; }
   // x {B, T, dim}; rotary {2, T, head_dim / 2}, or null: tokens have no positions; residual as x,
   // or null.
   Tensor forward(Context& cx, const Tensor& x, const Tensor* rotary,
                  const Tensor* residual = nullptr) const;
 
-  nn::Linear to_q, to_k, to_v, to_gate;
-  Krea2RmsNorm norm_q, norm_k;
-  nn::ModuleList<nn::Linear> to_out;
-
- private:
-  Tensor placed(Context& cx, const Tensor& x, const Krea2RmsNorm& norm, const Tensor* rotary) const;
-  int64_t heads_, kv_heads_, head_dim_;
+  nn::Linear to_gate;
 };
 
 // down(silu(gate(x)) * up(x)) (Shazeer 2020, arXiv 2002.05202; diffusers Krea2SwiGLU).
@@ -64,7 +40,7 @@ class Krea2TextFusionBlock final : public nn::Module {
   // x {B, T, D}; {B, T, D}.
   Tensor forward(Context& cx, const Tensor& x) const;
 
-  Krea2RmsNorm norm1, norm2;
+  nn::RmsNorm norm1, norm2;
   Krea2Attention attn;
   Krea2SwiGLU ff;
 };
@@ -94,7 +70,7 @@ class Krea2TextProjection final : public nn::Module {
   const char* class_name() const override { return "Krea2TextProjection"; }
   Tensor forward(Context& cx, const Tensor& text) const;
 
-  Krea2RmsNorm norm;
+  nn::RmsNorm norm;
   nn::Linear linear_1, linear_2;
 };
 
@@ -125,7 +101,7 @@ class Krea2TransformerBlock final : public nn::Module {
                  const Tensor& rotary) const;
 
   Param scale_shift_table;
-  Krea2RmsNorm norm1, norm2;
+  nn::RmsNorm norm1, norm2;
   Krea2Attention attn;
   Krea2SwiGLU ff;
 };
@@ -139,7 +115,7 @@ class Krea2FinalLayer final : public nn::Module {
   Tensor forward(Context& cx, const Tensor& x, const Tensor& embedded) const;
 
   Param scale_shift_table;
-  Krea2RmsNorm norm;
+  nn::RmsNorm norm;
   nn::Linear linear;
 };
 

@@ -28,28 +28,32 @@ RotaryAttention::RotaryAttention(Module* parent, const std::string& name,
       head_dim_(options.dim / options.heads) {
   to_out.add(options.dim, options.dim, false);
   if (!options.qk_norm) return;
-  norm_q.emplace(this, "norm_q", head_dim_, options.norm_eps);
-  norm_k.emplace(this, "norm_k", head_dim_, options.norm_eps);
+  norm_q.emplace(this, "norm_q", head_dim_, options.norm_eps, options.norms_from_one);
+  norm_k.emplace(this, "norm_k", head_dim_, options.norm_eps, options.norms_from_one);
 }
 
 Tensor RotaryAttention::placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
-                               const Tensor& rotary) const {
+                               const Tensor* rotary) const {
   Tensor heads = x.view({x.size(0), x.size(1), -1, head_dim_});
   if (norm) heads = norm->forward(cx, heads);
-  return cx.ops().rotary(cx, {heads, rotary, ops::RotaryPairs::neighbours}).flatten(2);
+  if (rotary) heads = cx.ops().rotary(cx, {heads, *rotary, ops::RotaryPairs::neighbours});
+  return heads.flatten(2);
 }
 
-Tensor RotaryAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary) const {
+Tensor RotaryAttention::attended(Context& cx, const Tensor& x, const Tensor* rotary) const {
   Tensor query = placed(cx, to_q.forward(cx, x), norm_q, rotary);
   Tensor key = placed(cx, to_k.forward(cx, x), norm_k, rotary);
   Tensor value = to_v.forward(cx, x);
-  Tensor y = cx.ops().attention(cx, {.x = query,
-                                     .key = key,
-                                     .value = value,
-                                     .heads = heads_,
-                                     .scale = 1.0 / std::sqrt(static_cast<double>(head_dim_)),
-                                     .kv_heads = kv_heads_});
-  return to_out[0].forward(cx, y);
+  return cx.ops().attention(cx, {.x = query,
+                                 .key = key,
+                                 .value = value,
+                                 .heads = heads_,
+                                 .scale = 1.0 / std::sqrt(static_cast<double>(head_dim_)),
+                                 .kv_heads = kv_heads_});
+}
+
+Tensor RotaryAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary) const {
+  return to_out[0].forward(cx, attended(cx, x, &rotary));
 }
 
 }  // namespace omnirt::nn

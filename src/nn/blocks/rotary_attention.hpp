@@ -11,11 +11,12 @@ struct RotaryAttentionOptions {
   int64_t kv_heads = 0;  // 0: as many as heads
   bool qk_norm = true;   // of each head's queries and keys
   double norm_eps = 1e-5;
+  bool norms_from_one = false;
 };
 
 // Attention of all tokens to all, queries and keys normalised by heads and rotated by the tokens'
 // positions (diffusers ZSingleStreamAttnProcessor, Lumina2AttnProcessor2_0).
-class RotaryAttention final : public Module {
+class RotaryAttention : public Module {
  public:
   RotaryAttention(Module* parent, const std::string& name, const RotaryAttentionOptions& options);
   const char* class_name() const override { return "Attention"; }
@@ -26,9 +27,13 @@ class RotaryAttention final : public Module {
   std::optional<RmsNorm> norm_q, norm_k;
   ModuleList<Linear> to_out;
 
+ protected:
+  // What comes before to_out; rotary may be null: tokens have no positions.
+  Tensor attended(Context& cx, const Tensor& x, const Tensor* rotary) const;
+
  private:
   Tensor placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
-                const Tensor& rotary) const;
+                const Tensor* rotary) const;
   int64_t heads_, kv_heads_, head_dim_;
 };
 

@@ -8,20 +8,6 @@
 
 namespace omnirt::nn {
 
-TextDecoderNorm::TextDecoderNorm(Module* parent, const std::string& name,
-                                 const TextDecoderOptions& options)
-    : Module(parent, name),
-      weight(param("weight", {options.hidden_size})),
-      eps_(options.norm_eps),
-      from_one_(options.norms_from_one) {
-  own(weight);
-}
-
-Tensor TextDecoderNorm::forward(Context& cx, const Tensor& x) const {
-  if (!from_one_) return cx.ops().rms_norm(cx, {x, cx[weight], eps_});
-  return cx.ops().rms_norm(cx, {x, cx.ops().affine(cx, {cx[weight], 1.0, 1.0}), eps_});
-}
-
 TextDecoderAttention::TextDecoderAttention(Module* parent, const std::string& name,
                                            const TextDecoderOptions& options, int64_t window)
     : Module(parent, name),
@@ -91,12 +77,16 @@ TextDecoderLayer::TextDecoderLayer(Module* parent, const std::string& name,
     : Module(parent, name),
       self_attn(this, "self_attn", options, window),
       mlp(this, "mlp", options),
-      input_layernorm(this, "input_layernorm", options),
-      post_attention_layernorm(this, "post_attention_layernorm", options),
+      input_layernorm(this, "input_layernorm", options.hidden_size, options.norm_eps,
+                      options.norms_from_one),
+      post_attention_layernorm(this, "post_attention_layernorm", options.hidden_size,
+                               options.norm_eps, options.norms_from_one),
       class_name_(class_name) {
   if (!options.norms_after) return;
-  pre_feedforward_layernorm.emplace(this, "pre_feedforward_layernorm", options);
-  post_feedforward_layernorm.emplace(this, "post_feedforward_layernorm", options);
+  pre_feedforward_layernorm.emplace(this, "pre_feedforward_layernorm", options.hidden_size,
+                                    options.norm_eps, options.norms_from_one);
+  post_feedforward_layernorm.emplace(this, "post_feedforward_layernorm", options.hidden_size,
+                                     options.norm_eps, options.norms_from_one);
 }
 
 Tensor TextDecoderLayer::forward(Context& cx, const Tensor& x,
@@ -124,7 +114,8 @@ TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_
       embedding_scale_(options.embedding_scale) {
   for (size_t i = 0; i < static_cast<size_t>(options.layers); ++i)
     layers.add(options, i < options.windows.size() ? options.windows[i] : 0, layer_class);
-  if (options.final_norm) norm.emplace(this, "norm", options);
+  if (options.final_norm)
+    norm.emplace(this, "norm", options.hidden_size, options.norm_eps, options.norms_from_one);
 }
 
 std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_ids,

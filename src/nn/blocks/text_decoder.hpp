@@ -32,19 +32,6 @@ struct TextDecoderOptions {
   double embedding_scale = 1.0;    // of embedded tokens
 };
 
-// A norm by root mean square, whose weight may count from 1.
-class TextDecoderNorm final : public Module {
- public:
-  TextDecoderNorm(Module* parent, const std::string& name, const TextDecoderOptions& options);
-  Tensor forward(Context& cx, const Tensor& x) const;
-
-  Param weight;  // {hidden_size}
-
- private:
-  double eps_;
-  bool from_one_;
-};
-
 // What all layers of a call share.
 struct TextDecoderPlaces {
   Tensor rotary;       // {2, T, head_dim / 2}: the tokens' positions (ops::RotaryTable)
@@ -95,8 +82,8 @@ class TextDecoderLayer final : public Module {
   TextDecoderAttention self_attn;
   TextDecoderMLP mlp;
   // Where norms are before parts alone, the second is the perceptron's.
-  TextDecoderNorm input_layernorm, post_attention_layernorm;
-  std::optional<TextDecoderNorm> pre_feedforward_layernorm, post_feedforward_layernorm;
+  RmsNorm input_layernorm, post_attention_layernorm;
+  std::optional<RmsNorm> pre_feedforward_layernorm, post_feedforward_layernorm;
 
  private:
   const char* class_name_;
@@ -124,7 +111,7 @@ class TextDecoder final : public Module {
 
   Embedding embed_tokens;
   ModuleList<TextDecoderLayer> layers;
-  std::optional<TextDecoderNorm> norm;
+  std::optional<RmsNorm> norm;
 
  private:
   int64_t head_dim_;
