@@ -2,13 +2,15 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
 namespace omnirt::blocks {
+namespace {
 
-PaddedEmbeds padded_embeds(std::vector<Tensor> each, size_t images) {
+PaddedEmbeds padded(std::vector<Tensor> each, size_t images) {
   int64_t longest = 0, shortest = each.front().size(1);
   for (const Tensor& embeds : each) {
     longest = std::max(longest, embeds.size(1));
@@ -23,6 +25,20 @@ PaddedEmbeds padded_embeds(std::vector<Tensor> each, size_t images) {
   }
   return {at::cat(each).repeat_interleave(repeats, 0),
           shortest < longest ? mask.repeat_interleave(repeats, 0) : Tensor()};
+}
+
+}  // namespace
+
+Tensor PaddedEmbeds::whole_mask() const {
+  return mask.defined() ? mask : at::ones({embeds.size(0), embeds.size(1)});
+}
+
+PaddedEmbeds padded_embeds(const std::vector<std::string>& prompts, size_t images,
+                           const std::function<Tensor(const std::string&)>& states) {
+  std::vector<Tensor> each;
+  for (const std::string& prompt : prompts) each.push_back(states(prompt));
+  if (prompts.empty()) each.push_back(states(""));
+  return padded(std::move(each), images);
 }
 
 }  // namespace omnirt::blocks

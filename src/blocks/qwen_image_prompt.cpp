@@ -11,24 +11,15 @@
 namespace omnirt::blocks {
 namespace {
 
-constexpr const char* before_prompt =
-    "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, "
-    "quantity, text, spatial relationships of the objects and background:<|im_end|>\n"
-    "<|im_start|>user\n";
-constexpr const char* after_prompt = "<|im_end|>\n<|im_start|>assistant\n";
 // As many tokens as the reference encodes; max_sequence_length is how many of them it uses.
 constexpr size_t encoded_tokens_at_most = 1024;
-
-// How many of a prompt's ids are before it, whose states are dropped (reference:
-// prompt_template_encode_start_idx).
-constexpr size_t dropped_tokens = 34;
 
 // The ids of a prompt within the instruction that the model was trained with (reference:
 // prompt_template_encode). Throws as Qwen2Tokenizer::encode.
 std::vector<int64_t> instructed(const text::Qwen2Tokenizer& tokenizer, const std::string& prompt,
                                 const std::string& field) {
   std::vector<int64_t> ids = tokenizer.encode_words(before_prompt + prompt + after_prompt, field);
-  ids.resize(std::min(ids.size(), encoded_tokens_at_most + dropped_tokens));
+  ids.resize(std::min(ids.size(), encoded_tokens_at_most + ids_before_prompt));
   return ids;
 }
 
@@ -65,16 +56,14 @@ Tensor EncodeQwenImagePrompt::states(Frame& frame, const std::string& text) cons
       frame.call(text_encoder, {{"ids", {at::tensor(ids, at::kLong).unsqueeze(0)}}},
                  [](const Qwen25VLForConditionalGeneration& encoder, Context& cx,
                     const Values& in) { return encoder.last_state(cx, one(in, "ids"), nullptr); }));
-  const auto dropped = std::min(static_cast<int64_t>(dropped_tokens), count - 1);
+  const auto dropped = std::min(ids_before_prompt, count - 1);
   return all.narrow(1, dropped, std::min(count - dropped, frame[length]));
 }
 
 void EncodeQwenImagePrompt::run(Frame& frame) const {
-  std::vector<std::string> prompts = frame[prompt];
-  if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
-  std::vector<Tensor> each;
-  for (const std::string& text : prompts) each.push_back(states(frame, text));
-  PaddedEmbeds padded = padded_embeds(std::move(each), frame[seeds].size());
+  const PaddedEmbeds padded =
+      padded_embeds(frame[prompt], frame[seeds].size(),
+                    [&](const std::string& text) { return states(frame, text); });
   frame[prompt_embeds] = padded.embeds;
   if (padded.mask.defined()) frame[embeds_mask] = padded.mask;
 }

@@ -11,6 +11,15 @@
 
 namespace omnirt::blocks {
 
+// The instruction that a prompt stands in, and how many of its ids are before the prompt, whose
+// states are dropped (reference: prompt_template_encode, prompt_template_encode_start_idx).
+inline constexpr const char* before_prompt =
+    "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, "
+    "quantity, text, spatial relationships of the objects and background:<|im_end|>\n"
+    "<|im_start|>user\n";
+inline constexpr const char* after_prompt = "<|im_end|>\n<|im_start|>assistant\n";
+inline constexpr int64_t ids_before_prompt = 34;
+
 inline constexpr Slot<Tensor> prompt_embeds_mask{
     "prompt_embeds_mask",
     "1 where a prompt has a token, 0 behind it; absent where all are as long",

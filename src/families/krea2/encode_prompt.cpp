@@ -1,7 +1,6 @@
 #include "families/krea2/encode_prompt.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,18 +9,13 @@
 
 #include "blocks/padded_embeds.hpp"
 #include "blocks/prompt_tokens.hpp"
+#include "blocks/qwen_image_prompt.hpp"
 
 namespace omnirt::krea2 {
 namespace {
 
-constexpr const char* before_prompt =
-    "<|im_start|>system\nDescribe the image by detailing the color, shape, size, texture, "
-    "quantity, text, spatial relationships of the objects and background:<|im_end|>\n"
-    "<|im_start|>user\n";
-constexpr const char* after_prompt = "<|im_end|>\n<|im_start|>assistant\n";
-// How many of a prompt's ids are before it, whose states are dropped, and behind it (reference:
-// prompt_template_encode_start_idx, prompt_template_encode_num_suffix_tokens).
-constexpr int64_t ids_before = 34, ids_behind = 5;
+// How many of a prompt's ids are behind it (reference: prompt_template_encode_num_suffix_tokens).
+constexpr int64_t ids_behind = 5;
 
 // Those of Qwen3-VL 4B (reference: Krea2Pipeline.__init__).
 const std::vector<int64_t>& usual_layers() {
@@ -33,9 +27,10 @@ const std::vector<int64_t>& usual_layers() {
 // is cut. Throws as Qwen2Tokenizer::encode.
 std::vector<int64_t> instructed(const text::Qwen2Tokenizer& tokenizer, const std::string& prompt,
                                 int64_t length) {
-  std::vector<int64_t> ids = tokenizer.encode_words(before_prompt + prompt, "prompt");
-  ids.resize(std::min(ids.size(), static_cast<size_t>(length + ids_before - ids_behind)));
-  const std::vector<int64_t> end = tokenizer.encode_words(after_prompt, "prompt");
+  std::vector<int64_t> ids = tokenizer.encode_words(blocks::before_prompt + prompt, "prompt");
+  ids.resize(
+      std::min(ids.size(), static_cast<size_t>(length + blocks::ids_before_prompt - ids_behind)));
+  const std::vector<int64_t> end = tokenizer.encode_words(blocks::after_prompt, "prompt");
   ids.insert(ids.end(), end.begin(), end.end());
   return ids;
 }
@@ -101,18 +96,15 @@ Tensor EncodePrompt::states(Frame& frame, const std::string& text) const {
   std::vector<Tensor> each;
   for (const Value& state : made.at("states")) each.push_back(host(state));
   const Tensor all = at::cat(each, 2);
-  return all.narrow(1, ids_before, all.size(1) - ids_before).contiguous();
+  return all.narrow(1, blocks::ids_before_prompt, all.size(1) - blocks::ids_before_prompt);
 }
 
 void EncodePrompt::run(Frame& frame) const {
-  std::vector<std::string> prompts = frame[prompt];
-  if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
-  std::vector<Tensor> each;
-  for (const std::string& text : prompts) each.push_back(states(frame, text));
-  blocks::PaddedEmbeds padded = blocks::padded_embeds(std::move(each), frame[seeds].size());
+  const blocks::PaddedEmbeds padded =
+      blocks::padded_embeds(frame[prompt], frame[seeds].size(),
+                            [&](const std::string& text) { return states(frame, text); });
   frame[prompt_embeds] = padded.embeds;
-  frame[mask] = padded.mask.defined() ? padded.mask
-                                      : at::ones({padded.embeds.size(0), padded.embeds.size(1)});
+  frame[mask] = padded.whole_mask();
 }
 
 }  // namespace omnirt::krea2

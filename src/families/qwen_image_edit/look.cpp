@@ -134,11 +134,9 @@ Tensor EncodeEdit::states(Frame& frame, const std::string& text) const {
 }
 
 void EncodeEdit::run(Frame& frame) const {
-  std::vector<std::string> prompts = frame[prompt];
-  if (prompts.empty()) prompts.emplace_back();  // no negative prompt means the empty one
-  std::vector<Tensor> each;
-  for (const std::string& text : prompts) each.push_back(states(frame, text));
-  blocks::PaddedEmbeds padded = blocks::padded_embeds(std::move(each), frame[seeds].size());
+  const blocks::PaddedEmbeds padded =
+      blocks::padded_embeds(frame[prompt], frame[seeds].size(),
+                            [&](const std::string& text) { return states(frame, text); });
   frame[prompt_embeds] = padded.embeds;
   if (padded.mask.defined()) frame[embeds_mask] = padded.mask;
 }
