@@ -21,6 +21,22 @@ void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int6
                 fmt::format("not a multiple of {}, the pixels of one latent", grid), way});
 }
 
+void check_positions(Checks& checks, const Config<int64_t>& side, int64_t pixels, int64_t most) {
+  if (pixels <= most) return;
+  checks.error({"config." + side.name(), std::to_string(pixels),
+                fmt::format("the transformer has positions for {} pixels", most),
+                fmt::format("give at most {}", most)});
+}
+
+bool check_latent_channels(Checks& checks, const nn::Autoencoder& vae, const std::string& name,
+                           int64_t channels) {
+  if (channels == vae.latent_channels()) return true;
+  checks.error({"transformer." + name, std::to_string(channels),
+                fmt::format("the autoencoder's latents have {} channels", vae.latent_channels()),
+                "use the autoencoder of the same model"});
+  return false;
+}
+
 void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& denoiser,
                        int64_t sample_size, int64_t grid) {
   int64_t latents = sample_size == 0 ? usual_sample_size : sample_size;

@@ -13,6 +13,12 @@ void settle_from_model(Checks& checks, const Config<int64_t>& side, const Port& 
                        int64_t sample_size, int64_t grid);
 // A finding where a side that was given is not whole latents of `grid` pixels.
 void check_grid(Checks& checks, const Config<int64_t>& side, int64_t given, int64_t grid);
+// A finding where a side is more than the `most` pixels that the transformer has positions for.
+void check_positions(Checks& checks, const Config<int64_t>& side, int64_t pixels, int64_t most);
+// A finding, and false, where the transformer's config key `name` has other than the latents'
+// channels.
+bool check_latent_channels(Checks& checks, const nn::Autoencoder& vae, const std::string& name,
+                           int64_t channels);
 // Width and height from those of the image that the input `of` brings, where the request does not
 // set them: rounded down to whole latents, as the reference does.
 void settle_from_image(Checks& checks, const Config<int64_t>& width, const Config<int64_t>& height,

@@ -1,7 +1,5 @@
 #include "families/aura_flow/check.hpp"
 
-#include <fmt/format.h>
-
 #include "blocks/image_size.hpp"
 
 namespace omnirt::aura_flow {
@@ -12,16 +10,9 @@ constexpr int64_t usual_side = 1024;
 }  // namespace
 
 void CheckParts::check(Checks& checks) const {
-  const int64_t latents = checks[vae].latent_channels();
-  auto fits = [&](const char* name, int64_t channels) {
-    if (channels == latents) return true;
-    checks.error({std::string("transformer.") + name, std::to_string(channels),
-                  fmt::format("the autoencoder's latents have {} channels", latents),
-                  "use the autoencoder of the same model"});
-    return false;
-  };
-  if (fits("in_channels", checks[transformer].in_channels()))
-    fits("out_channels", checks[transformer].out_channels());
+  const auto& network = checks[transformer];
+  if (blocks::check_latent_channels(checks, checks[vae], "in_channels", network.in_channels()))
+    blocks::check_latent_channels(checks, checks[vae], "out_channels", network.out_channels());
 }
 
 void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -35,11 +26,8 @@ void ImageSize::check_side(Checks& checks, const Config<int64_t>& side) const {
     blocks::check_grid(checks, side, *pixels, token);
   else
     checks.settle(side, usual_side, Origin::model);
-  const int64_t most = checks[transformer].positions_side() * token;
-  if (pixels.value_or(usual_side) <= most) return;
-  checks.error({"config." + side.name(), std::to_string(pixels.value_or(usual_side)),
-                fmt::format("the transformer has positions for {} pixels", most),
-                fmt::format("give at most {}", most)});
+  blocks::check_positions(checks, side, pixels.value_or(usual_side),
+                          checks[transformer].positions_side() * token);
 }
 
 void ImageSize::check(Checks& checks) const {

@@ -1,22 +1,13 @@
 #include "families/lumina2/check.hpp"
 
-#include <fmt/format.h>
-
 #include "blocks/image_size.hpp"
 
 namespace omnirt::lumina2 {
 
 void CheckParts::check(Checks& checks) const {
-  const int64_t latents = checks[vae].latent_channels();
-  auto fits = [&](const char* name, int64_t channels) {
-    if (channels == latents) return true;
-    checks.error({std::string("transformer.") + name, std::to_string(channels),
-                  fmt::format("the autoencoder's latents have {} channels", latents),
-                  "use the autoencoder of the same model"});
-    return false;
-  };
-  if (fits("in_channels", checks[transformer].in_channels()))
-    fits("out_channels", checks[transformer].out_channels());
+  const auto& network = checks[transformer];
+  if (blocks::check_latent_channels(checks, checks[vae], "in_channels", network.in_channels()))
+    blocks::check_latent_channels(checks, checks[vae], "out_channels", network.out_channels());
 }
 
 void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -33,11 +24,7 @@ void ImageSize::check_side(Checks& checks, const Config<int64_t>& side, size_t a
     return;
   }
   blocks::check_grid(checks, side, *pixels, token);
-  const int64_t most = checks[transformer].axes_lens()[axis] * token;
-  if (*pixels <= most) return;
-  checks.error({"config." + side.name(), std::to_string(*pixels),
-                fmt::format("the transformer has positions for {} pixels", most),
-                fmt::format("give at most {}", most)});
+  blocks::check_positions(checks, side, *pixels, checks[transformer].axes_lens()[axis] * token);
 }
 
 void ImageSize::check(Checks& checks) const {
