@@ -7,8 +7,6 @@
 
 #include "blocks/latents.hpp"
 #include "families/flux2/sizes.hpp"
-#include "io/image_resize.hpp"
-#include "tensor/image_tensor.hpp"
 
 namespace omnirt::flux2 {
 namespace {
@@ -17,35 +15,16 @@ namespace {
 constexpr int64_t time_scale = 10;
 
 io::Image within_limits(const io::Image& image) {
-  Size size = limited({image.height, image.width});
-  if (size == Size{image.height, image.width}) return io::to_rgb(image);
-  return io::resize_lanczos(io::to_rgb(image), size.width, size.height);
-}
-
-// The middle of an image, in whole latents: {1, 3, H, W} in -1..1.
-Tensor middle_of(const io::Image& image, int64_t grid) {
-  io::Image rgb = within_limits(image);
-  Size size = in_whole_latents({rgb.height, rgb.width}, grid);
-  Tensor pixels = image_to_tensor(rgb) * 2.0 - 1.0;
-  return pixels.narrow(2, (rgb.height - size.height) / 2, size.height)
-      .narrow(3, (rgb.width - size.width) / 2, size.width)
-      .contiguous();
+  return blocks::resized(image, limited({image.height, image.width}));
 }
 
 // Appends the latents {1, C, h, w} of each.
 void encode(Frame& frame, const Component<nn::Autoencoder>& vae, const blocks::TilingPorts& tiling,
             Noise& noise, const std::vector<io::Image>& images, std::vector<Tensor>& latents) {
   for (const io::Image& image : images) {
-    Tensor pixels = middle_of(image, frame[vae].scale_factor());
+    Tensor pixels = blocks::middle_of(image, frame[vae].scale_factor());
     latents.push_back(blocks::sampled_latents(frame, vae, tiling, pixels, 1, noise));
   }
-}
-
-// {1, h w, C} of each {1, C, h, w}, one after the other.
-Tensor tokens_of(const std::vector<Tensor>& latents) {
-  std::vector<Tensor> tokens;
-  for (const Tensor& each : latents) tokens.push_back(each.flatten(2).transpose(1, 2));
-  return at::cat(tokens, 1).contiguous();
 }
 
 // {1, N, 4}: the tokens' positions.
@@ -69,7 +48,7 @@ void EncodeReferences::run(Frame& frame) const {
   Noise& noise = *frame[noise_source];
   encode(frame, vae, tiling, noise, {frame[image]}, all);
   if (const auto* more = frame[further]) encode(frame, vae, tiling, noise, *more, all);
-  frame[latents] = tokens_of(all);
+  frame[latents] = blocks::tokens_of(all);
   frame[ids] = ids_of(all);
 }
 
@@ -83,7 +62,7 @@ void EncodeRepaintReferences::run(Frame& frame) const {
   std::vector<Tensor> all{frame[image_latents].narrow(0, 0, 1)};
   if (const auto* more = frame[further])
     encode(frame, vae, tiling, *frame[noise_source], *more, all);
-  frame[latents] = tokens_of(all);
+  frame[latents] = blocks::tokens_of(all);
   frame[ids] = ids_of(all);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "blocks/image_size.hpp"
 #include "pipeline/checks.hpp"
@@ -11,7 +10,6 @@
 namespace omnirt::flux2 {
 namespace {
 
-constexpr int64_t most_pixels = 1024 * 1024;
 // Of a reference image (reference: Flux2ImageProcessor.check_image_input).
 constexpr int64_t least_side = 64;
 constexpr double most_aspect_ratio = 8;
@@ -60,19 +58,6 @@ void settle_from_image(Checks& checks, const Config<int64_t>& port, int64_t side
 }
 
 }  // namespace
-
-Size limited(Size size) {
-  int64_t pixels = size.height * size.width;
-  if (pixels <= most_pixels) return size;
-  double scale = std::sqrt(static_cast<double>(most_pixels) / static_cast<double>(pixels));
-  return {static_cast<int64_t>(static_cast<double>(size.height) * scale),
-          static_cast<int64_t>(static_cast<double>(size.width) * scale)};
-}
-
-Size in_whole_latents(Size size, int64_t grid) {
-  Size within = limited(size);
-  return {within.height / grid * grid, within.width / grid * grid};
-}
 
 void ImageSize::check_images(Checks& checks, int64_t grid) const {
   if (const ImageInput* given = checks.image(image))

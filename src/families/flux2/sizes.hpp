@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "blocks/reference_images.hpp"
 #include "io/image.hpp"
 #include "nn/autoencoder.hpp"
 #include "nn/denoiser_network.hpp"
@@ -9,16 +10,7 @@
 
 namespace omnirt::flux2 {
 
-struct Size {
-  int64_t height = 0, width = 0;
-  bool operator==(const Size&) const = default;
-};
-
-// A reference image of this size as it is encoded: of at most 1024 * 1024 pixels (reference:
-// Flux2ImageProcessor._resize_to_target_area).
-Size limited(Size size);
-// That, cut down to whole latents of `grid` pixels; a side may be 0.
-Size in_whole_latents(Size size, int64_t grid);
+using blocks::in_whole_latents, blocks::limited, blocks::Size;
 
 // Settles width and height: the request's; else those of the image that is edited, or the model's.
 // An image that is repainted keeps its own. Refuses images that cannot be encoded.

@@ -7,18 +7,11 @@
 #include <algorithm>
 
 #include "blocks/latents.hpp"
-#include "io/image_resize.hpp"
 #include "networks/flux3_transformer_2d_model/model.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::flux3 {
 namespace {
-
-io::Image scaled(const io::Image& image, Size size) {
-  io::Image rgb = io::to_rgb(image);
-  if (size == Size{rgb.height, rgb.width}) return rgb;
-  return io::resize_lanczos(rgb, size.width, size.height);
-}
 
 // Which pixel of `length` is at `at`, that may be outside: reflections go on, with the edge's pixel
 // between two of them once or, where it is `mirrored`, twice.
@@ -29,29 +22,10 @@ int64_t reflected(int64_t at, int64_t length, bool mirrored) {
 }
 
 // {1, 3, H, W} in -1..1.
-Tensor pixels_of(const io::Image& image) {
-  return (image_to_tensor(image) * 2.0 - 1.0).contiguous();
-}
-
 Tensor whole(const io::Image& image, int64_t grid) {
   const Placed at = placed({image.height, image.width}, grid);
-  return pixels_of(reflected_to(scaled(image, at.image), at.canvas, grid));
-}
-
-Tensor middle(const io::Image& image, int64_t grid) {
-  const Size size = in_whole_latents({image.height, image.width}, grid);
-  const io::Image within = scaled(image, limited({image.height, image.width}));
-  return pixels_of(io::crop(within, {.x = (within.width - size.width) / 2,
-                                     .y = (within.height - size.height) / 2,
-                                     .width = size.width,
-                                     .height = size.height}));
-}
-
-// {1, h w, C} of each {1, C, h, w}, one after the other.
-Tensor tokens_of(const std::vector<Tensor>& latents) {
-  std::vector<Tensor> tokens;
-  for (const Tensor& each : latents) tokens.push_back(each.flatten(2).transpose(1, 2));
-  return at::cat(tokens, 1).contiguous();
+  const io::Image made = reflected_to(blocks::resized(image, at.image), at.canvas, grid);
+  return (image_to_tensor(made) * 2.0 - 1.0).contiguous();
 }
 
 // {1, N, 4}: the first image is at -1, further ones before it.
@@ -92,10 +66,10 @@ void EncodeReferences::run(Frame& frame) const {
   auto encode = [&](const Tensor& pixels) {
     all.push_back(blocks::sampled_latents(frame, vae, tiling, pixels, 1, *frame[noise_source]));
   };
-  encode(several ? middle(frame[image], grid) : whole(frame[image], grid));
+  encode(several ? blocks::middle_of(frame[image], grid) : whole(frame[image], grid));
   if (several)
-    for (const io::Image& each : *more) encode(middle(each, grid));
-  frame[latents] = tokens_of(all);
+    for (const io::Image& each : *more) encode(blocks::middle_of(each, grid));
+  frame[latents] = blocks::tokens_of(all);
   frame[ids] = ids_of(all);
 }
 

@@ -10,8 +10,7 @@
 namespace omnirt::flux3 {
 namespace {
 
-constexpr int64_t most_pixels = 1024 * 1024;
-constexpr int64_t most_canvas_pixels = 4 * most_pixels;
+constexpr int64_t most_canvas_pixels = 4 * 1024 * 1024;
 constexpr int64_t least_side = 64, most_side = 4096;
 // By how much the scale is taken back where the canvas, rounded up, is still too large.
 constexpr double step_back = 0.995;
@@ -53,18 +52,6 @@ Placed placed(Size size, int64_t grid) {
     const Size canvas{canvas_side(image.height, grid), canvas_side(image.width, grid)};
     if (canvas.height * canvas.width <= most_canvas_pixels) return {image, canvas};
   }
-}
-
-Size limited(Size size) {
-  if (size.height * size.width <= most_pixels) return size;
-  const double scale = std::sqrt(static_cast<double>(most_pixels) / area(size));
-  return {static_cast<int64_t>(static_cast<double>(size.height) * scale),
-          static_cast<int64_t>(static_cast<double>(size.width) * scale)};
-}
-
-Size in_whole_latents(Size size, int64_t grid) {
-  const Size within = limited(size);
-  return {within.height / grid * grid, within.width / grid * grid};
 }
 
 std::optional<Size> ImageSize::of_reference(Checks& checks, int64_t grid) const {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "blocks/reference_images.hpp"
 #include "io/image_fit.hpp"
 #include "nn/autoencoder.hpp"
 #include "pipeline/checks.hpp"
@@ -10,10 +11,7 @@
 
 namespace omnirt::flux3 {
 
-struct Size {
-  int64_t height = 0, width = 0;
-  bool operator==(const Size&) const = default;
-};
+using blocks::in_whole_latents, blocks::limited, blocks::Size;
 
 // A single reference image of this size, kept whole: the size that it is scaled to, and the canvas
 // that it is put in the middle of, whole latents of `grid` pixels and at most 4 megapixels
@@ -24,11 +22,6 @@ struct Placed {
   io::Region region() const;
 };
 Placed placed(Size size, int64_t grid);
-
-// One of several: of at most 1024 * 1024 pixels (reference: _resize_if_exceeds_area), and what of
-// it is whole latents; a side may be 0.
-Size limited(Size size);
-Size in_whole_latents(Size size, int64_t grid);
 
 // Settles width and height: the request's, or those of the first reference image as it is encoded.
 // Refuses images that cannot be encoded.

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "io/image.hpp"
+#include "tensor/tensor.hpp"
+
+// Reference images of FLUX.2 and FLUX.3 as their autoencoder takes them.
+namespace omnirt::blocks {
+
+struct Size {
+  int64_t height = 0, width = 0;
+  bool operator==(const Size&) const = default;
+};
+
+// A reference image of this size as it is encoded: of at most 1024 * 1024 pixels (reference:
+// Flux2ImageProcessor._resize_to_target_area, Flux3ImageProcessor._resize_if_exceeds_area).
+Size limited(Size size);
+// That, cut down to whole latents of `grid` pixels; a side may be 0.
+Size in_whole_latents(Size size, int64_t grid);
+
+// In RGB, resized by Lanczos' filter where it is of another size.
+io::Image resized(const io::Image& image, Size size);
+// The middle of a limited image, in whole latents: {1, 3, H, W} in -1..1.
+Tensor middle_of(const io::Image& image, int64_t grid);
+
+// {1, h w, C} of each {1, C, h, w}, one after the other.
+Tensor tokens_of(const std::vector<Tensor>& latents);
+
+}  // namespace omnirt::blocks
