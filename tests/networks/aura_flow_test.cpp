@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "networks/aura_flow_transformer_2d_model/model.hpp"
+#include "networks/denoiser_goldens.hpp"
 #include "networks/originals.hpp"
 #include "networks/support.hpp"
 #include "networks/t5_encoder_model/model.hpp"
@@ -32,34 +33,13 @@ TEST(UMT5EncoderModel, GivesTheReferencesStates) {
   }
 }
 
-Tensor aura_flow_prediction(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
-}
-
 std::unique_ptr<nn::Network> tiny_aura_flow() {
   return make_network(read_json(source_path(aura_flow_case) / "config.json"));
 }
 
 // Of odd numbers of tokens, too: where their middle is the reference's.
 TEST(AuraFlowTransformer2DModel, GivesTheReferencesPrediction) {
-  for (const std::string& name : cases("aura_flow_transformer")) {
-    for (bool channels_last : {false, true}) {
-      LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
-      for (const std::string& file : files(name, "golden")) {
-        SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : ""));
-        Tensors tensors = golden(name, file);
-        std::vector<OpRecord> real_trace, dry_trace;
-        Context real = loaded.context({.trace = &real_trace});
-        Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-        Tensor made = aura_flow_prediction(real, loaded, tensors);
-        EXPECT_LT(difference(made, tensors.at("out.sample")), aura_flow_tolerance);
-        EXPECT_EQ(aura_flow_prediction(dry, loaded, tensors).sizes(), made.sizes());
-        ASSERT_EQ(dry_trace.size(), real_trace.size());
-        for (size_t i = 0; i < dry_trace.size(); ++i)
-          EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-      }
-    }
-  }
+  expect_predictions_of_cases("aura_flow_transformer", aura_flow_tolerance);
 }
 
 TEST(AuraFlowTransformer2DModel, RefusesWhatItCannotMake) {

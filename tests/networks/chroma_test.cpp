@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "networks/chroma_transformer_2d_model/model.hpp"
+#include "networks/denoiser_goldens.hpp"
 #include "networks/originals.hpp"
 #include "networks/support.hpp"
 
@@ -17,42 +18,12 @@ constexpr const char* chroma_case = "tests/goldens/networks/chroma_transformer";
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double chroma_tolerance = 1e-5;
 
-Tensor chroma_prediction(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
-}
-
 std::unique_ptr<nn::Network> tiny_chroma() {
   return make_network(read_json(source_path(chroma_case) / "config.json"));
 }
 
-// A dry forward calls the same ops with the same shapes as the real one.
-void expect_same_chroma_when_dry(const LoadedNetwork& loaded, const Tensors& tensors) {
-  std::vector<OpRecord> real_trace, dry_trace;
-  Context real = loaded.context({.trace = &real_trace});
-  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-  EXPECT_EQ(chroma_prediction(real, loaded, tensors).sizes(),
-            chroma_prediction(dry, loaded, tensors).sizes());
-  ASSERT_EQ(dry_trace.size(), real_trace.size());
-  for (size_t i = 0; i < dry_trace.size(); ++i) {
-    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
-    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-  }
-}
-
 TEST(ChromaTransformer2DModel, GivesTheReferencesPrediction) {
-  for (const std::string& name : cases("chroma_transformer")) {
-    for (bool channels_last : {false, true}) {
-      LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
-      for (const std::string& file : files(name, "golden")) {
-        SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : ""));
-        Tensors tensors = golden(name, file);
-        Context cx = loaded.context();
-        EXPECT_LT(difference(chroma_prediction(cx, loaded, tensors), tensors.at("out.sample")),
-                  chroma_tolerance);
-        expect_same_chroma_when_dry(loaded, tensors);
-      }
-    }
-  }
+  expect_predictions_of_cases("chroma_transformer", chroma_tolerance);
 }
 
 // What all rows of a batch have alike, the timestep, is computed with once.
@@ -61,18 +32,18 @@ TEST(ChromaTransformer2DModel, MakesTheModulationsOfOneTimestepOnce) {
   Tensors tensors = golden("chroma_transformer", "golden");
   tensors["in.timestep"].fill_(570.857);
   Context cx = loaded.context();
-  Tensor each = chroma_prediction(cx, loaded, tensors);
+  Tensor each = prediction_of(cx, loaded, tensors);
   tensors["in.timestep"] = tensors["in.timestep"].narrow(0, 0, 1);
-  EXPECT_LT(difference(chroma_prediction(cx, loaded, tensors), each), chroma_tolerance);
+  EXPECT_LT(difference(prediction_of(cx, loaded, tensors), each), chroma_tolerance);
 }
 
 TEST(ChromaTransformer2DModel, CountsPaddingLessThanTokens) {
   LoadedNetwork loaded = load_case("chroma_transformer");
   Tensors tensors = golden("chroma_transformer", "golden");
   Context cx = loaded.context();
-  Tensor with = chroma_prediction(cx, loaded, tensors);
+  Tensor with = prediction_of(cx, loaded, tensors);
   tensors.erase("in.encoder_attention_mask");
-  EXPECT_GT(difference(chroma_prediction(cx, loaded, tensors), with), 0.001);
+  EXPECT_GT(difference(prediction_of(cx, loaded, tensors), with), 0.001);
 }
 
 TEST(ChromaTransformer2DModel, RefusesWhatItCannotMake) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "networks/denoiser_goldens.hpp"
 #include "networks/flux3_transformer_2d_model/model.hpp"
 #include "networks/originals.hpp"
 #include "networks/support.hpp"
@@ -19,52 +20,22 @@ constexpr const char* flux3_flow_map = "tests/goldens/networks/flux3_transformer
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double flux3_tolerance = 1e-5;
 
-Tensor flux3_prediction(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
-}
-
 std::unique_ptr<nn::Network> tiny_flux3() {
   return make_network(read_json(source_path(flux3_flow_map) / "config.json"));
 }
 
-// A dry forward calls the same ops with the same shapes as the real one.
-void expect_same_flux3_when_dry(const LoadedNetwork& loaded, const Tensors& tensors) {
-  std::vector<OpRecord> real_trace, dry_trace;
-  Context real = loaded.context({.trace = &real_trace});
-  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-  EXPECT_EQ(flux3_prediction(real, loaded, tensors).sizes(),
-            flux3_prediction(dry, loaded, tensors).sizes());
-  ASSERT_EQ(dry_trace.size(), real_trace.size());
-  for (size_t i = 0; i < dry_trace.size(); ++i) {
-    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
-    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-  }
-}
-
 TEST(Flux3Transformer2DModel, GivesTheReferencesPrediction) {
-  for (const std::string& name : cases("flux3_transformer")) {
-    for (bool channels_last : {false, true}) {
-      LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
-      for (const std::string& file : files(name, "golden")) {
-        SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : ""));
-        Tensors tensors = golden(name, file);
-        Context cx = loaded.context();
-        EXPECT_LT(difference(flux3_prediction(cx, loaded, tensors), tensors.at("out.sample")),
-                  flux3_tolerance);
-        expect_same_flux3_when_dry(loaded, tensors);
-      }
-    }
-  }
+  expect_predictions_of_cases("flux3_transformer", flux3_tolerance);
 }
 
 TEST(Flux3Transformer2DModel, LooksAtReferenceImages) {
   LoadedNetwork loaded = load_case("flux3_transformer");
   Tensors tensors = golden("flux3_transformer", "golden_references");
   Context cx = loaded.context();
-  Tensor with = flux3_prediction(cx, loaded, tensors);
+  Tensor with = prediction_of(cx, loaded, tensors);
   tensors.erase("in.reference_latents");
   tensors.erase("in.reference_ids");
-  EXPECT_GT(difference(flux3_prediction(cx, loaded, tensors), with), 0.01);
+  EXPECT_GT(difference(prediction_of(cx, loaded, tensors), with), 0.01);
 }
 
 // The inputs of a golden as a loop gives them: what no step changes lives as long as the run.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "networks/denoiser_goldens.hpp"
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/support.hpp"
 
@@ -14,49 +15,18 @@ using ::testing::ThrowsMessage;
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double flux_tolerance = 1e-5;
 
-Tensor predicted_by(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
-}
-
-// A dry forward calls the same ops with the same shapes as the real one.
-void expect_same_ops_when_dry(const LoadedNetwork& loaded, const Tensors& tensors) {
-  std::vector<OpRecord> real_trace, dry_trace;
-  Context real = loaded.context({.trace = &real_trace});
-  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-  Tensor expected = predicted_by(real, loaded, tensors);
-  Tensor actual = predicted_by(dry, loaded, tensors);
-  EXPECT_EQ(actual.sizes(), expected.sizes());
-  ASSERT_EQ(dry_trace.size(), real_trace.size());
-  for (size_t i = 0; i < dry_trace.size(); ++i) {
-    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
-    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-  }
-}
-
 TEST(FluxTransformer2DModel, GivesTheReferencesPrediction) {
-  for (const std::string& name : cases("flux_transformer")) {
-    for (bool channels_last : {false, true}) {
-      LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
-      for (const std::string& file : files(name, "golden")) {
-        SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : ""));
-        Tensors tensors = golden(name, file);
-        Context cx = loaded.context();
-        EXPECT_LT(difference(predicted_by(cx, loaded, tensors), tensors.at("out.sample")),
-                  flux_tolerance);
-        expect_same_ops_when_dry(loaded, tensors);
-      }
-    }
-  }
+  expect_predictions_of_cases("flux_transformer", flux_tolerance);
 }
 
 TEST(FluxTransformer2DModel, LooksAtReferenceImages) {
   LoadedNetwork loaded = load_case("flux_transformer");
   Tensors tensors = golden("flux_transformer", "golden_references");
   Context cx = loaded.context();
-  Tensor with = predicted_by(cx, loaded, tensors);
+  Tensor with = prediction_of(cx, loaded, tensors);
   tensors.erase("in.reference_latents");
   tensors.erase("in.reference_ids");
-  EXPECT_GT(difference(predicted_by(cx, loaded, tensors), with), 0.01);
+  EXPECT_GT(difference(prediction_of(cx, loaded, tensors), with), 0.01);
 }
 
 TEST(FluxTransformer2DModel, TakesTheGuidanceScaleWhereItWasDistilledOfGuidedModels) {

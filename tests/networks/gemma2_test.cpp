@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
+#include "networks/decoder_goldens.hpp"
 #include "networks/gemma2_model/model.hpp"
 #include "networks/support.hpp"
 
@@ -16,21 +17,11 @@ using ::testing::ThrowsMessage;
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double gemma2_tolerance = 1e-5;
 
-std::vector<Tensor> gemma2_states(Context& cx, const LoadedNetwork& loaded,
-                                  const Tensors& tensors) {
-  const auto& network = loaded.as<Gemma2Model>();
-  std::vector<int64_t> all;
-  for (int64_t i = 0; i <= network.num_hidden_layers(); ++i) all.push_back(i);
-  auto mask = tensors.find("in.mask");
-  return network.hidden_states(cx, tensors.at("in.input_ids"),
-                               mask == tensors.end() ? nullptr : &mask->second, all);
-}
-
 // Of tokens alone: padding that sees no token within its window is nothing here, and the mean of
 // all values in the reference; no token sees it.
 void expect_gemma2_states(const LoadedNetwork& loaded, const Tensors& tensors) {
   Context cx = loaded.context();
-  const std::vector<Tensor> given = gemma2_states(cx, loaded, tensors);
+  const std::vector<Tensor> given = states_of_all_layers<Gemma2Model>(cx, loaded, tensors);
   auto mask = tensors.find("in.mask");
   auto of_tokens = [&](const Tensor& states) {
     return mask == tensors.end() ? states : states * mask->second.unsqueeze(2);
@@ -42,25 +33,15 @@ void expect_gemma2_states(const LoadedNetwork& loaded, const Tensors& tensors) {
   }
 }
 
-template <class Check>
-void each_gemma2_golden(Check check) {
-  for (const std::string& name : cases("gemma2_")) {
-    LoadedNetwork loaded = load_case(name);
-    for (const std::string& file : files(name, "golden")) {
-      SCOPED_TRACE(name + "/" + file);
-      check(loaded, golden(name, file));
-    }
-  }
-}
-
 // One checkpoint is of transformers 4, one of Gemma2ForCausalLM, whose windows are 7 tokens.
 TEST(Gemma2Model, GivesTheReferencesStatesOfEachLayer) {
-  each_gemma2_golden(
-      [](LoadedNetwork& loaded, const Tensors& tensors) { expect_gemma2_states(loaded, tensors); });
+  each_golden_of_cases("gemma2_", [](LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_gemma2_states(loaded, tensors);
+  });
 }
 
 TEST(Gemma2Model, GivesThemByTheProcessorsKernels) {
-  each_gemma2_golden([](LoadedNetwork& loaded, const Tensors& tensors) {
+  each_golden_of_cases("gemma2_", [](LoadedNetwork& loaded, const Tensors& tensors) {
     cpu::add_kernels(loaded.ops);
     expect_gemma2_states(loaded, tensors);
   });
@@ -72,8 +53,8 @@ TEST(Gemma2Model, CallsTheSameOpsInADryForward) {
   std::vector<OpRecord> real_trace, dry_trace;
   Context real = loaded.context({.trace = &real_trace});
   Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-  gemma2_states(real, loaded, tensors);
-  gemma2_states(dry, loaded, tensors);
+  states_of_all_layers<Gemma2Model>(real, loaded, tensors);
+  states_of_all_layers<Gemma2Model>(dry, loaded, tensors);
   ASSERT_EQ(dry_trace.size(), real_trace.size());
   for (size_t i = 0; i < dry_trace.size(); ++i)
     EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;

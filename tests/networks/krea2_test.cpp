@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cpu/kernels.hpp"
+#include "networks/denoiser_goldens.hpp"
 #include "networks/krea2_transformer_2d_model/model.hpp"
 #include "networks/originals.hpp"
 #include "networks/support.hpp"
@@ -18,36 +19,13 @@ constexpr const char* krea2_folder = "tests/goldens/networks/krea2_transformer";
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double krea2_tolerance = 1e-5;
 
-Tensor krea2_prediction(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
-}
-
-void expect_same_krea2_when_dry(const LoadedNetwork& loaded, const Tensors& tensors) {
-  std::vector<OpRecord> real_trace, dry_trace;
-  Context real = loaded.context({.trace = &real_trace});
-  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-  EXPECT_EQ(krea2_prediction(real, loaded, tensors).sizes(),
-            krea2_prediction(dry, loaded, tensors).sizes());
-  ASSERT_EQ(dry_trace.size(), real_trace.size());
-  for (size_t i = 0; i < dry_trace.size(); ++i) {
-    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
-    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-  }
-}
-
 TEST(Krea2Transformer2DModel, GivesTheReferencesPrediction) {
   for (const std::string& name : cases("krea2_transformer")) {
     for (bool kernels : {false, true}) {
       LoadedNetwork loaded = load_case(name, {at::kFloat, /*channels_last=*/kernels});
       if (kernels) cpu::add_kernels(loaded.ops);
-      for (const std::string& file : files(name, "golden")) {
-        SCOPED_TRACE(name + "/" + file + (kernels ? ", by the processor's kernels" : ""));
-        Tensors tensors = golden(name, file);
-        Context cx = loaded.context();
-        EXPECT_LT(difference(krea2_prediction(cx, loaded, tensors), tensors.at("out.sample")),
-                  krea2_tolerance);
-        expect_same_krea2_when_dry(loaded, tensors);
-      }
+      SCOPED_TRACE(kernels ? "by the processor's kernels" : "by the references");
+      expect_predictions(loaded, name, krea2_tolerance);
     }
   }
 }
@@ -57,9 +35,9 @@ TEST(Krea2Transformer2DModel, TakesOneTimestepForAllRows) {
   Tensors tensors = golden("krea2_transformer", "golden");
   tensors["in.timestep"].fill_(570.857);
   Context cx = loaded.context();
-  Tensor each = krea2_prediction(cx, loaded, tensors);
+  Tensor each = prediction_of(cx, loaded, tensors);
   tensors["in.timestep"] = tensors["in.timestep"].narrow(0, 0, 1);
-  EXPECT_LT(difference(krea2_prediction(cx, loaded, tensors), each), krea2_tolerance);
+  EXPECT_LT(difference(prediction_of(cx, loaded, tensors), each), krea2_tolerance);
 }
 
 TEST(Krea2Transformer2DModel, RefusesWhatItCannotMake) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "networks/denoiser_goldens.hpp"
 #include "networks/lumina2_transformer_2d_model/model.hpp"
 #include "networks/originals.hpp"
 #include "networks/support.hpp"
@@ -17,33 +18,12 @@ constexpr const char* lumina2_case = "tests/goldens/networks/lumina2_transformer
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double lumina2_tolerance = 1e-5;
 
-Tensor lumina2_prediction(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
-  return loaded.as<nn::DenoiserNetwork>().predict(cx, inputs_of(tensors));
-}
-
 std::unique_ptr<nn::Network> tiny_lumina2() {
   return make_network(read_json(source_path(lumina2_case) / "config.json"));
 }
 
 TEST(Lumina2Transformer2DModel, GivesTheReferencesPrediction) {
-  for (const std::string& name : cases("lumina2_transformer")) {
-    for (bool channels_last : {false, true}) {
-      LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
-      for (const std::string& file : files(name, "golden")) {
-        SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : ""));
-        Tensors tensors = golden(name, file);
-        std::vector<OpRecord> real_trace, dry_trace;
-        Context real = loaded.context({.trace = &real_trace});
-        Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-        Tensor made = lumina2_prediction(real, loaded, tensors);
-        EXPECT_LT(difference(made, tensors.at("out.sample")), lumina2_tolerance);
-        EXPECT_EQ(lumina2_prediction(dry, loaded, tensors).sizes(), made.sizes());
-        ASSERT_EQ(dry_trace.size(), real_trace.size());
-        for (size_t i = 0; i < dry_trace.size(); ++i)
-          EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-      }
-    }
-  }
+  expect_predictions_of_cases("lumina2_transformer", lumina2_tolerance);
 }
 
 TEST(Lumina2Transformer2DModel, RefusesWhatItCannotMake) {

@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
+#include "networks/decoder_goldens.hpp"
 #include "networks/mistral3_for_conditional_generation/model.hpp"
 #include "networks/originals.hpp"
 #include "networks/support.hpp"
@@ -20,42 +19,18 @@ using ::testing::ThrowsMessage;
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double tolerance = 1e-5;
 
-void expect_states(const LoadedNetwork& loaded, const Tensors& tensors) {
-  const auto& network = loaded.as<Mistral3ForConditionalGeneration>();
-  std::vector<int64_t> all(static_cast<size_t>(network.num_hidden_layers()) + 1);
-  std::iota(all.begin(), all.end(), 0);
-  auto mask = tensors.find("in.mask");
-  Context cx = loaded.context();
-  const std::vector<Tensor> given = network.hidden_states(
-      cx, tensors.at("in.input_ids"), mask == tensors.end() ? nullptr : &mask->second, all);
-  for (size_t i = 0; i < given.size(); ++i) {
-    EXPECT_LT(difference(given[i], tensors.at("out.hidden_states." + std::to_string(i))), tolerance)
-        << "state " << i;
-  }
-}
-
-template <class Check>
-void each_golden(Check check) {
-  for (const std::string& name : cases("mistral3_")) {
-    LoadedNetwork loaded = load_case(name);
-    for (const std::string& file : files(name, "golden")) {
-      SCOPED_TRACE(name + "/" + file);
-      check(loaded, golden(name, file));
-    }
-  }
-}
-
 // With padding after the prompt, before it, and none; of files with either names and a vision
 // tower.
 TEST(Mistral3, GivesTheReferencesStatesOfEachLayer) {
-  each_golden(
-      [](LoadedNetwork& loaded, const Tensors& tensors) { expect_states(loaded, tensors); });
+  each_golden_of_cases("mistral3_", [](LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_states<Mistral3ForConditionalGeneration>(loaded, tensors, tolerance);
+  });
 }
 
 TEST(Mistral3, GivesThemByTheProcessorsKernels) {
-  each_golden([](LoadedNetwork& loaded, const Tensors& tensors) {
+  each_golden_of_cases("mistral3_", [](LoadedNetwork& loaded, const Tensors& tensors) {
     cpu::add_kernels(loaded.ops);
-    expect_states(loaded, tensors);
+    expect_states<Mistral3ForConditionalGeneration>(loaded, tensors, tolerance);
   });
 }
 
@@ -70,7 +45,8 @@ TEST(Mistral3, GivesThemByWeightsInLlamaNames) {
   ASSERT_TRUE(in_file);
   EXPECT_FALSE(original.store->all().at(query)->view().equal(weight_of(*in_file).view()));
   loaded.binding = bind_weights(*original.store, *loaded.network, {});
-  expect_states(loaded, golden("mistral3_shared_heads", "golden"));
+  expect_states<Mistral3ForConditionalGeneration>(loaded, golden("mistral3_shared_heads", "golden"),
+                                                  tolerance);
   expect_written_as_read(original);
 }
 
@@ -83,7 +59,8 @@ TEST(Mistral3, OfItsFirstLayersAloneGivesTheirStates) {
   LoadedNetwork loaded = load_case("mistral3_shared_heads");
   loaded.network = make_network(config);
   loaded.binding = bind_weights(*original.store, *loaded.network, {});
-  expect_states(loaded, golden("mistral3_shared_heads", "golden"));
+  expect_states<Mistral3ForConditionalGeneration>(loaded, golden("mistral3_shared_heads", "golden"),
+                                                  tolerance);
 }
 
 TEST(Mistral3, IsInferredFromNamesAndShapes) {

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
+#include "networks/decoder_goldens.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
 #include "networks/support.hpp"
 
@@ -31,36 +32,17 @@ std::vector<int64_t> all_layers(const LoadedNetwork& loaded) {
   return all;
 }
 
-void expect_states(const LoadedNetwork& loaded, const Tensors& tensors) {
-  Context cx = loaded.context();
-  const std::vector<Tensor> given = states(cx, loaded, tensors, all_layers(loaded));
-  for (size_t i = 0; i < given.size(); ++i) {
-    EXPECT_LT(difference(given[i], tensors.at("out.hidden_states." + std::to_string(i))), tolerance)
-        << "state " << i;
-  }
-}
-
-template <class Check>
-void each_golden(Check check) {
-  for (const std::string& name : cases("qwen3_")) {
-    LoadedNetwork loaded = load_case(name);
-    for (const std::string& file : files(name, "golden")) {
-      SCOPED_TRACE(name + "/" + file);
-      check(loaded, golden(name, file));
-    }
-  }
-}
-
 // With padding after the prompt, before it, and none; one checkpoint is in several files.
 TEST(Qwen3ForCausalLM, GivesTheReferencesStatesOfEachLayer) {
-  each_golden(
-      [](LoadedNetwork& loaded, const Tensors& tensors) { expect_states(loaded, tensors); });
+  each_golden_of_cases("qwen3_", [](LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_states<Qwen3ForCausalLM>(loaded, tensors, tolerance);
+  });
 }
 
 TEST(Qwen3ForCausalLM, GivesThemByTheProcessorsKernels) {
-  each_golden([](LoadedNetwork& loaded, const Tensors& tensors) {
+  each_golden_of_cases("qwen3_", [](LoadedNetwork& loaded, const Tensors& tensors) {
     cpu::add_kernels(loaded.ops);
-    expect_states(loaded, tensors);
+    expect_states<Qwen3ForCausalLM>(loaded, tensors, tolerance);
   });
 }
 

@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
+#include "networks/decoder_goldens.hpp"
 #include "networks/qwen3_vl_for_conditional_generation/model.hpp"
 #include "networks/support.hpp"
 
@@ -18,42 +17,18 @@ using ::testing::ThrowsMessage;
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double tolerance = 1e-5;
 
-void expect_states(const LoadedNetwork& loaded, const Tensors& tensors) {
-  const auto& network = loaded.as<Qwen3VLForConditionalGeneration>();
-  std::vector<int64_t> all(static_cast<size_t>(network.num_hidden_layers()) + 1);
-  std::iota(all.begin(), all.end(), 0);
-  auto mask = tensors.find("in.mask");
-  Context cx = loaded.context();
-  const std::vector<Tensor> given = network.hidden_states(
-      cx, tensors.at("in.input_ids"), mask == tensors.end() ? nullptr : &mask->second, all);
-  for (size_t i = 0; i < given.size(); ++i) {
-    EXPECT_LT(difference(given[i], tensors.at("out.hidden_states." + std::to_string(i))), tolerance)
-        << "state " << i;
-  }
-}
-
-template <class Check>
-void each_golden(Check check) {
-  for (const std::string& name : cases("qwen3vl_")) {
-    LoadedNetwork loaded = load_case(name);
-    for (const std::string& file : files(name, "golden")) {
-      SCOPED_TRACE(name + "/" + file);
-      check(loaded, golden(name, file));
-    }
-  }
-}
-
 // With padding after the prompt, before it, and none; of files with a head and without, both with a
 // vision tower.
 TEST(Qwen3VL, GivesTheReferencesStatesOfEachLayer) {
-  each_golden(
-      [](LoadedNetwork& loaded, const Tensors& tensors) { expect_states(loaded, tensors); });
+  each_golden_of_cases("qwen3vl_", [](LoadedNetwork& loaded, const Tensors& tensors) {
+    expect_states<Qwen3VLForConditionalGeneration>(loaded, tensors, tolerance);
+  });
 }
 
 TEST(Qwen3VL, GivesThemByTheProcessorsKernels) {
-  each_golden([](LoadedNetwork& loaded, const Tensors& tensors) {
+  each_golden_of_cases("qwen3vl_", [](LoadedNetwork& loaded, const Tensors& tensors) {
     cpu::add_kernels(loaded.ops);
-    expect_states(loaded, tensors);
+    expect_states<Qwen3VLForConditionalGeneration>(loaded, tensors, tolerance);
   });
 }
 
