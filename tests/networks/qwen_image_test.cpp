@@ -5,12 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/kernels.hpp"
 #include "blocks/vision_patches.hpp"
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
+#include "networks/each_golden.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
-#include "networks/support.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -23,44 +22,6 @@ constexpr double tolerance = 1e-5;
 // A decoder's convolutions follow each other, some forty: by oneDNN's kernels for SSE4.1 the same
 // references differ from those of AVX-512 by 1.2e-5 at its end.
 constexpr double decoded_tolerance = 3e-5;
-
-using Call = std::function<Tensor(Context&)>;
-
-// A dry forward calls the same ops with the same shapes as the real one.
-void expect_same_when_dry(const LoadedNetwork& loaded, const Call& run) {
-  std::vector<OpRecord> real_trace, dry_trace;
-  Context real = loaded.context({.trace = &real_trace});
-  Context dry = loaded.context({.dry = true, .trace = &dry_trace});
-  Tensor expected = run(real), actual = run(dry);
-  EXPECT_EQ(actual.sizes(), expected.sizes());
-  EXPECT_EQ(actual.scalar_type(), expected.scalar_type());
-  ASSERT_EQ(dry_trace.size(), real_trace.size());
-  for (size_t i = 0; i < dry_trace.size(); ++i) {
-    EXPECT_EQ(dry_trace[i].op, real_trace[i].op);
-    EXPECT_EQ(dry_trace[i].output, real_trace[i].output) << dry_trace[i].op;
-  }
-}
-
-// By the references and by the processor's kernels, in both orders of channels.
-template <class Check>
-void each_golden(const std::string& case_prefix, const std::string& file_prefix, Check check) {
-  size_t checked = 0;
-  for (const std::string& name : cases(case_prefix)) {
-    for (bool compiled : {false, true}) {
-      for (bool channels_last : {false, true}) {
-        LoadedNetwork loaded = load_case(name, {at::kFloat, channels_last});
-        if (compiled) cpu::add_kernels(loaded.ops);
-        for (const std::string& file : files(name, file_prefix)) {
-          SCOPED_TRACE(name + "/" + file + (channels_last ? ", channels-last" : "") +
-                       (compiled ? ", compiled" : ""));
-          check(loaded, golden(name, file));
-          ++checked;
-        }
-      }
-    }
-  }
-  EXPECT_GT(checked, 0U);
-}
 
 Tensor last_state(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
   auto mask = tensors.find("in.mask");

@@ -23,19 +23,6 @@ std::vector<nn::OriginalLayout> AutoencoderKLQwenImage::original_layouts() const
   return {wan_autoencoder_layout(config_)};
 }
 
-// Latents are small and their channels few, so that each goes by itself.
-Tensor AutoencoderKLQwenImage::by_channel(Context& cx, const Tensor& x,
-                                          const std::vector<double>& scale,
-                                          const std::vector<double>& shift) {
-  Tensor all;
-  for (size_t c = 0; c < scale.size(); ++c) {
-    Tensor channel = x.narrow(1, static_cast<int64_t>(c), 1);
-    Tensor made = cx.ops().affine(cx, {channel, scale[c], shift[c]});
-    all = all.defined() ? cx.ops().concat(cx, {all, made}) : made;
-  }
-  return all;
-}
-
 nn::DiagonalGaussian AutoencoderKLQwenImage::distribution(Context& cx, const Tensor& image) const {
   Tensor moments = quant_conv.forward(cx, encoder.forward(cx, nn::in_form(cx, image)));
   auto halves = moments.chunk(2, 1);
@@ -46,16 +33,12 @@ Tensor AutoencoderKLQwenImage::encode(Context& cx, const Tensor& image,
                                       const nn::NoiseSource& noise) const {
   nn::DiagonalGaussian latents = distribution(cx, image);
   Tensor drawn = latents.sample(cx, noise(latents.mean.sizes()));
-  std::vector<double> scale, shift;
-  for (size_t c = 0; c < config_.latents_std.size(); ++c) {
-    scale.push_back(1.0 / config_.latents_std[c]);
-    shift.push_back(-config_.latents_mean[c] / config_.latents_std[c]);
-  }
-  return by_channel(cx, drawn, scale, shift);
+  return nn::normalised_channels(cx, drawn, config_.latents_mean, config_.latents_std);
 }
 
 Tensor AutoencoderKLQwenImage::decode(Context& cx, const Tensor& latents) const {
-  Tensor z = by_channel(cx, nn::in_form(cx, latents), config_.latents_std, config_.latents_mean);
+  Tensor z =
+      nn::scaled_channels(cx, nn::in_form(cx, latents), config_.latents_std, config_.latents_mean);
   return decoder.forward(cx, post_quant_conv.forward(cx, nn::in_form(cx, z)));
 }
 

@@ -30,13 +30,10 @@ class AutoencoderKLQwenImage final : public nn::Autoencoder {
   bool force_upcast() const override { return false; }
 
   QwenImageEncoder3d encoder;
-  CausalConv3d quant_conv, post_quant_conv;
+  nn::CausalConv3d quant_conv, post_quant_conv;
   QwenImageDecoder3d decoder;
 
  private:
-  // x * scale[c] + shift[c] for each channel c.
-  static Tensor by_channel(Context& cx, const Tensor& x, const std::vector<double>& scale,
-                           const std::vector<double>& shift);
   AutoencoderKLQwenImageConfig config_;
 };
 
