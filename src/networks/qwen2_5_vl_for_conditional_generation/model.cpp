@@ -74,7 +74,8 @@ Tensor Qwen25VLForConditionalGeneration::last_state(Context& cx, const Tensor& i
   }
   ensure(used == images.size(1), "{} places for {} tokens of images", used, images.size(1));
   add(embedded, at, embedded.size(1) - at);
-  return model.language_model.states_of(cx, all, nullptr, {config_.text.num_hidden_layers}).front();
+  return model.language_model.states_of(cx, all, {.chosen = {config_.text.num_hidden_layers}})
+      .front();
 }
 
 Tensor Qwen25VLForConditionalGeneration::image_tokens(Context& cx, const Tensor& patches,

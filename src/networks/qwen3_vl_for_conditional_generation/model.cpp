@@ -73,6 +73,13 @@ std::vector<Tensor> Qwen3VLForConditionalGeneration::hidden_states(
   return model.language_model.hidden_states(cx, input_ids, mask, chosen, positions);
 }
 
+std::vector<Tensor> Qwen3VLForConditionalGeneration::states(Context& cx, const Tensor& input_ids,
+                                                            const nn::TextDecoderCall& call) const {
+  nn::check_token_ids(cx, input_ids, vocab_size());
+  const Tensor embedded = model.language_model.embed_tokens.forward(cx, input_ids);
+  return model.language_model.states_of(cx, embedded, call);
+}
+
 const nn::NetworkInfo& qwen3_vl_for_conditional_generation_info() {
   static const nn::NetworkInfo info = qwen3_vl_info_of<Qwen3VLForConditionalGeneration>(
       "Qwen3VLForConditionalGeneration", "Qwen3-VL as a text encoder");

@@ -28,6 +28,9 @@ class Qwen3VLForConditionalGeneration : public nn::Network {
   std::vector<Tensor> hidden_states(Context& cx, const Tensor& input_ids, const Tensor* mask,
                                     const std::vector<int64_t>& chosen,
                                     const Tensor* positions = nullptr) const;
+  // The states that a call asks for.
+  std::vector<Tensor> states(Context& cx, const Tensor& input_ids,
+                             const nn::TextDecoderCall& call) const;
 
   int64_t hidden_size() const { return config_.text.hidden_size; }
   int64_t vocab_size() const { return config_.text.vocab_size; }

@@ -124,30 +124,41 @@ std::vector<Tensor> TextDecoder::hidden_states(Context& cx, const Tensor& input_
                                                const Tensor* positions) const {
   Tensor embedded = embed_tokens.forward(cx, input_ids);
   if (embedding_scale_ != 1.0) embedded = cx.ops().affine(cx, {embedded, embedding_scale_, 0.0});
-  return states_of(cx, embedded, mask, chosen, positions);
+  return states_of(cx, embedded, {.mask = mask, .chosen = chosen, .positions = positions});
 }
 
-std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded, const Tensor* mask,
-                                           const std::vector<int64_t>& chosen,
-                                           const Tensor* positions) const {
+Tensor TextDecoder::rotary_of(Context& cx, const Tensor& embedded, const Tensor* positions) const {
+  if (!positions) {
+    const Tensor counted = cx.ops().token_positions(cx, {embedded, embedded.size(1), 0, 0});
+    const Tensor at = counted.narrow(1, 3, 1);
+    return cx.ops().rotary_table(cx, {at, {head_dim_}, rope_theta_});
+  }
+  if (positions->size(1) == 1)
+    return cx.ops().rotary_table(cx, {*positions, {head_dim_}, rope_theta_});
+  // Each pair on an axis of its own, whose frequency is 1.
+  const std::vector<int64_t> pairs(static_cast<size_t>(head_dim_ / 2), 2);
+  return cx.ops().rotary_table(cx, {*positions, pairs, rope_theta_});
+}
+
+std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded,
+                                           const TextDecoderCall& call) const {
   const auto count = static_cast<int64_t>(layers.size());
   auto exists = [&](int64_t state) { return state >= 0 && state <= count; };
-  ensure(!chosen.empty() && std::ranges::all_of(chosen, exists), "states 0 to {} can be chosen",
-         count);
+  ensure(!call.chosen.empty() && std::ranges::all_of(call.chosen, exists),
+         "states 0 to {} can be chosen", count);
   Tensor bias;
-  if (mask) bias = cx.ops().key_mask(cx, {*mask, cx.dtype()});
-  Tensor counted = cx.ops().token_positions(cx, {embedded, embedded.size(1), 0, 0});
-  Tensor at = positions ? *positions : counted.narrow(1, 3, 1);
-  TextDecoderPlaces places{cx.ops().rotary_table(cx, {at, {head_dim_}, rope_theta_}),
-                           mask ? &bias : nullptr};
+  if (call.mask) bias = cx.ops().key_mask(cx, {*call.mask, cx.dtype()});
+  TextDecoderPlaces places{rotary_of(cx, embedded, call.positions), call.mask ? &bias : nullptr};
 
-  std::vector<Tensor> states(chosen.size());
+  std::vector<Tensor> states(call.chosen.size());
   Tensor h = embedded;
-  for (int64_t state = 0, last = std::ranges::max(chosen); state <= last; ++state) {
+  for (int64_t state = 0, last = std::ranges::max(call.chosen); state <= last; ++state) {
     if (state > 0) h = layers[static_cast<size_t>(state - 1)].forward(cx, h, places);
-    Tensor given = state == count && norm ? norm->forward(cx, h) : h;
-    for (size_t i = 0; i < chosen.size(); ++i)
-      if (chosen[i] == state) states[i] = given;
+    if (state > 0 && call.after_layer) h = call.after_layer(state - 1, h);
+    const bool normed = state == count && norm && call.normed;
+    Tensor given = normed ? norm->forward(cx, h) : h;
+    for (size_t i = 0; i < call.chosen.size(); ++i)
+      if (call.chosen[i] == state) states[i] = given;
   }
   return states;
 }

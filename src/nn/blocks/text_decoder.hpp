@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "nn/layers.hpp"
@@ -89,6 +90,19 @@ class TextDecoderLayer final : public Module {
   const char* class_name_;
 };
 
+// What is asked of a decoder's states.
+struct TextDecoderCall {
+  const Tensor* mask = nullptr;   // {B, T}, 0 where a token is padding; null: there is none
+  std::vector<int64_t> chosen{};  // as hidden_states has them
+  // Of tokens that are not counted from 0: {T, 1} fp32, or the angles themselves by which the pairs
+  // of a head turn, {T, head_dim / 2} fp32; null: they are.
+  const Tensor* positions = nullptr;
+  bool normed = true;  // the last layer's state, where the checkpoint has a norm
+  // Called with what layer i returned, before the next one takes it; the state is what it gives
+  // back. Empty: nothing.
+  std::function<Tensor(int64_t layer, const Tensor& state)> after_layer{};
+};
+
 // The checkpoint's "model".
 class TextDecoder final : public Module {
  public:
@@ -105,15 +119,16 @@ class TextDecoder final : public Module {
                                     const std::vector<int64_t>& chosen,
                                     const Tensor* positions = nullptr) const;
   // The same of tokens that are embedded already, {B, T, D}.
-  std::vector<Tensor> states_of(Context& cx, const Tensor& embedded, const Tensor* mask,
-                                const std::vector<int64_t>& chosen,
-                                const Tensor* positions = nullptr) const;
+  std::vector<Tensor> states_of(Context& cx, const Tensor& embedded,
+                                const TextDecoderCall& call) const;
 
   Embedding embed_tokens;
   ModuleList<TextDecoderLayer> layers;
   std::optional<RmsNorm> norm;
 
  private:
+  // Where tokens at `positions`, or counted from 0, have their heads turned.
+  Tensor rotary_of(Context& cx, const Tensor& embedded, const Tensor* positions) const;
   int64_t head_dim_;
   double rope_theta_, embedding_scale_;
 };
