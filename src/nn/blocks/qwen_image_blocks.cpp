@@ -82,18 +82,20 @@ JointAttentionOptions qwen_image_attention(const QwenImageTransformer2DConfig& c
 
 constexpr double qwen_image_theta = 10000;  // in the reference's code, not in the config
 
-// Rows and columns are counted from the middle of the image: {H W, 3} of {0, row, column, 0}.
-Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int64_t width) {
+}  // namespace
+
+Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int64_t width,
+                       double frame) {
   auto counted = [&](int64_t axis, int64_t size) {
     Tensor values = positions.narrow(1, axis, 1);
     return cx.ops().affine(cx, {values, 1.0, -static_cast<double>(size - size / 2)});
   };
   Tensor rows = counted(1, height), columns = counted(2, width);
-  Tensor first = cx.ops().concat(cx, {positions.narrow(1, 0, 1), rows});
+  Tensor frames = positions.narrow(1, 0, 1);
+  if (frame != 0.0) frames = cx.ops().affine(cx, {frames, 1.0, frame});
+  Tensor first = cx.ops().concat(cx, {frames, rows});
   return cx.ops().concat(cx, {first, columns});
 }
-
-}  // namespace
 
 Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const QwenImagePlaces& at) {
   return cx.once(fmt::format("rotary {}x{}", at.height, at.width), at.text, [&] {
@@ -133,9 +135,10 @@ Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens) {
 }
 
 QwenTimestepProjEmbeddings::QwenTimestepProjEmbeddings(Module* parent, const std::string& name,
-                                                       int64_t dim, bool additional)
+                                                       int64_t dim, bool additional, bool bias)
     : Module(parent, name),
-      timestep_embedder(this, "timestep_embedder", {.in = qwen_image_waves, .out = dim}) {
+      timestep_embedder(this, "timestep_embedder",
+                        {.in = qwen_image_waves, .out = dim, .bias = bias}) {
   if (additional) addition_t_embedding.emplace(this, "addition_t_embedding", 2, dim);
 }
 

@@ -12,9 +12,9 @@ namespace omnirt::nn {
 // The timestep, embedded (diffusers transformer_qwenimage.py QwenTimestepProjEmbeddings).
 class QwenTimestepProjEmbeddings final : public Module {
  public:
-  // `additional`: there is an embedding of what else is said, 0 or 1.
+  // `additional`: there is an embedding of what else is said, 0 or 1. `bias`: of the two layers.
   QwenTimestepProjEmbeddings(Module* parent, const std::string& name, int64_t dim,
-                             bool additional = false);
+                             bool additional = false, bool bias = true);
   const char* class_name() const override { return "QwenTimestepProjEmbeddings"; }
   // timestep {B}, 0..1000; additional {B} int64, where there is an embedding of it, or null; {B,
   // D}.
@@ -37,6 +37,10 @@ struct QwenImagePlaces {
 // The positions of all tokens, the text's first, as angles {2, T + L, head_dim / 2}: made once per
 // run, text and size. The text continues the images' diagonal (diffusers QwenEmbedRope).
 Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const QwenImagePlaces& at);
+// Positions of an image's tokens, whose rows and columns are counted from its middle: {H W, 3} of
+// {frame, row, column}, of those that ops::TokenPositions has for them.
+Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int64_t width,
+                       double frame = 0.0);
 // What keeps queries from padding of texts, {B, 1, 1, T + L}, for image tokens {B, L, D}: made once
 // per run. mask {B, T}: 0 where a text has padding; lives as long as the run.
 Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens);

@@ -40,15 +40,22 @@ Tensor RotaryAttention::placed(Context& cx, const Tensor& x, const std::optional
   return heads.flatten(2);
 }
 
-Tensor RotaryAttention::attended(Context& cx, const Tensor& x, const Tensor* rotary) const {
+RotaryAttention::Parts RotaryAttention::parts(Context& cx, const Tensor& x,
+                                              const Tensor* rotary) const {
   Tensor query = placed(cx, to_q.forward(cx, x), norm_q, rotary);
   Tensor key = placed(cx, to_k.forward(cx, x), norm_k, rotary);
-  Tensor value = to_v.forward(cx, x);
-  return cx.ops().attention(cx, {.x = query,
-                                 .key = key,
-                                 .value = value,
+  return {query, key, to_v.forward(cx, x)};
+}
+
+Tensor RotaryAttention::attended(Context& cx, const Parts& of, bool causal,
+                                 const Tensor* bias) const {
+  return cx.ops().attention(cx, {.x = of.query,
+                                 .key = of.key,
+                                 .value = of.value,
                                  .heads = heads_,
                                  .scale = 1.0 / std::sqrt(static_cast<double>(head_dim_)),
+                                 .causal = causal,
+                                 .bias = bias,
                                  .kv_heads = kv_heads_});
 }
 

@@ -28,8 +28,20 @@ class RotaryAttention : public Module {
   ModuleList<Linear> to_out;
 
  protected:
-  // What comes before to_out; rotary may be null: tokens have no positions.
-  Tensor attended(Context& cx, const Tensor& x, const Tensor* rotary) const;
+  // Queries and keys as attention takes them, and values, {B, T, D} each; those of keys and values
+  // may be of other tokens.
+  struct Parts {
+    Tensor query, key, value;
+  };
+  // rotary may be null: tokens have no positions.
+  Parts parts(Context& cx, const Tensor& x, const Tensor* rotary) const;
+  // `causal`, `bias`: as in ops::Attention.
+  Tensor attended(Context& cx, const Parts& of, bool causal = false,
+                  const Tensor* bias = nullptr) const;
+  // What comes before to_out.
+  Tensor attended(Context& cx, const Tensor& x, const Tensor* rotary) const {
+    return attended(cx, parts(cx, x, rotary));
+  }
 
  private:
   Tensor placed(Context& cx, const Tensor& x, const std::optional<RmsNorm>& norm,
