@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
+#include "blocks/alpha_format.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/latents.hpp"
 #include "io/image_resize.hpp"
@@ -60,19 +60,9 @@ void CheckLayered::check_parts(Checks& checks) const {
                 "use the text encoder of the same model"});
 }
 
-void CheckLayered::check_format(Checks& checks) const {
-  const std::string extension =
-      std::filesystem::path(checks.maybe(output).value_or("")).extension();
-  const bool named = extension == ".jpg" || extension == ".jpeg";
-  if (!named && checks.maybe(output_format) != io::ImageFormat::jpeg) return;
-  checks.error({named ? "config.output" : "config.output_format",
-                named ? *checks.maybe(output) : "jpeg",
-                "layers have an alpha channel, and JPEG has none", "use png or webp"});
-}
-
 void CheckLayered::check(Checks& checks) const {
   check_parts(checks);
-  check_format(checks);
+  blocks::check_format_has_alpha(checks, output, output_format, "layers");
   const ImageInput* given = checks.image(image);
   if (!given) return;  // it was refused
   const int64_t pixels = checks[side] * checks[side];

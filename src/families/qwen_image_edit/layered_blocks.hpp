@@ -51,7 +51,6 @@ class CheckLayered final : public Block {
 
  private:
   void check_parts(Checks& checks) const;
-  void check_format(Checks& checks) const;
 };
 
 // Noise for the whole and each layer (reference: QwenImageLayeredPipeline.prepare_latents), and
