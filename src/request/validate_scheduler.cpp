@@ -95,8 +95,18 @@ std::vector<double> levels_of(Proposal& proposal, const Key<Json>& key) {
   return levels;
 }
 
-// The request's own levels, which say how many steps there are.
+// Those that a distilled model's folder says, where the request says none (diffusers'
+// sample_sigmas, a value of model_index.json).
+void take_folder_levels(Proposal& proposal, const Scheduler& scheduler) {
+  const Json said = proposal.folder.index.value("sample_sigmas", Json());
+  if (!said.is_array() || said.empty() || !scheduler.takes_levels().sigmas) return;
+  const bool given = proposal.config.maybe(keys::timesteps) || proposal.config.maybe(keys::sigmas);
+  if (!given) proposal.config.set(keys::sigmas.name, said, Origin::model);
+}
+
+// Levels from outside, which say how many steps there are.
 void take_levels(Proposal& proposal, const Scheduler& scheduler) {
+  take_folder_levels(proposal, scheduler);
   SchedulerChoice& choice = proposal.scheduler;
   choice.timesteps = levels_of(proposal, keys::timesteps);
   choice.sigmas = levels_of(proposal, keys::sigmas);
