@@ -71,7 +71,8 @@ TokenizedPrompt Qwen2Tokenizer::encode_chat(std::string_view text, std::string_v
 }
 
 TokenizerInfo qwen2_tokenizer_info() {
-  return {.class_names = {"Qwen2Tokenizer", "Qwen2TokenizerFast"},
+  // A processor's folder holds the tokenizer.
+  return {.class_names = {"Qwen2Tokenizer", "Qwen2TokenizerFast", "Qwen3VLProcessor"},
           .make =
               [](const fs::path& folder, const Json& config) {
                 return std::make_shared<const Qwen2Tokenizer>(
