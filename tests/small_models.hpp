@@ -47,6 +47,8 @@ inline std::string small_model(const std::string& id) {
       {"aura-flow", "tests/goldens/pipelines/aura_flow/model"},
       {"krea-2", "tests/goldens/pipelines/krea2/model"},
       {"krea-2-turbo", "tests/goldens/pipelines/krea2_turbo/model"},
+      {"qwen-image-2.1", "tests/goldens/pipelines/qwen_image_21/model"},
+      {"qwen-image-2.1-turbo", "tests/goldens/pipelines/qwen_image_21_turbo/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

@@ -17,6 +17,7 @@
 #include "families/lumina2/lumina2.hpp"
 #include "families/pixart/pixart.hpp"
 #include "families/qwen_image/qwen_image.hpp"
+#include "families/qwen_image21/qwen_image21.hpp"
 #include "families/qwen_image_edit/layered.hpp"
 #include "families/qwen_image_edit/qwen_image_edit.hpp"
 #include "families/sd/sd.hpp"
@@ -29,6 +30,7 @@
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
+#include "networks/autoencoder_kl_qwen_image21/model.hpp"
 #include "networks/autoencoder_kl_temporal_decoder/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/chroma_transformer_2d_model/model.hpp"
@@ -49,6 +51,7 @@
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen3_for_causal_lm/model.hpp"
 #include "networks/qwen3_vl_for_conditional_generation/model.hpp"
+#include "networks/qwen_image21_transformer_2d_model/model.hpp"
 #include "networks/qwen_image_controlnet_model/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/redux_image_encoder/model.hpp"
@@ -88,6 +91,7 @@ std::vector<nn::NetworkInfo> networks() {
       autoencoder_kl_info(),
       autoencoder_kl_flux2_info(),
       autoencoder_kl_qwen_image_info(),
+      autoencoder_kl_qwen_image21_info(),
       autoencoder_tiny_info(),
       unet_spatio_temporal_condition_model_info(),
       autoencoder_kl_temporal_decoder_info(),
@@ -102,6 +106,7 @@ std::vector<nn::NetworkInfo> networks() {
       flux3_transformer_2d_model_info(),
       flux_transformer_2d_model_info(),
       qwen_image_transformer_2d_model_info(),
+      qwen_image21_transformer_2d_model_info(),
       z_image_transformer_2d_model_info(),
       sd3_transformer_2d_model_info(),
       chroma_transformer_2d_model_info(),
@@ -135,7 +140,7 @@ Catalogue builtin_catalogue() {
                        families::flux3(), families::qwen_image(), families::qwen_image_edit(),
                        families::qwen_image_layered(), families::z_image(), families::sd3(),
                        families::chroma(), families::lumina2(), families::aura_flow(),
-                       families::krea2(), families::upscale()},
+                       families::krea2(), families::qwen_image21(), families::upscale()},
           .networks = networks(),
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
                          text::qwen2_tokenizer_info(), text::mistral_tokenizer_info(),

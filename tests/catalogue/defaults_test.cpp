@@ -74,6 +74,10 @@ const std::vector<Difference>& differences() {
        8,
        "distilled to eight steps, as the reference's example runs it"},
       {{"krea-2-turbo"}, "guidance_scale", 0.0, "distilled without guidance"},
+      {{"qwen-image-2.1-turbo"},
+       "num_inference_steps",
+       4,
+       "as many as the levels (sample_sigmas) of the folder"},
       {{"sd3.5-large-turbo"},
        "num_inference_steps",
        4,
@@ -143,6 +147,8 @@ const std::map<std::string, const char*>& no_config() {
       {"text_encoder_out_layers", "the encoder's states that the models were trained with"},
       {"padding_mask_crop", "not implemented"},
       {"_auto_resize", "auto_resize"},
+      {"output_resolution", "width and height"},
+      {"use_kv_cache", "what no step changes is always made once per run"},
   };
   return all;
 }
@@ -159,6 +165,8 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id == "flux3.klein-base") return "Flux3AutoBlocks";
   if (id.starts_with("flux2") || id == "emoji")
     return task == "inpaint" ? "Flux2KleinInpaintPipeline" : "Flux2KleinPipeline";
+  if (id == "qwen-image-2.1") return "QwenImage21Pipeline";
+  if (id == "qwen-image-2.1-turbo") return "QwenImage21TurboAutoBlocks";
   if (id.starts_with("qwen-image")) {
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "QwenImage" + kind + "Pipeline";

@@ -42,7 +42,7 @@ PIPELINES = [
     "Lumina2Pipeline",
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",
-    *(f"QwenImage{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
+    *(f"QwenImage{kind}Pipeline" for kind in ("", "21", "Img2Img", "Inpaint")),
     *(f"{SD}3{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "StableVideoDiffusionPipeline",
     "ZImageImg2ImgPipeline",
@@ -61,12 +61,12 @@ def defaults(pipeline):
 
 
 # Modular pipelines have no call of their own: the inputs of their blocks, and what their guider is made with.
-MODULAR = ["Flux3AutoBlocks", "Flux3DistilledAutoBlocks"]
+MODULAR = ["Flux3AutoBlocks", "Flux3DistilledAutoBlocks", "QwenImage21TurboAutoBlocks"]
 
 
 def defaults_of_blocks(name):
     blocks = getattr(diffusers, name)()
-    blocks.sub_blocks.pop("prompt_upsampler")
+    blocks.sub_blocks.pop("prompt_upsampler", None)
     workflow = blocks.get_workflow("text2image")
     values = {each.name: each.default for each in workflow.inputs if each.name and not each.required}
     guiders = [each for each in workflow.expected_components if each.name == "guider"]

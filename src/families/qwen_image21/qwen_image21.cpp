@@ -1,0 +1,54 @@
+#include "families/qwen_image21/qwen_image21.hpp"
+
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/hires.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/shifted_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/token_size.hpp"
+#include "families/qwen_image21/check.hpp"
+#include "families/qwen_image21/decode.hpp"
+#include "families/qwen_image21/encode_prompt.hpp"
+#include "families/qwen_image21/entries.hpp"
+
+namespace omnirt::families {
+namespace {
+
+BlockList qwen_image21_blocks() {
+  // Each latent is a token, but images are whole squares of four, as the text encoder sees them.
+  constexpr int64_t square = 2, latents_of_a_side = 64;
+  const blocks::LevelShift by_latents{.mu = blocks::linear_mu, .patch = 1};
+  const auto& mask = blocks::prompt_embeds_mask;
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<qwen_image21::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::SizeInTokens>(square, latents_of_a_side));
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<qwen_image21::EncodePrompt>());
+  add(std::make_shared<blocks::SetShiftedTimesteps>(by_latents, Trigger()));
+  add(std::make_shared<blocks::PrepareLatents>(Trigger()));
+  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
+      .network = "transformer", .constants = {{mask.name, "encoder_attention_mask", mask.help}}}));
+  add(std::make_shared<qwen_image21::DecodeWithAlpha>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+}  // namespace
+
+Family qwen_image21() {
+  return {.name = "qwen_image21",
+          .tasks = {{"text2image", {}}},
+          .blocks = qwen_image21_blocks(),
+          .entries = qwen_image21::entries(),
+          .pipeline_classes = {"QwenImage21Pipeline"},
+          .variant_of = qwen_image21::variant_of,
+          .adopt_scheduler = {},
+          .shifts_by_size = true,
+          .adapter_families = qwen_image21::adapter_families(),
+          .text_encoders = {{"text_encoder", "processor"}}};
+}
+
+}  // namespace omnirt::families

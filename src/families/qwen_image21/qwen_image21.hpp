@@ -1,0 +1,10 @@
+#pragma once
+#include "pipeline/model_spec.hpp"
+
+namespace omnirt::families {
+
+// Qwen-Image 2.1: one sequence of a text, which Qwen3-VL reads, and an image with an alpha channel;
+// text2image.
+Family qwen_image21();
+
+}  // namespace omnirt::families

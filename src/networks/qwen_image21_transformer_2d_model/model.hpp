@@ -1,0 +1,87 @@
+#pragma once
+#include <optional>
+
+#include "networks/qwen_image21_transformer_2d_model/text.hpp"
+#include "nn/blocks/qwen_image_blocks.hpp"
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt {
+
+struct QwenImage21Input {
+  Tensor sample;                                 // {B, C, H, W}: each latent a token
+  nn::DistinctRows timestep;                     // {B} or {1}, 0..1000
+  Tensor encoder_hidden_states;                  // {B, T, context_in_dim}
+  std::optional<Tensor> encoder_attention_mask;  // {B, T}: 0 where a text has padding
+  // Where there are images to go by: their latents as tokens after the text's, {B, N, C}, of all
+  // T + N the positions {B, T + N, 3}, rows alike, and which of them each sees, {B, T + N, T + N},
+  // 0 where it does not; and the positions of the sample's tokens, {B, L, 3}, rows alike.
+  std::optional<Tensor> reference_latents, prefix_ids, prefix_mask, sample_ids;
+
+  static void visit(auto& self, auto& v) {
+    v("sample", self.sample);
+    v("timestep", self.timestep);
+    v("encoder_hidden_states", self.encoder_hidden_states);
+    v("encoder_attention_mask", self.encoder_attention_mask);
+    v("reference_latents", self.reference_latents);
+    v("prefix_ids", self.prefix_ids);
+    v("prefix_mask", self.prefix_mask);
+    v("sample_ids", self.sample_ids);
+  }
+};
+
+// Qwen-Image 2.1's diffusion transformer (diffusers transformer_qwenimage21.py): text and image as
+// one sequence, of which each token sees those before it and an image's tokens each other.
+class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
+ public:
+  QwenImage21Transformer2DModel(const QwenImage21Transformer2DConfig& config, Json json);
+  const char* class_name() const override { return "QwenImage21Transformer2DModel"; }
+  nn::Metadata metadata() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
+
+  // {B, out_channels(), H, W}.
+  Tensor predict(Context& cx, const Values& inputs) const override;
+  std::vector<nn::NetworkInput> inputs() const override {
+    return nn::input_names<QwenImage21Input>();
+  }
+
+  int64_t in_channels() const override { return config_.in_channels; }
+  int64_t out_channels() const override { return config_.predicted_channels(); }
+  std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
+  int64_t context_dim() const override { return config_.context_in_dim; }
+  bool caches_blocks() const override { return true; }
+
+  nn::QwenTimestepProjEmbeddings time_text_embed;
+  QwenImage21TextProjection txt_in;
+  nn::Linear img_in;
+  nn::ModuleList<nn::Linear> modulation;  // 0 is the activation
+  nn::ModuleList<QwenImage21TransformerBlock> transformer_blocks;
+  QwenImage21NormOut norm_out;
+  nn::Linear proj_out;
+
+ private:
+  // {B, D}: SiLU of the embedded timestep.
+  Tensor activated(Context& cx, const Tensor& timestep) const;
+  // {T + L, 3}: the text's tokens one after the other, the image behind the last of them.
+  Tensor positions(Context& cx, const QwenImage21Input& input) const;
+  // {2, T or L, head_dim / 2}.
+  Tensor rotary(Context& cx, const QwenImage21Input& input, bool of_image) const;
+  // {B, T + N, D}: all before the image.
+  Tensor prefix(Context& cx, const QwenImage21Input& input) const;
+  QwenImage21Places prefix_places(Context& cx, const QwenImage21Input& input) const;
+  QwenImage21Places image_places(Context& cx, const QwenImage21Input& input,
+                                 const Tensor& image) const;
+  // Of what is before the image: as of no timestep, or of the sample's.
+  QwenImage21Modulation of_text(Context& cx, const QwenImage21Input& input,
+                                const QwenImage21Modulation& of_sample) const;
+  // {B, L, D}.
+  Tensor through_blocks(Context& cx, const Tensor& image, const QwenImage21Modulation& by,
+                        const QwenImage21Places& at, QwenImage21Text& text) const;
+  // Of the image's tokens, {B, L, out_channels()}.
+  Tensor predicted(Context& cx, const QwenImage21Input& input) const;
+
+  QwenImage21Transformer2DConfig config_;
+};
+
+const nn::NetworkInfo& qwen_image21_transformer_2d_model_info();
+
+}  // namespace omnirt

@@ -1,0 +1,88 @@
+// What is reported about requests to Qwen-Image 2.1 before any weight is read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/findings.hpp"
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+GenerateRequest qwen21_request(const Json& config = Json::object(),
+                               const char* model = "qwen_image_21") {
+  GenerateRequest made;
+  made.model = source_path(std::string("tests/goldens/pipelines/") + model + "/model").string();
+  made.inputs["prompt"] = "apple";
+  made.config = config;
+  return made;
+}
+
+Proposal qwen21_proposal(const Json& config = Json::object(), const char* model = "qwen_image_21") {
+  return engine().check(qwen21_request(config, model), {});
+}
+
+TEST(QwenImage21, FoldersHaveTheDefaultsOfTheirModels) {
+  Proposal base = qwen21_proposal();
+  EXPECT_THAT(base.errors, IsEmpty());
+  EXPECT_EQ(base.spec->id, "qwen-image-2.1");
+  EXPECT_EQ(base.config.find("width")->value, 1024);
+  EXPECT_EQ(base.config.find("height")->value, 1024);
+  EXPECT_EQ(base.config.find("num_inference_steps")->value, 40);
+  EXPECT_EQ(base.guider->conditions().size(), 1U);
+  EXPECT_FALSE(base.config.find("sigmas") && base.config.find("sigmas")->value.is_array());
+  EXPECT_EQ(qwen21_proposal({{"guidance_scale", 2.5}}).guider->conditions().size(), 2U);
+}
+
+// A distilled model's folder says which levels it was distilled to.
+TEST(QwenImage21, TurboTakesTheLevelsOfItsFolder) {
+  const Json levels = {1.0, 0.875, 0.6, 0.3};
+  Proposal turbo = qwen21_proposal(Json::object(), "qwen_image_21_turbo");
+  EXPECT_THAT(turbo.errors, IsEmpty());
+  EXPECT_EQ(turbo.spec->id, "qwen-image-2.1-turbo");
+  EXPECT_EQ(turbo.config.find("sigmas")->value, levels);
+  EXPECT_EQ(turbo.config.find("sigmas")->origin, Origin::model);
+  EXPECT_EQ(turbo.config.find("num_inference_steps")->value, 4);
+  auto errors = [](const Json& config) {
+    return qwen21_proposal(config, "qwen_image_21_turbo").errors;
+  };
+  EXPECT_THAT(errors({{"num_inference_steps", 8}}),
+              about("config.num_inference_steps", "the levels given make 4 steps"));
+  EXPECT_THAT(errors({{"num_inference_steps", 4}}), IsEmpty());
+  EXPECT_THAT(errors({{"sigmas", {1.0, 0.5}}}), IsEmpty());
+}
+
+TEST(QwenImage21, RefusesByNameWhatItDoesNotDo) {
+  auto errors = [](const Json& config) { return qwen21_proposal(config).errors; };
+  EXPECT_THAT(errors({{"width", 48}}), about("config.width", "multiple of 32"));
+  EXPECT_THAT(errors({{"hires_scale", 2.0}}), about("config.hires_scale"));
+  EXPECT_THAT(errors({{"scheduler", "ddim"}}), about("config.scheduler", "cannot be given"));
+  EXPECT_THAT(errors({{"output_format", "jpeg"}}), about("config.output_format", "alpha channel"));
+  EXPECT_THAT(errors({{"output", "made.jpg"}}), about("config.output", "alpha channel"));
+  EXPECT_THAT(qwen21_proposal({{"max_sequence_length", 77}}).warnings,
+              about("config.max_sequence_length"));
+  GenerateRequest mask = qwen21_request();
+  mask.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image.png").string();
+  mask.inputs["mask"] = source_path("tests/goldens/pipelines/inputs/mask.png").string();
+  EXPECT_FALSE(engine().check(mask, {}).errors.empty());
+}
+
+TEST(QwenImage21, RefusesAPromptThatIsTooLong) {
+  GenerateRequest request = qwen21_request();
+  request.inputs["prompt"] = std::string(9000, '7');
+  EXPECT_THAT(engine().check(request, {}).errors, about("inputs.prompt", "8192"));
+}
+
+TEST(QwenImage21, RefusesPartsOfOtherModels) {
+  GenerateRequest request = qwen21_request();
+  request.components["vae"] = source_path("tests/goldens/pipelines/flux2_klein/model/vae").string();
+  EXPECT_THAT(engine().check(request, {}).errors, about("transformer.in_channels", "autoencoder"));
+  request = qwen21_request();
+  request.components["text_encoder"] =
+      source_path("tests/goldens/networks/qwen3vl_shared_heads").string();
+  EXPECT_THAT(engine().check(request, {}).errors, about("text_encoder.hidden_size", "24 values"));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
