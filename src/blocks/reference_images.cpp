@@ -14,6 +14,16 @@ constexpr int64_t most_pixels = 1024 * 1024;
 
 }  // namespace
 
+Size size_of_area(int64_t pixels, int64_t height, int64_t width) {
+  constexpr double multiple = 32;
+  const double ratio = static_cast<double>(width) / static_cast<double>(height);
+  const double wide = std::sqrt(static_cast<double>(pixels) * ratio), high = wide / ratio;
+  auto rounded = [](double side) {
+    return static_cast<int64_t>(std::nearbyint(side / multiple) * multiple);
+  };
+  return {rounded(high), rounded(wide)};
+}
+
 Size limited(Size size) {
   int64_t pixels = size.height * size.width;
   if (pixels <= most_pixels) return size;

@@ -5,13 +5,17 @@
 #include "io/image.hpp"
 #include "tensor/tensor.hpp"
 
-// Reference images of FLUX.2 and FLUX.3 as their autoencoder takes them.
+// Images to go by as autoencoders take them; if nothing else is said, FLUX.2's and FLUX.3's.
 namespace omnirt::blocks {
 
 struct Size {
   int64_t height = 0, width = 0;
   bool operator==(const Size&) const = default;
 };
+
+// About this many pixels in an image's proportions, its sides multiples of 32 (reference:
+// Qwen-Image's calculate_dimensions); a side may be 0.
+Size size_of_area(int64_t pixels, int64_t height, int64_t width);
 
 // A reference image of this size as it is encoded: of at most 1024 * 1024 pixels (reference:
 // Flux2ImageProcessor._resize_to_target_area, Flux3ImageProcessor._resize_if_exceeds_area).

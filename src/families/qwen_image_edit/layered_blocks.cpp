@@ -22,18 +22,6 @@ constexpr int64_t with_alpha = 4;
 // The reference's number of the image to go by, where layers count from 0.
 constexpr int64_t whole_image = -1;
 
-// Opaque where it has no alpha channel.
-io::Image to_rgba(const io::Image& image) {
-  if (image.channels == with_alpha) return image;
-  const io::Image rgb = io::to_rgb(image);
-  io::Image made = io::Image::zeros(rgb.width, rgb.height, with_alpha);
-  for (size_t i = 0, pixels = made.pixels.size() / with_alpha; i < pixels; ++i) {
-    std::copy_n(rgb.pixels.data() + 3 * i, 3, made.pixels.data() + with_alpha * i);
-    made.pixels[with_alpha * i + 3] = 255;
-  }
-  return made;
-}
-
 // Tokens of an image of these sides in pixels: rows and columns.
 std::array<int64_t, 2> token_grid(const nn::Autoencoder& vae, int64_t width, int64_t height) {
   const int64_t token = vae.scale_factor() * nn::patch_side;
@@ -109,7 +97,7 @@ void EncodeWhole::check(Checks& checks) const {
 }
 
 void EncodeWhole::run(Frame& frame) const {
-  io::Image given = to_rgba(frame[image]);
+  io::Image given = blocks::with_alpha(frame[image]);
   if (given.width != frame[width] || given.height != frame[height])
     given = io::resize_lanczos(given, frame[width], frame[height]);
   const Tensor pixels = image_to_tensor(given) * 2.0 - 1.0;

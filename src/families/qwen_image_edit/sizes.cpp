@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "blocks/image_size.hpp"
 
@@ -20,16 +19,6 @@ bool check_edit_image(Checks& checks, const std::string& field, const io::ImageI
 }
 
 }  // namespace
-
-Size size_of_area(int64_t pixels, int64_t height, int64_t width) {
-  constexpr double multiple = 32;
-  const double ratio = static_cast<double>(width) / static_cast<double>(height);
-  const double wide = std::sqrt(static_cast<double>(pixels) * ratio), high = wide / ratio;
-  auto rounded = [](double side) {
-    return static_cast<int64_t>(std::nearbyint(side / multiple) * multiple);
-  };
-  return {rounded(high), rounded(wide)};
-}
 
 void CheckEdit::check_parts(Checks& checks) const {
   int64_t in = checks[transformer].in_channels(), latents = checks[vae].latent_channels();

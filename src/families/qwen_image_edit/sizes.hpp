@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/reference_images.hpp"
 #include "io/image.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
@@ -8,14 +9,8 @@
 
 namespace omnirt::qwen_image_edit {
 
-struct Size {
-  int64_t height = 0, width = 0;
-  bool operator==(const Size&) const = default;
-};
-
-// About this many pixels in an image's proportions, its sides multiples of 32 (reference:
-// calculate_dimensions); a side may be 0.
-Size size_of_area(int64_t pixels, int64_t height, int64_t width);
+using blocks::Size;
+using blocks::size_of_area;
 
 // What the transformer goes by, and what is made where no size is asked for.
 inline constexpr int64_t latents_area = 1024 * 1024;
