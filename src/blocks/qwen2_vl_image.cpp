@@ -86,8 +86,9 @@ Qwen2VLImageProcessor read_qwen2_vl_image_processor(const Json& json, const std:
 }
 
 ImageProcessorInfo qwen2_vl_image_processor_info() {
-  return {.class_names = {"Qwen2VLProcessor", "Qwen2_5_VLProcessor", "Qwen2VLImageProcessor",
-                          "Qwen2VLImageProcessorFast", "Qwen2VLImageProcessorPil"},
+  return {.class_names = {"Qwen2VLProcessor", "Qwen2_5_VLProcessor", "Qwen3VLProcessor",
+                          "Qwen2VLImageProcessor", "Qwen2VLImageProcessorFast",
+                          "Qwen2VLImageProcessorPil"},
           .make =
               [](const Json& config, const std::string& where) {
                 return std::make_shared<const Qwen2VLImageProcessor>(

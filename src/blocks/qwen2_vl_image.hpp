@@ -6,7 +6,7 @@
 
 namespace omnirt::blocks {
 
-// How an image is prepared for the vision towers of Qwen2-VL and Qwen2.5-VL:
+// How an image is prepared for the vision towers of Qwen2-VL, Qwen2.5-VL and Qwen3-VL:
 // preprocessor_config.json of Qwen2VLImageProcessor; defaults are those of the class in
 // transformers.
 struct Qwen2VLImageProcessor final : ImageProcessor {

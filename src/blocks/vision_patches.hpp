@@ -1,5 +1,6 @@
 #pragma once
 #include "networks/qwen2_5_vl_for_conditional_generation/windows.hpp"
+#include "networks/qwen3_vl_for_conditional_generation/vision.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt::blocks {
@@ -14,5 +15,8 @@ struct VisionInput {
 // pixels {1, 3, H, W} as the image processor returns them, H and W multiples of a square of
 // patches; each frame of a patch is the image.
 VisionInput vision_input(const Qwen25VLVisionConfig& config, const Tensor& pixels);
+
+// The same for Qwen3-VL's.
+Qwen3VLVisionInput qwen3_vl_vision_input(const Qwen3VLVisionConfig& config, const Tensor& pixels);
 
 }  // namespace omnirt::blocks

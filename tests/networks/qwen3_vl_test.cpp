@@ -1,11 +1,16 @@
 // Qwen3-VL against transformers, over tiny random checkpoints (tools/goldens/qwen3_vl.py).
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
+#include "blocks/vision_patches.hpp"
 #include "networks/decoder_goldens.hpp"
 #include "networks/qwen3_vl_for_conditional_generation/model.hpp"
+#include "networks/qwen3_vl_for_conditional_generation/positions.hpp"
 #include "networks/support.hpp"
 
 namespace omnirt::testing {
@@ -17,8 +22,7 @@ using ::testing::ThrowsMessage;
 // fp32 on both sides; what is left comes from the order of additions.
 constexpr double tolerance = 1e-5;
 
-// With padding after the prompt, before it, and none; of files with a head and without, both with a
-// vision tower.
+// With padding after the prompt, before it, and none; of files with a head and without.
 TEST(Qwen3VL, GivesTheReferencesStatesOfEachLayer) {
   each_golden_of_cases("qwen3vl_", [](LoadedNetwork& loaded, const Tensors& tensors) {
     expect_states<Qwen3VLForConditionalGeneration>(loaded, tensors, tolerance);
@@ -32,20 +36,79 @@ TEST(Qwen3VL, GivesThemByTheProcessorsKernels) {
   });
 }
 
-TEST(Qwen3VL, KnowsTheVisionTowersWeightsByName) {
-  LoadedNetwork loaded = load_case("qwen3vl_shared_heads");
-  EXPECT_STREQ(loaded.network->class_name(), "Qwen3VLModel");
-  const nn::WeightMap map = loaded.network->weight_map();
-  auto known = [&](const char* name) {
-    return std::ranges::find(map.ignored, name) != map.ignored.end();
-  };
-  EXPECT_TRUE(known("visual.blocks.2.attn.qkv.bias"));
-  EXPECT_TRUE(known("model.visual.deepstack_merger_list.1.norm.weight"));
-  EXPECT_FALSE(known("visual.blocks.3.attn.qkv.bias"));
-  EXPECT_FALSE(known("visual.deepstack_merger_list.2.norm.weight"));
+// What one prompt of a golden looks at.
+struct Looked {
+  std::vector<Tensor> tokens;
+  std::vector<nn::ImageSpan> spans;
+  std::vector<Qwen3VLImage> images;
+};
+
+// A golden's images stand two tokens apart, from the third on.
+Looked look(Context& cx, const Qwen3VLForConditionalGeneration& encoder, const Tensors& tensors) {
+  Looked made;
+  int64_t first = 2;
+  const int64_t side = encoder.vision()->patch_size * encoder.vision()->spatial_merge_size;
+  for (int64_t i = 0; tensors.contains("in.pixels." + std::to_string(i)); ++i) {
+    const Tensor& pixels = tensors.at("in.pixels." + std::to_string(i));
+    const auto all =
+        encoder.image_tokens(cx, blocks::qwen3_vl_vision_input(*encoder.vision(), pixels));
+    for (size_t tap = 0; tap < all.size(); ++tap) {
+      const std::string name = fmt::format("out.image_tokens.{}.{}", i, tap);
+      EXPECT_LT(difference(all[tap], tensors.at(name)), tolerance) << name;
+      if (i == 0)
+        made.tokens.push_back(all[tap]);
+      else
+        made.tokens[tap] = at::cat({made.tokens[tap], all[tap]}, 1);
+    }
+    made.spans.push_back({first, all.front().size(1)});
+    made.images.push_back({first, pixels.size(2) / side, pixels.size(3) / side});
+    first += all.front().size(1) + 2;
+  }
+  return made;
 }
 
-Json config_with(const Json& text, const Json& vision = Json::object()) {
+// Tokens of images, deepstack's too, and the states of prompts that look at them.
+TEST(Qwen3VL, SeesImagesAndReadsPromptsThatLookAtThem) {
+  size_t checked = 0;
+  for (const std::string& name : cases("qwen3vl_")) {
+    for (bool compiled : {false, true}) {
+      LoadedNetwork loaded = load_case(name);
+      if (compiled) cpu::add_kernels(loaded.ops);
+      for (const std::string& file : files(name, "seen")) {
+        SCOPED_TRACE(name + "/" + file);
+        const Tensors tensors = golden(name, file);
+        const auto& encoder = loaded.as<Qwen3VLForConditionalGeneration>();
+        Context cx = loaded.context();
+        const Looked looked = look(cx, encoder, tensors);
+        const Tensor& ids = tensors.at("in.input_ids");
+        const Tensor angles = qwen3_vl_angles(encoder.text(), ids.size(1), looked.images);
+        const Qwen3VLSeen seen{looked.tokens, looked.spans};
+        const std::vector<Tensor> states = encoder.states(
+            cx, ids,
+            {.chosen = {encoder.num_hidden_layers()}, .positions = &angles, .normed = false},
+            &seen);
+        EXPECT_LT(difference(states.front(), tensors.at("out.unnormed")), tolerance);
+        ++checked;
+      }
+    }
+  }
+  EXPECT_EQ(checked, 12U);
+}
+
+// Without images the angles are those that the decoder takes itself.
+TEST(Qwen3VL, CountsTextAsItsDecoderDoes) {
+  LoadedNetwork loaded = load_case("qwen3vl_shared_heads");
+  const auto& encoder = loaded.as<Qwen3VLForConditionalGeneration>();
+  Context cx = loaded.context();
+  const Tensor ids = at::arange(0, 9, at::kLong).unsqueeze(0);
+  const Tensor angles = qwen3_vl_angles(encoder.text(), 9, {});
+  auto last = [&](const Tensor* positions) {
+    return encoder.states(cx, ids, {.chosen = {4}, .positions = positions}).front();
+  };
+  EXPECT_LT(difference(last(&angles), last(nullptr)), 1e-6);
+}
+
+Json config_with(const Json& text, const Json& vision = nullptr) {
   Json config = {{"architectures", {"Qwen3VLForConditionalGeneration"}},
                  {"vision_config", vision},
                  {"text_config",
@@ -73,7 +136,19 @@ TEST(Qwen3VLConfig, RefusesByNameWhatWouldChangeTheStates) {
   expect_refused(config_with({{"rope_parameters", {{"mrope_section", {2, 2}}}}}), "mrope_section",
                  "2 numbers");
   expect_refused(config_with({{"num_key_value_heads", 3}}), "num_attention_heads", "4");
-  expect_refused(config_with({}, {{"depth", 1'000'000'000}}), "depth", "1000000000");
+  auto refused_tower = [](const char* name, const Json& value, const std::string& shown) {
+    Json vision = {{"out_hidden_size", 32}, {"depth", 1}, {"deepstack_visual_indexes", {0}}};
+    vision[name] = value;
+    expect_refused(config_with(Json::object(), vision), name, shown);
+  };
+  refused_tower("depth", 1'000'000'000, "1000000000");
+  refused_tower("out_hidden_size", 33, "33");
+  refused_tower("num_position_embeddings", 35, "35");
+  refused_tower("deepstack_visual_indexes", {1}, "1");
+  refused_tower("deepstack_visual_indexes", {0, 0, 0}, "3");
+  refused_tower("num_heads", 7, "1152");
+  refused_tower("rope_parameters", {{"rope_type", "yarn"}}, "yarn");
+  refused_tower("windows", 3, "windows");
 }
 
 TEST(Qwen3VLConfig, ReadsWhatBothVersionsOfTransformersWrite) {

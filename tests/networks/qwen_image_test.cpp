@@ -53,7 +53,7 @@ TEST(Qwen25VL, SeesImagesAndReadsPromptsThatLookAtThem) {
     EXPECT_LT(difference(seen, t.at("out.image_tokens")), tolerance);
     expect_same_when_dry(loaded, look);
     const Tensor& ids = t.at("in.input_ids");
-    const std::vector<ImageSpan> spans{{2, seen.size(1)}};
+    const std::vector<nn::ImageSpan> spans{{2, seen.size(1)}};
     EXPECT_EQ(ids[0][2].item<int64_t>(), encoder.image_token_id());
     Call read = [&](Context& c) {
       return encoder.last_state(c, ids, t.at("out.image_tokens"), spans);

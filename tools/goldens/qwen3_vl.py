@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tiny random Qwen3-VL checkpoints, and the states of all layers of their language models as transformers computes them.
+"""Tiny random Qwen3-VL checkpoints, and the states of all layers of their language models as transformers computes them,
+of text and of prompts that look at images.
 
   tools/goldens/qwen3_vl.py [--only qwen3vl_shared_heads] [--check]
 
@@ -14,6 +15,7 @@ import torch
 from golden_files import arguments, make_networks
 from mistral import TextAlone
 from qwen import golden, in_parts
+from qwen_image import patches_of
 
 TEXT = dict(
     vocab_size=300,
@@ -63,6 +65,35 @@ def load(folder):
     return getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32).eval()
 
 
+def seen(model, seed, sizes):
+    """A prompt that looks at images of these heights and widths."""
+    vision, image_id = model.config.vision_config, model.config.image_token_id
+    base = getattr(model, "model", model)
+    merge, ids, tensors, grids, patches = vision.spatial_merge_size, [3, 4], {}, [], []
+    for index, (height, width) in enumerate(sizes):
+        pixels = tensors[f"in.pixels.{index}"] = common.normal(seed + index, 1, 3, height, width)
+        grids.append([1, height // vision.patch_size, width // vision.patch_size])
+        patches.append(patches_of(pixels, vision.patch_size, merge, vision.temporal_patch_size))
+        ids += [image_id] * (grids[-1][1] * grids[-1][2] // merge**2) + [7, 8 + index]
+        out = base.visual(patches[-1], grid_thw=torch.tensor(grids[-1:]))
+        for tap, tokens in enumerate([out.pooler_output, *out.deepstack_features]):
+            tensors[f"out.image_tokens.{index}.{tap}"] = tokens[None]
+    ids = tensors["in.input_ids"] = torch.tensor([ids])
+    # The last layer's state before the norm, as diffusers QwenImage21Pipeline has it.
+    hook = base.language_model.norm.register_forward_hook(lambda module, args, output: args[0])
+    out = model(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        pixel_values=torch.cat(patches),
+        image_grid_thw=torch.tensor(grids),
+        mm_token_type_ids=(ids == image_id).int(),
+        output_hidden_states=True,
+        use_cache=False,
+    )
+    hook.remove()
+    return {**tensors, "out.unnormed": out.hidden_states[-1]}
+
+
 def written_by_version_4(folder):
     """config.json with the names that transformers had before version 5; weights in parts."""
     path = folder / "config.json"
@@ -82,11 +113,16 @@ def case(seed, dtype=torch.float32, finish=lambda folder: None, text=(), vision=
         finish(folder)
 
     def goldens(folder):
-        model = TextAlone(load(folder))
+        whole = load(folder)
+        model = TextAlone(whole)
         yield "golden", golden(model, 800, 3, 24, [(0, 24), (0, 5), (0, 1)])
         yield "golden_padded_in_front", golden(model, 805, 3, 12, [(0, 12), (5, 12), (11, 12)])
         # Longer than the blocks in which attention takes keys, without padding.
         yield "golden_long", golden(model, 810, 1, 150)
+        # Wider than the grid of position embeddings and narrower, one token, and two in one prompt.
+        yield "seen", seen(whole, 820, [(40, 72)])
+        yield "seen_smallest", seen(whole, 825, [(8, 8)])
+        yield "seen_two", seen(whole, 830, [(16, 24), (32, 8)])
 
     return make, goldens
 

@@ -40,7 +40,7 @@ std::string edit_words(const EditTemplate& form, int64_t images, const std::stri
 // Ids with each image's one word repeated as often as it has tokens, and where those are.
 struct EditIds {
   std::vector<int64_t> ids;
-  std::vector<ImageSpan> spans;
+  std::vector<nn::ImageSpan> spans;
 };
 
 EditIds with_images(const std::vector<int64_t>& words, int64_t image_id, const Tensor& counts) {
@@ -58,9 +58,9 @@ EditIds with_images(const std::vector<int64_t>& words, int64_t image_id, const T
   return made;
 }
 
-std::string key_of(const std::vector<ImageSpan>& spans) {
+std::string key_of(const std::vector<nn::ImageSpan>& spans) {
   std::string key = "images";
-  for (const ImageSpan& span : spans) key += fmt::format(" {}+{}", span.first, span.tokens);
+  for (const nn::ImageSpan& span : spans) key += fmt::format(" {}+{}", span.first, span.tokens);
   return key;
 }
 
@@ -122,7 +122,7 @@ Tensor EncodeEdit::states(Frame& frame, const std::string& text) const {
   const std::vector<int64_t> words =
       frame[tokenizer].encode_words(edit_words(form_, given.numel(), text), "prompt");
   const EditIds placed = with_images(words, frame[text_encoder].image_token_id(), given);
-  const std::vector<ImageSpan>& spans = placed.spans;
+  const std::vector<nn::ImageSpan>& spans = placed.spans;
   Tensor all = host(frame.call(
       text_encoder,
       {{"ids", {at::tensor(placed.ids, at::kLong).unsqueeze(0)}}, {"images", {frame[tokens]}}},

@@ -3,7 +3,6 @@
 #include "base/ensure.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
-#include "nn/layout.hpp"
 #include "nn/token_ids.hpp"
 
 namespace omnirt {
@@ -55,25 +54,10 @@ Tensor Qwen25VLForConditionalGeneration::last_state(Context& cx, const Tensor& i
 
 Tensor Qwen25VLForConditionalGeneration::last_state(Context& cx, const Tensor& input_ids,
                                                     const Tensor& image_tokens,
-                                                    const std::vector<ImageSpan>& spans) const {
+                                                    const std::vector<nn::ImageSpan>& spans) const {
   nn::check_token_ids(cx, input_ids, vocab_size());
   const Tensor embedded = model.language_model.embed_tokens.forward(cx, input_ids);
-  const Tensor images = nn::in_form(cx, image_tokens);
-  Tensor all;
-  auto add = [&](const Tensor& from, int64_t first, int64_t count) {
-    if (count == 0) return;
-    Tensor part = from.narrow(1, first, count);
-    all = all.defined() ? cx.ops().concat(cx, {all, part}) : part;
-  };
-  int64_t at = 0, used = 0;
-  for (const ImageSpan& span : spans) {
-    add(embedded, at, span.first - at);
-    add(images, used, span.tokens);
-    at = span.first + span.tokens;
-    used += span.tokens;
-  }
-  ensure(used == images.size(1), "{} places for {} tokens of images", used, images.size(1));
-  add(embedded, at, embedded.size(1) - at);
+  const Tensor all = nn::placed_at(cx, embedded, image_tokens, spans);
   return model.language_model.states_of(cx, all, {.chosen = {config_.text.num_hidden_layers}})
       .front();
 }

@@ -3,6 +3,7 @@
 
 #include "networks/qwen2_5_vl_for_conditional_generation/config.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/vision.hpp"
+#include "nn/blocks/image_spans.hpp"
 #include "nn/blocks/text_decoder.hpp"
 #include "nn/network.hpp"
 
@@ -17,11 +18,6 @@ class Qwen25VLModel final : public nn::Module {
 
   std::optional<Qwen25VisionTransformer> visual;
   nn::TextDecoder language_model;
-};
-
-// Where the tokens of an image are among a prompt's.
-struct ImageSpan {
-  int64_t first = 0, tokens = 0;
 };
 
 // Qwen2.5-VL (Qwen Team 2025, arXiv 2502.13923; transformers modeling_qwen2_5_vl.py) as a text
@@ -41,7 +37,7 @@ class Qwen25VLForConditionalGeneration final : public nn::Network {
   // take the places that `spans` name. Places are counted through, as the reference's pipelines
   // have them with transformers 5 (diffusers 0.42 does not say which tokens are an image's).
   Tensor last_state(Context& cx, const Tensor& input_ids, const Tensor& image_tokens,
-                    const std::vector<ImageSpan>& spans) const;
+                    const std::vector<nn::ImageSpan>& spans) const;
   // An image's tokens {1, N, D}, row by row; patches {1, N, K} in the order of `windows`,
   // positions {N, 2} (blocks::VisionInput).
   // Only where the config has a vision tower.

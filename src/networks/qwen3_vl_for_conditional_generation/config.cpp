@@ -1,5 +1,7 @@
 #include "networks/qwen3_vl_for_conditional_generation/config.hpp"
 
+#include <cmath>
+
 #include "nn/decoder_config.hpp"
 
 namespace omnirt {
@@ -44,24 +46,64 @@ void check_qwen3_vl_text(nn::ConfigCheck& check, const Qwen3VLTextConfig& config
   check.expect(config.mrope_section.size() == 3, "mrope_section",
                std::to_string(config.mrope_section.size()) + " numbers",
                "pairs that turn by time, row and column are three numbers");
+  for (int64_t pairs : config.mrope_section) check.range("mrope_section", pairs, 0, 1 << 12);
 }
 
-// How many layers the vision tower has, and how many of them deepstack taps.
-void read_qwen3_vl_tower(Qwen3VLConfig& config, const Json& json, const std::string& where) {
-  if (!json.contains("vision_config") || !json["vision_config"].is_object()) return;
-  const Json& vision = json["vision_config"];
-  nn::ConfigCheck check(where + ".vision_config");
-  if (vision.contains("depth"))
-    config.vision_layers =
-        vision["depth"].is_number_integer() ? vision["depth"].get<int64_t>() : -1;
-  check.range("depth", config.vision_layers, 0, 256);
-  if (vision.contains("deepstack_visual_indexes"))
-    config.vision_taps = static_cast<int64_t>(vision["deepstack_visual_indexes"].size());
-  check.range("deepstack_visual_indexes", config.vision_taps, 0, 256);
+struct Qwen3VLVisionRope {
+  std::optional<double> rope_theta;
+
+  static void visit(auto& self, auto& v) {
+    v("rope_theta", self.rope_theta);
+    v.only("rope_type", {"axial"});
+  }
+};
+
+void check_qwen3_vl_vision(nn::ConfigCheck& check, const Qwen3VLVisionConfig& config,
+                           int64_t text_width, int64_t text_layers) {
+  check.one_of("hidden_act", config.hidden_act,
+               {"silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu"});
+  check.range("depth", config.depth, 1, 256);
+  check.range("hidden_size", config.hidden_size, 1, 1 << 14);
+  check.range("intermediate_size", config.intermediate_size, 1, 1 << 18);
+  check.range("num_heads", config.num_heads, 1, 1 << 8);
+  check.range("in_channels", config.in_channels, 3, 3);
+  check.range("patch_size", config.patch_size, 1, 256);
+  check.range("spatial_merge_size", config.spatial_merge_size, 1, 16);
+  check.range("temporal_patch_size", config.temporal_patch_size, 1, 16);
+  check.range("num_position_embeddings", config.num_position_embeddings, 1, 1 << 20);
+  check.range("deepstack_visual_indexes", std::ssize(config.deepstack_visual_indexes), 0,
+              text_layers);
+  for (int64_t layer : config.deepstack_visual_indexes)
+    check.range("deepstack_visual_indexes", layer, 0, config.depth - 1);
+  if (!check.ok()) return;
+  check.divisible("hidden_size", config.hidden_size, "num_heads", config.num_heads);
+  check.divisible("hidden_size", config.head_dim(), "rows' and columns' pairs", 4);
+  check.expect(config.grid_side() * config.grid_side() == config.num_position_embeddings,
+               "num_position_embeddings", std::to_string(config.num_position_embeddings),
+               "they are a square grid's");
+  check.expect(config.out_hidden_size == text_width, "out_hidden_size",
+               std::to_string(config.out_hidden_size),
+               "the language model's tokens are of another width");
+}
+
+Qwen3VLVisionConfig read_qwen3_vl_vision(const Json& json, const std::string& where,
+                                         const Qwen3VLTextConfig& text) {
+  auto config = read_config<Qwen3VLVisionConfig>(json, where);
+  if (json.contains("rope_parameters") && !json["rope_parameters"].is_null())
+    config.rope_theta =
+        read_config<Qwen3VLVisionRope>(json["rope_parameters"], where + ".rope_parameters")
+            .rope_theta;
+  nn::ConfigCheck check(where);
+  check_qwen3_vl_vision(check, config, text.hidden_size, text.num_hidden_layers);
   check.finish();
+  return config;
 }
 
 }  // namespace
+
+int64_t Qwen3VLVisionConfig::grid_side() const {
+  return std::lround(std::sqrt(static_cast<double>(num_position_embeddings)));
+}
 
 nn::TextDecoderOptions Qwen3VLTextConfig::options() const {
   return {.hidden_size = hidden_size,
@@ -86,10 +128,14 @@ Qwen3VLConfig read_qwen3_vl_config(const Json& json, const std::string& where) {
   const std::string text_where = where + ".text_config";
   config.text = read_config<Qwen3VLTextConfig>(text, text_where);
   read_qwen3_vl_rope(config.text, text, text_where);
-  read_qwen3_vl_tower(config, json, where);
   nn::ConfigCheck check(text_where);
   check_qwen3_vl_text(check, config.text);
   check.finish();
+  if (json.contains("vision_config") && !json["vision_config"].is_null())
+    config.vision =
+        read_qwen3_vl_vision(json["vision_config"], where + ".vision_config", config.text);
+  if (json.contains("image_token_id") && json["image_token_id"].is_number_integer())
+    config.image_token_id = json["image_token_id"].get<int64_t>();
   return config;
 }
 

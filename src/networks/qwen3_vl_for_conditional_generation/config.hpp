@@ -46,10 +46,49 @@ struct Qwen3VLTextConfig {
   nn::TextDecoderOptions options() const;
 };
 
+// Its "vision_config"; defaults are those of transformers' Qwen3VLVisionConfig.
+struct Qwen3VLVisionConfig {
+  int64_t depth = 27;
+  int64_t hidden_size = 1152;
+  std::string hidden_act = "gelu_pytorch_tanh";
+  int64_t intermediate_size = 4304;
+  int64_t num_heads = 16;
+  int64_t in_channels = 3;
+  int64_t patch_size = 16;
+  int64_t spatial_merge_size = 2;
+  int64_t temporal_patch_size = 2;
+  int64_t out_hidden_size = 3584;
+  int64_t num_position_embeddings = 2304;  // of a square grid
+  // The layers whose states deepstack adds to those of the language model's first layers.
+  std::vector<int64_t> deepstack_visual_indexes{8, 16, 24};
+  std::optional<double> rope_theta;  // in rope_parameters, which transformers 5 writes
+
+  static void visit(auto& self, auto& v) {
+    v("depth", self.depth);
+    v("hidden_size", self.hidden_size);
+    v("hidden_act", self.hidden_act);
+    v("intermediate_size", self.intermediate_size);
+    v("num_heads", self.num_heads);
+    v("in_channels", self.in_channels);
+    v("patch_size", self.patch_size);
+    v("spatial_merge_size", self.spatial_merge_size);
+    v("temporal_patch_size", self.temporal_patch_size);
+    v("out_hidden_size", self.out_hidden_size);
+    v("num_position_embeddings", self.num_position_embeddings);
+    v("deepstack_visual_indexes", self.deepstack_visual_indexes);
+    nn::ignore_transformers_notes(v);
+    v.ignore({"rope_parameters"});
+  }
+
+  int64_t head_dim() const { return hidden_size / num_heads; }
+  // Rows, and columns, of the grid of position embeddings.
+  int64_t grid_side() const;
+};
+
 struct Qwen3VLConfig {
   Qwen3VLTextConfig text;
-  int64_t vision_layers = 27;  // whose weights files hold and prompts do not need
-  int64_t vision_taps = 3;     // the layers of them that deepstack hands on
+  std::optional<Qwen3VLVisionConfig> vision;  // absent: the weights have no vision tower
+  int64_t image_token_id = 151655;
 };
 
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.

@@ -1,5 +1,6 @@
 #include "networks/qwen3_vl_for_conditional_generation/model.hpp"
 
+#include "base/ensure.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/token_ids.hpp"
 
@@ -7,32 +8,7 @@ namespace omnirt {
 namespace {
 
 constexpr const char* qwen3_vl_layer_class = "Qwen3VLTextDecoderLayer";
-
-// The names of the vision tower's weights (transformers Qwen3VLVisionModel), and the head's.
-std::vector<std::string> qwen3_vl_names_left_out(const Qwen3VLConfig& config) {
-  std::vector<std::string> modules{"patch_embed.proj"}, names{"pos_embed.weight"};
-  auto merger = [&](const std::string& name) {
-    for (const char* part : {".norm", ".linear_fc1", ".linear_fc2"}) modules.push_back(name + part);
-  };
-  merger("merger");
-  for (int64_t i = 0; i < config.vision_taps; ++i)
-    merger("deepstack_merger_list." + std::to_string(i));
-  for (int64_t i = 0; i < config.vision_layers; ++i) {
-    for (const char* part :
-         {"norm1", "norm2", "attn.qkv", "attn.proj", "mlp.linear_fc1", "mlp.linear_fc2"})
-      modules.push_back("blocks." + std::to_string(i) + "." + part);
-  }
-  for (const std::string& module : modules) {
-    names.push_back(module + ".weight");
-    names.push_back(module + ".bias");
-  }
-  std::vector<std::string> all{"lm_head.weight"};
-  for (const std::string& name : names) {
-    all.push_back("visual." + name);
-    all.push_back("model.visual." + name);
-  }
-  return all;
-}
+constexpr const char* qwen3_vl_block_class = "Qwen3VLVisionBlock";
 
 template <class Made>
 nn::NetworkInfo qwen3_vl_info_of(const char* class_name, const char* summary) {
@@ -50,20 +26,24 @@ nn::NetworkInfo qwen3_vl_info_of(const char* class_name, const char* summary) {
 Qwen3VLParts::Qwen3VLParts(nn::Module* parent, const std::string& name, const Qwen3VLConfig& config)
     : Module(parent, name),
       language_model(this, "language_model", config.text.vocab_size, config.text.options(),
-                     qwen3_vl_layer_class) {}
+                     qwen3_vl_layer_class) {
+  if (config.vision) visual.emplace(this, "visual", *config.vision);
+}
 
 Qwen3VLForConditionalGeneration::Qwen3VLForConditionalGeneration(const Qwen3VLConfig& config,
                                                                  Json json)
     : Network(std::move(json)), model(this, "model", config), config_(config) {}
 
 nn::Metadata Qwen3VLForConditionalGeneration::metadata() const {
-  return nn::feature_metadata(*this, {.no_split_modules = {qwen3_vl_layer_class},
-                                      .repeated_blocks = {qwen3_vl_layer_class}});
+  return nn::feature_metadata(*this,
+                              {.no_split_modules = {qwen3_vl_layer_class, qwen3_vl_block_class},
+                               .repeated_blocks = {qwen3_vl_layer_class, qwen3_vl_block_class}});
 }
 
 nn::WeightMap Qwen3VLForConditionalGeneration::weight_map() const {
-  return {.renames = {{"language_model.", "model.language_model.", true}},
-          .ignored = qwen3_vl_names_left_out(config_)};
+  return {.renames = {{"language_model.", "model.language_model.", true},
+                      {"visual.", "model.visual.", true}},
+          .ignored = {"lm_head.weight"}};
 }
 
 std::vector<Tensor> Qwen3VLForConditionalGeneration::hidden_states(
@@ -74,10 +54,25 @@ std::vector<Tensor> Qwen3VLForConditionalGeneration::hidden_states(
 }
 
 std::vector<Tensor> Qwen3VLForConditionalGeneration::states(Context& cx, const Tensor& input_ids,
-                                                            const nn::TextDecoderCall& call) const {
+                                                            const nn::TextDecoderCall& call,
+                                                            const Qwen3VLSeen* seen) const {
   nn::check_token_ids(cx, input_ids, vocab_size());
   const Tensor embedded = model.language_model.embed_tokens.forward(cx, input_ids);
-  return model.language_model.states_of(cx, embedded, call);
+  if (!seen) return model.language_model.states_of(cx, embedded, call);
+  nn::TextDecoderCall looking = call;
+  looking.after_layer = [&](int64_t layer, const Tensor& state) {
+    const auto tap = static_cast<size_t>(layer) + 1;
+    if (tap >= seen->tokens.size()) return state;
+    return nn::added_at(cx, state, seen->tokens[tap], seen->spans);
+  };
+  const Tensor all = nn::placed_at(cx, embedded, seen->tokens.front(), seen->spans);
+  return model.language_model.states_of(cx, all, looking);
+}
+
+std::vector<Tensor> Qwen3VLForConditionalGeneration::image_tokens(
+    Context& cx, const Qwen3VLVisionInput& image) const {
+  ensure(model.visual.has_value(), "the weights have no vision tower");
+  return model.visual->forward(cx, image);
 }
 
 const nn::NetworkInfo& qwen3_vl_for_conditional_generation_info() {
