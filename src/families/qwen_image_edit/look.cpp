@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "blocks/image_words.hpp"
 #include "blocks/padded_embeds.hpp"
 #include "blocks/prompt_tokens.hpp"
 #include "blocks/vision_patches.hpp"
@@ -35,33 +36,6 @@ std::string edit_words(const EditTemplate& form, int64_t images, const std::stri
   for (int64_t i = 1; i <= images; ++i)
     words += (form.numbered ? fmt::format("{} {}: ", image_name, i) : "") + image_words;
   return words + text + after_edit;
-}
-
-// Ids with each image's one word repeated as often as it has tokens, and where those are.
-struct EditIds {
-  std::vector<int64_t> ids;
-  std::vector<nn::ImageSpan> spans;
-};
-
-EditIds with_images(const std::vector<int64_t>& words, int64_t image_id, const Tensor& counts) {
-  EditIds made;
-  for (int64_t id : words) {
-    const auto image = static_cast<int64_t>(made.spans.size());
-    if (id != image_id || image == counts.numel()) {
-      made.ids.push_back(id);
-      continue;
-    }
-    const auto tokens = counts[image].item<int64_t>();
-    made.spans.push_back({static_cast<int64_t>(made.ids.size()), tokens});
-    made.ids.insert(made.ids.end(), static_cast<size_t>(tokens), id);
-  }
-  return made;
-}
-
-std::string key_of(const std::vector<nn::ImageSpan>& spans) {
-  std::string key = "images";
-  for (const nn::ImageSpan& span : spans) key += fmt::format(" {}+{}", span.first, span.tokens);
-  return key;
 }
 
 }  // namespace
@@ -121,7 +95,8 @@ Tensor EncodeEdit::states(Frame& frame, const std::string& text) const {
   const Tensor& given = frame[counts];
   const std::vector<int64_t> words =
       frame[tokenizer].encode_words(edit_words(form_, given.numel(), text), "prompt");
-  const EditIds placed = with_images(words, frame[text_encoder].image_token_id(), given);
+  const blocks::IdsWithImages placed =
+      blocks::with_images(words, frame[text_encoder].image_token_id(), given);
   const std::vector<nn::ImageSpan>& spans = placed.spans;
   Tensor all = host(frame.call(
       text_encoder,
@@ -129,7 +104,7 @@ Tensor EncodeEdit::states(Frame& frame, const std::string& text) const {
       [&spans](const Qwen25VLForConditionalGeneration& encoder, Context& cx, const Values& in) {
         return encoder.last_state(cx, one(in, "ids"), one(in, "images"), spans);
       },
-      key_of(spans)));
+      placed.key()));
   return all.narrow(1, dropped_edit_tokens, all.size(1) - dropped_edit_tokens);
 }
 
