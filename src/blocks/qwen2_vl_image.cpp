@@ -63,7 +63,10 @@ Tensor vision_channels(const std::vector<double>& values) {
 
 }  // namespace
 
-Qwen2VLImageProcessor read_qwen2_vl_image_processor(const Json& json, const std::string& where) {
+Qwen2VLImageProcessor read_qwen2_vl_image_processor(const Json& file, const std::string& where) {
+  // A whole processor's file has that of images within it.
+  const bool whole = file.is_object() && file.contains("image_processor");
+  const Json& json = whole ? file["image_processor"] : file;
   auto processor = read_config<Qwen2VLImageProcessor>(json, where);
   const Json size = json.value("size", Json());
   read_pixels(size, "shortest_edge", processor.min_pixels);

@@ -48,9 +48,9 @@ struct Qwen2VLImageProcessor final : ImageProcessor {
   }
 };
 
-// Reads and checks; the keys that `json` lacks have the class's defaults. Throws Unsupported with
+// Reads and checks; the keys that `file` lacks have the class's defaults. Throws Unsupported with
 // all findings; `where` is the file.
-Qwen2VLImageProcessor read_qwen2_vl_image_processor(const Json& json, const std::string& where);
+Qwen2VLImageProcessor read_qwen2_vl_image_processor(const Json& file, const std::string& where);
 ImageProcessorInfo qwen2_vl_image_processor_info();
 
 }  // namespace omnirt::blocks

@@ -101,14 +101,15 @@ std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Back
   auto component = std::make_shared<LoadedComponent>();
   component->name = folder.name;
   component->class_name = folder.class_name;
-  if (const text::TokenizerInfo* info = catalogue.find_tokenizer(folder.class_name)) {
-    // Of a checkpoint of one file: this program's vocabulary with the model's own settings.
-    component->tokenizer = info->make(folder.folder, folder.original ? folder.config : Json());
-  } else if (const auto* processor = catalogue.find_image_processor(folder.class_name)) {
+  const text::TokenizerInfo* tokenizer = catalogue.find_tokenizer(folder.class_name);
+  const ImageProcessorInfo* processor = catalogue.find_image_processor(folder.class_name);
+  // Of a checkpoint of one file: this program's vocabulary with the model's own settings.
+  if (tokenizer)
+    component->tokenizer = tokenizer->make(folder.folder, folder.original ? folder.config : Json());
+  // A processor may be both; a folder that prepares no images has no file that says how.
+  if (processor && folder.config_file.filename() != "tokenizer_config.json")
     component->image_processor = processor->make(folder.config, folder.config_file.string());
-  } else {
-    load_network(catalogue, backend, key, *component);
-  }
+  if (!tokenizer && !processor) load_network(catalogue, backend, key, *component);
   return component;
 }
 

@@ -53,7 +53,11 @@ bool is_folder(const fs::path& path) {
 void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
   std::vector<const char*> names{"config.json", "scheduler_config.json", "tokenizer_config.json",
                                  "preprocessor_config.json"};
-  if (component.class_name.ends_with("Processor")) std::swap(names.front(), names.back());
+  // Version 5 of transformers writes the second.
+  if (component.class_name.ends_with("Processor")) {
+    names = {"preprocessor_config.json", "processor_config.json", "tokenizer_config.json",
+             "config.json"};
+  }
   for (const char* name : names) {
     fs::path file = component.folder / name;
     if (!is_file(file)) continue;
