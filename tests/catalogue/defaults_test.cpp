@@ -147,7 +147,7 @@ const std::map<std::string, const char*>& no_config() {
       {"text_encoder_out_layers", "the encoder's states that the models were trained with"},
       {"padding_mask_crop", "not implemented"},
       {"_auto_resize", "auto_resize"},
-      {"output_resolution", "width and height"},
+      {"output_resolution", "width and height; of edits a key"},
       {"use_kv_cache", "what no step changes is always made once per run"},
   };
   return all;

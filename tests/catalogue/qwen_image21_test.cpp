@@ -68,6 +68,33 @@ TEST(QwenImage21, RefusesByNameWhatItDoesNotDo) {
   EXPECT_FALSE(engine().check(mask, {}).errors.empty());
 }
 
+GenerateRequest qwen21_edit(const char* image, const Json& config = Json::object()) {
+  GenerateRequest made = qwen21_request(config);
+  made.inputs["image"] =
+      source_path(std::string("tests/goldens/pipelines/inputs/") + image).string();
+  return made;
+}
+
+TEST(QwenImage21, EditsAreOfTheLastImagesProportions) {
+  Proposal edit = engine().check(qwen21_edit("image_88x72.png", {{"output_resolution", 256}}), {});
+  EXPECT_THAT(edit.errors, IsEmpty());
+  EXPECT_EQ(edit.task, "edit");
+  EXPECT_EQ(edit.config.find("width")->value, 288);
+  EXPECT_EQ(edit.config.find("height")->value, 224);
+  GenerateRequest two = qwen21_edit("image_88x72.png", {{"output_resolution", 256}});
+  two.inputs["image_reference"] =
+      Json::array({source_path("tests/goldens/pipelines/inputs/image_alpha.png").string()});
+  edit = engine().check(two, {});
+  EXPECT_THAT(edit.errors, IsEmpty());
+  EXPECT_EQ(edit.config.find("width")->value, 256);
+}
+
+// The processor of the tiny folder takes up to 2048x2048 pixels.
+TEST(QwenImage21, RefusesImagesThatTheProcessorWouldResize) {
+  EXPECT_THAT(engine().check(qwen21_edit("image.png", {{"output_resolution", 2080}}), {}).errors,
+              about("config.output_resolution", "4194304 pixels"));
+}
+
 TEST(QwenImage21, RefusesAPromptThatIsTooLong) {
   GenerateRequest request = qwen21_request();
   request.inputs["prompt"] = std::string(9000, '7');

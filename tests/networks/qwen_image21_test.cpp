@@ -135,6 +135,19 @@ TEST(QwenImage21Transformer2DModel, ReadsATextOncePerRun) {
     EXPECT_EQ(qwen21_attentions(all_times, state, inputs, t.at("out.sample")), 3 + 2);
 }
 
+// What is kept of a text depends on which blocks it went through.
+TEST(QwenImage21Transformer2DModel, SkipsABlockForTheTextToo) {
+  const char* name = "qwen_image_21_transformer";
+  const Tensors whole = golden(name, "golden"), skipped = golden(name, "skipped");
+  const Values inputs = qwen21_values(whole);
+  SitePlan without;
+  without.set("transformer_blocks.1", {});
+  RunState state;
+  EXPECT_EQ(qwen21_attentions(name, state, inputs, whole.at("out.sample")), 3 + 2);
+  EXPECT_EQ(qwen21_attentions(name, state, inputs, skipped.at("out.sample"), &without), 2 + 1);
+  EXPECT_EQ(qwen21_attentions(name, state, inputs, whole.at("out.sample")), 3);
+}
+
 TEST(QwenImage21Transformer2DModel, RefusesWhatItCannotMake) {
   const nn::NetworkInfo& info = qwen_image21_transformer_2d_model_info();
   auto refused = [&info](const Json& config) {

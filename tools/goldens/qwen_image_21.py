@@ -26,6 +26,7 @@ from diffusers.loaders import lora_conversion_utils as loras
 from diffusers.loaders.single_file_utils import convert_qwen_image21_transformer_checkpoint_to_diffusers
 from flux2_originals import deltas, factors
 from golden_files import arguments, check_or_write, make_networks, make_pipeline
+from PIL import Image
 from safetensors.torch import load_file
 
 HALF = torch.float16
@@ -196,6 +197,11 @@ def transformer_case(seed, dtype=torch.float32, **config):
         yield "golden_smallest", golden(model, 2480, 1, 2, 2, 1, [250.0])
         images = [(2, 4, 2), (3, 2, 6)]
         yield "golden_references", golden(model, 2485, 2, 4, 6, 7, [910.0, 20.0], images=images)
+        blocks = model.transformer_blocks
+        if len(blocks) > 1 and model.config.causal_condition:  # as a guider skips one
+            model.transformer_blocks = torch.nn.ModuleList(block for i, block in enumerate(blocks) if i != 1)
+            yield "skipped", golden(model, 2450, 3, 4, 6, 7, [999.0, 1.0, 570.857])
+            model.transformer_blocks = blocks
         # One after the other without a token between them; a longer text than the other row's.
         images = [(1, 2, 2), (1, 4, 4)]
         yield "golden_masked_references", golden(model, 2490, 2, 2, 4, 6, [875.0], [3, 6], images)
@@ -281,8 +287,8 @@ VISION = dict(
     num_position_embeddings=16,
     deepstack_visual_indexes=[0],
 )
-# Images are made so small that what is seen of them is a few tokens.
-PIXELS = dict(min_pixels=32 * 32, max_pixels=256 * 256)
+# Images may be so small that what is seen of them is a few tokens.
+PIXELS = dict(min_pixels=32 * 32, max_pixels=2048 * 2048)
 # What Qwen3-VL's template makes of texts alone.
 TEMPLATE = (
     "{%- for message in messages %}"
@@ -303,14 +309,17 @@ def processor(folder, tokenizer):
 
     # Its parts' classes are looked for among those of torchvision.
     Qwen3VLProcessor.check_argument_for_proper_class = lambda *_: None
-    values = json.loads((folder / "preprocessor_config.json").read_text())
+    [path] = [*folder.glob("preprocessor_config.json"), *folder.glob("processor_config.json")]
+    values = json.loads(path.read_text())
+    values = values.get("image_processor", values)
     names = ("min_pixels", "max_pixels", "patch_size", "merge_size", "temporal_patch_size", "image_mean", "image_std")
     images = Qwen2VLImageProcessorPil(**{name: values[name] for name in names})
     return Qwen3VLProcessor(images, tokenizer, None, chat_template=tokenizer.chat_template)
 
 
-def write_processor(folder):
-    """As published: the tokenizer is in the processor's folder. Entries, and the ids of the words around images."""
+def write_processor(folder, whole):
+    """As published: the tokenizer is in the processor's folder. Entries, and the ids of the words around images.
+    whole: in one file, as version 5 of transformers writes a processor."""
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     tokenizer, ids = qwen_image_edit.write_tokenizer(folder)
@@ -323,7 +332,12 @@ def write_processor(folder):
     path = folder / "preprocessor_config.json"
     values = json.loads(path.read_text())
     values |= {"image_processor_type": "Qwen2VLImageProcessorFast", **PIXELS}
-    common.write_json(path, {**values, "processor_class": "Qwen3VLProcessor"})
+    named = {"processor_class": "Qwen3VLProcessor"}
+    if whole:
+        path.unlink()
+        common.write_json(folder / "processor_config.json", {"image_processor": values, **named})
+    else:
+        common.write_json(path, {**values, **named})
     return len(tokenizer), ids
 
 
@@ -347,7 +361,7 @@ def write_model(sample_sigmas):
         if folder.exists():
             shutil.rmtree(folder)
         parts = {
-            "text_encoder": (text_encoder(*write_processor(folder / "processor")), 430, lambda state: state),
+            "text_encoder": (text_encoder(*write_processor(folder / "processor", bool(sample_sigmas))), 430, lambda state: state),
             "transformer": (QwenImage21Transformer2DModel(**TRANSFORMER), 431, from_one),
             "vae": (AutoencoderKLQwenImage21(**KL), 432, lambda state: state),
         }
@@ -394,19 +408,34 @@ def runs():
     yield "prompts", run({**qwen_image.TWO, **negative}, 192, guidance_scale=2.5, num_images_per_prompt=2, **size)
     yield "empty_negative", run(prompt, 193, guidance_scale=4.0, num_inference_steps=2, width=32, height=32)
     yield "sigmas", run(prompt, 194, sigmas=[1.0, 0.5, 0.25], num_inference_steps=3, **size)
+    two, wide = {**qwen_image.TWO, **negative}, {"image": "../../inputs/image_88x72.png"}
+    alpha = {"image_reference": ["../../inputs/image_alpha.png", "../../inputs/image_88x72.png"]}
+    yield "edit", run({**prompt, **wide}, 197, "edit", output_resolution=96)
+    yield "edit_negative", run({**prompt, **negative, **wide}, 198, "edit", guidance_scale=3.0, output_resolution=64, **size)
+    yield "edit_of_three", run(
+        {**two, **qwen_image.IMAGE, **alpha}, 199, "edit", guidance_scale=2.0, num_inference_steps=2, output_resolution=64
+    )
 
 
 def turbo_runs():
     size = {"width": 64, "height": 32}
     yield "text2image", qwen_image.run(qwen_image.PROMPT, 195, **size)
     yield "sigmas", qwen_image.run(qwen_image.PROMPT, 196, sigmas=[0.9, 0.45], num_inference_steps=2, **size)
+    alpha = {"image": "../../inputs/image_alpha.png"}
+    yield "edit", qwen_image.run({**qwen_image.PROMPT, **alpha}, 200, "edit", output_resolution=64)
+
+
+def pictures(inputs, folder):
+    """As they are, with their alpha channels."""
+    paths = [inputs["image"], *inputs.get("image_reference", [])] if "image" in inputs else []
+    return [Image.open(folder / path) for path in paths] or None
 
 
 def generate(pipe, request, folder):
-    """prompt_embeds and negative_prompt_embeds [prompts, T, D]; latents_after_step_K [n, C, H, W] for the first, middle
+    """prompt_embeds and negative_prompt_embeds [prompts, T, D] of the text's tokens; latents_after_step_K [n, C, H, W] for the first, middle
     and last step; timesteps; image [n, 4, H, W] in 0..1."""
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
-    names = ["num_inference_steps", "width", "height", "sigmas"]
+    names = ["num_inference_steps", "width", "height", "sigmas", "output_resolution"]
     given = {name: config[name] for name in names if name in config}
     scale = config.get("guidance_scale", 1.0)
     repeats = config.get("num_images_per_prompt", 1)
@@ -417,9 +446,11 @@ def generate(pipe, request, folder):
     # Without a negative prompt ours is the empty one; the reference leaves guidance out.
     if scale > 1:
         given["negative_prompt"] = [inputs.get("negative_prompt", "")] * len(seeds)
+    given["image"] = pictures(inputs, folder)
     embeds, out = common.follow(pipe, seeds, unpacked, true_cfg_scale=scale, **given)
-    for name, (states, _, _) in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):
-        out[name] = states[::repeats]
+    for name, (states, _, slots) in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):
+        # Images' latents take the places of what the text encoder makes of them.
+        out[name] = states[::repeats, ~slots[0]]
     if len(embeds) > 1:
         out["negative_prompt_embeds"] = out["negative_prompt_embeds"][:1]  # one for all
     return out

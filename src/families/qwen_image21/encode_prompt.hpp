@@ -23,7 +23,9 @@ class EncodePrompt final : public Block {
   Output<Tensor> prompt_embeds{this, slots::prompt_embeds};
   Output<Tensor> embeds_mask{this, blocks::prompt_embeds_mask};
 
-  EncodePrompt() : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition) {}
+  explicit EncodePrompt(Trigger trigger)
+      : Block("encode_prompt", Stage::prepare_conditions, Guidance::per_condition,
+              std::move(trigger)) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
   // The reference cuts no prompt; one that is too long for its positions is refused.

@@ -10,11 +10,11 @@ namespace {
 constexpr const char* base = "qwen-image-2.1";
 constexpr const char* turbo = "qwen-image-2.1-turbo";
 
-ModelSpec entry(const std::string& id) {
+ModelSpec entry(const std::string& id, const std::string& task) {
   const bool distilled = id == turbo;
   ModelSpec made;
   made.id = id;
-  made.task = "text2image";
+  made.task = task;
   made.resource_hint = {34, 34};
   made.default_config = {{"num_inference_steps", distilled ? 8 : 40}, {"guidance_scale", 1.0}};
   const Json fast = {{"scheduler", "FlowMatchEulerDiscreteScheduler"},
@@ -33,7 +33,10 @@ ModelSpec entry(const std::string& id) {
 }  // namespace
 
 std::vector<ModelSpec> entries() {
-  return {entry(base), entry(turbo)};
+  std::vector<ModelSpec> all;
+  for (const char* id : {base, turbo})
+    for (const char* task : {"text2image", "edit"}) all.push_back(entry(id, task));
+  return all;
 }
 
 // As the reference tells them apart (diffusers modular_pipeline.py _qwenimage21_map_fn).

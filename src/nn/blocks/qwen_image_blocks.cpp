@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "base/ensure.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
