@@ -1,25 +1,9 @@
 #include "families/pixart/blocks.hpp"
 
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/upsample_bilinear2d.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "families/pixart/keys.hpp"
-#include "families/pixart/sizes.hpp"
-#include "tensor/image_tensor.hpp"
-
 namespace omnirt::pixart {
-namespace {
-
-// What the image of a run is made at.
-Size made_at(Size wanted, bool binning, const nn::DenoiserNetwork& transformer) {
-  return binning ? binned(wanted, bins_of(transformer.sample_size()[0])) : wanted;
-}
-
-}  // namespace
-
 void CheckParts::check(Checks& checks) const {
   const PixArtTransformer2DModel& network = checks[transformer];
   int64_t latents = checks[vae].latent_channels();
@@ -47,6 +31,12 @@ void CheckParts::check(Checks& checks) const {
   }
 }
 
+blocks::BinnedSizes pixart_sizes() {
+  return {.latent_pixels = 8, .patch_size = [](const nn::DenoiserNetwork& transformer) {
+            return dynamic_cast<const PixArtTransformer2DModel&>(transformer).patch_size();
+          }};
+}
+
 Trigger takes_size() {
   return {[](const Facts& facts) {
             const auto* network = facts.network<PixArtTransformer2DModel>("transformer");
@@ -56,68 +46,20 @@ Trigger takes_size() {
           {}};
 }
 
-SizeNumbers size_numbers(Size size) {
+SizeNumbers size_numbers(blocks::PixelSize size) {
   auto high = static_cast<double>(size.height), wide = static_cast<double>(size.width);
   return {at::tensor({high, wide}, at::kFloat).unsqueeze(0),
           at::tensor({high / wide}, at::kFloat).unsqueeze(0)};
 }
 
 SizeConditions::SizeConditions()
-    : Block("size_conditions", Stage::prepare_conditions, Guidance::shared, takes_size()),
-      binning(this, use_resolution_binning) {}
+    : Block("size_conditions", Stage::prepare_conditions, Guidance::shared, takes_size()) {}
 
 void SizeConditions::run(Frame& frame) const {
-  const SizeNumbers numbers =
-      size_numbers(made_at({frame[height], frame[width]}, frame[binning], frame[transformer]));
+  const SizeNumbers numbers = size_numbers(
+      pixart_sizes().made_at({frame[height], frame[width]}, frame[binning], frame[transformer]));
   frame[resolution] = numbers.resolution;
   frame[aspect_ratio] = numbers.aspect_ratio;
-}
-
-TakeNoise::TakeNoise(Trigger trigger)
-    : TakeNoiseOfImages(std::move(trigger)), binning(this, use_resolution_binning) {}
-
-std::vector<int64_t> TakeNoise::wanted(const Checks& checks) const {
-  std::vector<int64_t> shape = TakeNoiseOfImages::wanted(checks);
-  Size size = made_at({checks[height], checks[width]}, checks[binning], checks[transformer]);
-  int64_t grid = checks[vae].scale_factor();
-  shape[2] = size.height / grid;
-  shape[3] = size.width / grid;
-  return shape;
-}
-
-PrepareLatents::PrepareLatents()
-    : Block("prepare_latents", Stage::prepare_latents), binning(this, use_resolution_binning) {}
-
-void PrepareLatents::run(Frame& frame) const {
-  const nn::DenoiserNetwork& network = frame[transformer];
-  Size size = made_at({frame[height], frame[width]}, frame[binning], network);
-  int64_t grid = frame[vae].scale_factor();
-  auto count = static_cast<int64_t>(frame[seeds].size());
-  frame[noise] =
-      blocks::initial_noise(frame[given_noise], *frame[noise_source],
-                            {count, network.in_channels(), size.height / grid, size.width / grid});
-  frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
-}
-
-FitImages::FitImages(Trigger trigger)
-    : Block("fit_images", Stage::decode, Guidance::shared, std::move(trigger)) {}
-
-void FitImages::run(Frame& frame) const {
-  Tensor& made = frame[decoded_images];
-  int64_t high = frame[height], wide = frame[width];
-  if (made.size(2) == high && made.size(3) == wide) return;
-  double ratio = std::max(static_cast<double>(high) / static_cast<double>(made.size(2)),
-                          static_cast<double>(wide) / static_cast<double>(made.size(3)));
-  auto resized = [&](int64_t side) {
-    return static_cast<int64_t>(static_cast<double>(side) * ratio);
-  };
-  int64_t tall = resized(made.size(2)), broad = resized(made.size(3));
-  Tensor fitted = at::upsample_bilinear2d(made, {tall, broad}, /*align_corners=*/false);
-  made = fitted.slice(2, (tall - high) / 2, (tall - high) / 2 + high)
-             .slice(3, (broad - wide) / 2, (broad - wide) / 2 + wide)
-             .contiguous();
-  for (int64_t i = 0; i < made.size(0); ++i)
-    frame[images][static_cast<size_t>(i)] = tensor_to_image(made, i);
 }
 
 }  // namespace omnirt::pixart

@@ -1,18 +1,11 @@
 #pragma once
-#include <memory>
-
-#include "blocks/given_latents.hpp"
-#include "blocks/set_timesteps.hpp"
-#include "blocks/slots.hpp"
-#include "families/pixart/sizes.hpp"
-#include "io/image.hpp"
+#include "blocks/binned_size.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 #include "networks/t5_encoder_model/model.hpp"
 #include "nn/autoencoder.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/keys.hpp"
-#include "tensor/generator.hpp"
 
 namespace omnirt::pixart {
 
@@ -33,7 +26,10 @@ class CheckParts final : public Block {
 struct SizeNumbers {
   Tensor resolution, aspect_ratio;
 };
-SizeNumbers size_numbers(Size size);
+SizeNumbers size_numbers(blocks::PixelSize size);
+
+// The sizes that it was trained on.
+blocks::BinnedSizes pixart_sizes();
 
 // The size that the image is made at as conditions of the network (Chen et al. 2023, arXiv
 // 2310.00426, appendix): only PixArt-Alpha at 1024 pixels has them.
@@ -42,55 +38,11 @@ class SizeConditions final : public Block {
   Component<nn::DenoiserNetwork> transformer{this, "transformer"};
   Config<int64_t> width{this, keys::width};
   Config<int64_t> height{this, keys::height};
-  Config<bool> binning;
+  Config<bool> binning{this, keys::use_resolution_binning};
   Output<Tensor> resolution{this, "resolution", "height and width in pixels", {"1", "2"}};
   Output<Tensor> aspect_ratio{this, "aspect_ratio", "height / width", {"1", "1"}};
 
   SizeConditions();
-  void run(Frame& frame) const override;
-};
-
-// Initial noise from a file, of the size that the image is made at.
-class TakeNoise final : public blocks::TakeNoiseOfImages {
- public:
-  Described<nn::DenoiserNetwork> transformer{this, "transformer"};
-  Config<bool> binning;
-
-  explicit TakeNoise(Trigger trigger);
-
- protected:
-  std::vector<int64_t> wanted(const Checks& checks) const override;
-};
-
-// Noise alone, as strong as the schedule begins, for an image of the size that it is made at.
-class PrepareLatents final : public Block {
- public:
-  Component<nn::Autoencoder> vae{this, "vae"};
-  Component<nn::DenoiserNetwork> transformer{this, "transformer"};
-  Config<int64_t> width{this, keys::width};
-  Config<int64_t> height{this, keys::height};
-  Config<bool> binning;
-  Input<Schedule> schedule{this, slots::schedule};
-  Input<std::vector<uint64_t>> seeds{this, slots::seeds};
-  OptionalInput<Tensor> given_noise{this, slots::given_noise};
-  InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
-  Output<Tensor> noise{this, slots::noise};
-  Output<Tensor> latents{this, slots::latents};
-
-  PrepareLatents();
-  void run(Frame& frame) const override;
-};
-
-// Images -> the size that was asked for: resized until they cover it, the middle cut out
-// (reference: PixArtImageProcessor.resize_and_crop_tensor).
-class FitImages final : public Block {
- public:
-  Config<int64_t> width{this, keys::width};
-  Config<int64_t> height{this, keys::height};
-  InOut<Tensor> decoded_images{this, slots::decoded_images};
-  InOut<std::vector<io::Image>> images{this, slots::images};
-
-  explicit FitImages(Trigger trigger);
   void run(Frame& frame) const override;
 };
 

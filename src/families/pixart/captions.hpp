@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "blocks/slots.hpp"
 #include "networks/t5_encoder_model/model.hpp"
 #include "pipeline/frame.hpp"
@@ -8,10 +6,6 @@
 #include "text/tokenizer.hpp"
 
 namespace omnirt::pixart {
-
-// A prompt as the text encoder is given it: in lower case, without white space at its ends
-// (reference: _text_preprocessing without clean_caption). What is not UTF-8 stays as it is.
-std::string as_caption(const std::string& prompt);
 
 // Prompts -> T5 embeddings and which of them are tokens, one row per image, for each condition that
 // the guider asks for.

@@ -3,13 +3,8 @@
 #include <fmt/format.h>
 
 #include "families/pixart/blocks.hpp"
-#include "families/pixart/keys.hpp"
-#include "families/pixart/sizes.hpp"
 
 namespace omnirt::pixart {
-
-HiresSize::HiresSize(Trigger trigger)
-    : blocks::HiresSize(std::move(trigger)), binning(this, use_resolution_binning) {}
 
 int64_t HiresSize::grid(const Checks& checks) const {
   return blocks::HiresSize::grid(checks) * checks[transformer].patch_size();
@@ -18,9 +13,9 @@ int64_t HiresSize::grid(const Checks& checks) const {
 void HiresSize::check(Checks& checks) const {
   blocks::HiresSize::check(checks);
   auto wide = checks.maybe(width), high = checks.maybe(height);
-  const auto bins = bins_of(checks[transformer].sample_size()[0]);
+  const auto bins = pixart_sizes().bins(checks[transformer]);
   if (!wide || !high || !checks[binning] || bins.empty()) return;
-  const Size asked{*high, *wide}, made = binned(asked, bins);
+  const blocks::PixelSize asked{*high, *wide}, made = blocks::binned(asked, bins);
   if (made == asked) return;
   checks.error(
       {"config.use_resolution_binning", "true",

@@ -1,5 +1,6 @@
 #pragma once
 #include "blocks/hires.hpp"
+#include "blocks/resolution_bins.hpp"
 #include "networks/pixart_transformer_2d_model/model.hpp"
 
 namespace omnirt::pixart {
@@ -8,10 +9,10 @@ namespace omnirt::pixart {
 // for, from which the second's follows: bins that choose another are refused.
 class HiresSize final : public blocks::HiresSize {
  public:
-  Config<bool> binning;
+  Config<bool> binning{this, keys::use_resolution_binning};
   Described<PixArtTransformer2DModel> transformer{this, "transformer"};
 
-  explicit HiresSize(Trigger trigger);
+  explicit HiresSize(Trigger trigger) : blocks::HiresSize(std::move(trigger)) {}
   void check(Checks& checks) const override;
 
  protected:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "blocks/binned_size.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
@@ -13,7 +14,6 @@
 #include "families/pixart/blocks.hpp"
 #include "families/pixart/captions.hpp"
 #include "families/pixart/hires.hpp"
-#include "families/pixart/sizes.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -37,7 +37,7 @@ BlockList pixart_blocks() {
   add(std::make_shared<pixart::CheckParts>());
   const Trigger given_noise = has("latents");
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
-  add(std::make_shared<pixart::ImageSize>());
+  add(std::make_shared<blocks::BinnedImageSize>(pixart::pixart_sizes()));
   const Trigger hires = blocks::asks_for_hires();
   add(std::make_shared<pixart::HiresSize>(hires));
   add(std::make_shared<blocks::StartNoise>());
@@ -45,15 +45,15 @@ BlockList pixart_blocks() {
   add(std::make_shared<pixart::SizeConditions>());
   add(std::make_shared<pixart::HiresSizeConditions>(hires));
   add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
-  add(std::make_shared<pixart::TakeNoise>(given_noise));
-  add(std::make_shared<pixart::PrepareLatents>());
+  add(std::make_shared<blocks::TakeBinnedNoise>(pixart::pixart_sizes(), given_noise));
+  add(std::make_shared<blocks::PrepareBinnedLatents>(pixart::pixart_sizes()));
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options("")));
   blocks::add_hires(list,
                     std::make_shared<blocks::DenoiseHires>(
                         blocks::hires_options(denoise_options("hires_"), hires)),
                     hires);
   add(std::make_shared<blocks::DecodeLatents>(!hires));
-  add(std::make_shared<pixart::FitImages>(!hires));
+  add(std::make_shared<blocks::FitMadeImages>(!hires));
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;

@@ -1,79 +1,11 @@
 #pragma once
 #include <array>
-#include <optional>
 
 #include "networks/pixart_transformer_2d_model/config.hpp"
 #include "nn/blocks/attention.hpp"
-#include "nn/blocks/time_embedding.hpp"
 #include "nn/layers.hpp"
 
 namespace omnirt {
-
-// Latents -> tokens, a patch each, with their positions (diffusers embeddings.py PatchEmbed).
-class PatchEmbed final : public nn::Module {
- public:
-  PatchEmbed(Module* parent, const std::string& name, const PixArtTransformer2DConfig& config);
-  const char* class_name() const override { return "PatchEmbed"; }
-  // {B, C, H, W} -> {B, H/patch * W/patch, D}.
-  Tensor forward(Context& cx, const Tensor& latents) const;
-
-  nn::Conv2d proj;
-
- private:
-  int64_t base_size_;
-  double interpolation_scale_;
-};
-
-// The timestep, and the height, width and aspect ratio of the image.
-struct ImageConditions {
-  Tensor timestep;                     // {B}
-  std::optional<Tensor> resolution;    // {B, 2}, pixels: height, width
-  std::optional<Tensor> aspect_ratio;  // {B, 1}: height / width
-};
-
-// diffusers embeddings.py PixArtAlphaCombinedTimestepSizeEmbeddings.
-class CombinedTimestepSizeEmbeddings final : public nn::Module {
- public:
-  CombinedTimestepSizeEmbeddings(Module* parent, const std::string& name, int64_t dim,
-                                 bool takes_size);
-  const char* class_name() const override { return "PixArtAlphaCombinedTimestepSizeEmbeddings"; }
-  // {B, D}.
-  Tensor forward(Context& cx, const ImageConditions& conditions) const;
-
-  nn::TimestepEmbedding timestep_embedder;
-  std::optional<nn::TimestepEmbedding> resolution_embedder, aspect_ratio_embedder;
-
- private:
-  Tensor size_embedded(Context& cx, const ImageConditions& conditions) const;
-};
-
-// One adaptive layer norm for all blocks (Chen et al. 2023, arXiv 2310.00426, 2.3; diffusers
-// normalization.py AdaLayerNormSingle).
-class AdaLayerNormSingle final : public nn::Module {
- public:
-  AdaLayerNormSingle(Module* parent, const std::string& name, int64_t dim, bool takes_size);
-  const char* class_name() const override { return "AdaLayerNormSingle"; }
-
-  struct Result {
-    Tensor modulation;  // {B, 6, D}: what the blocks add their tables to
-    Tensor embedded;    // {B, 1, D}
-  };
-  Result forward(Context& cx, const ImageConditions& conditions) const;
-
-  CombinedTimestepSizeEmbeddings emb;
-  nn::Linear linear;
-};
-
-// diffusers embeddings.py PixArtAlphaTextProjection.
-class PixArtAlphaTextProjection final : public nn::Module {
- public:
-  PixArtAlphaTextProjection(Module* parent, const std::string& name, int64_t in, int64_t out);
-  const char* class_name() const override { return "PixArtAlphaTextProjection"; }
-  // {B, S, in} -> {B, S, out}.
-  Tensor forward(Context& cx, const Tensor& caption) const;
-
-  nn::Linear linear_1, linear_2;
-};
 
 // The checkpoint's "net": 0 is the activated projection, 1 a dropout without parameters, 2 the
 // projection back.

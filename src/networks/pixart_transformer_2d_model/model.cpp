@@ -29,7 +29,12 @@ nn::NetworkInfo info_of(std::string class_name, std::string summary) {
 PixArtTransformer2DModel::PixArtTransformer2DModel(const PixArtTransformer2DConfig& config,
                                                    Json json)
     : DenoiserNetwork(std::move(json)),
-      pos_embed(this, "pos_embed", config),
+      pos_embed(this, "pos_embed",
+                {.in_channels = config.in_channels,
+                 .dim = config.inner_dim(),
+                 .patch_size = config.patch_size,
+                 .base_size = config.sample_size / config.patch_size,
+                 .position_scale = config.position_scale()}),
       transformer_blocks(this, "transformer_blocks"),
       norm_out(this, "norm_out", config.inner_dim(), norm_out_eps, /*affine=*/false),
       scale_shift_table(param("scale_shift_table", {2, config.inner_dim()})),
@@ -93,12 +98,8 @@ Tensor PixArtTransformer2DModel::forward(Context& cx, const PixArtInput& input) 
   for (size_t i = 0; i < transformer_blocks.size(); ++i) {
     h = transformer_blocks[i].forward(cx, h, shared);
   }
-  Tensor table = cx[scale_shift_table].unsqueeze(0);
-  Tensor both = conditions.embedded.expand({rows, 2, config_.inner_dim()});
-  both = cx.ops().add(cx, {both, table});
-  Tensor shift = both.narrow(1, 0, 1), scale = both.narrow(1, 1, 1);
-  Tensor normed = norm_out.forward(cx, h);
-  h = proj_out.forward(cx, cx.ops().modulate(cx, {normed, scale, shift}));
+  h = nn::normed_by_table(cx, norm_out, h, cx[scale_shift_table], conditions.embedded);
+  h = proj_out.forward(cx, h);
   return nn::image_of_patches(h, shared.grid[0], shared.grid[1], config_.patch_size);
 }
 

@@ -3,6 +3,7 @@
 
 #include "networks/pixart_transformer_2d_model/blocks.hpp"
 #include "networks/pixart_transformer_2d_model/config.hpp"
+#include "nn/blocks/pixart_embeddings.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
@@ -56,13 +57,13 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
   // Whether size and aspect ratio of the image are inputs.
   bool takes_size() const { return config_.takes_size(); }
 
-  PatchEmbed pos_embed;
+  nn::PatchEmbed pos_embed;
   nn::ModuleList<PixArtTransformerBlock> transformer_blocks;
   nn::LayerNorm norm_out;
   Param scale_shift_table;  // {2, D}: shift and scale of the last norm
   nn::Linear proj_out;
-  AdaLayerNormSingle adaln_single;
-  std::optional<PixArtAlphaTextProjection> caption_projection;
+  nn::AdaLayerNormSingle adaln_single;
+  std::optional<nn::PixArtAlphaTextProjection> caption_projection;
 
  private:
   PixArtContext context(Context& cx, const PixArtInput& input, const Tensor& modulation) const;
