@@ -6,7 +6,9 @@
 #include "ops/elementwise.hpp"
 #include "ops/embedding.hpp"
 #include "ops/frames.hpp"
+#include "ops/grouped_conv2d.hpp"
 #include "ops/linear.hpp"
+#include "ops/linear_attention.hpp"
 #include "ops/norm.hpp"
 #include "ops/position.hpp"
 #include "ops/rotary.hpp"
@@ -23,11 +25,13 @@ struct OpTable {
   Op<Linear> linear;
   Op<GatedLinear> gated_linear;
   Op<Conv2d> conv2d;
+  Op<GroupedConv2d> grouped_conv2d;
   Op<GroupNorm> group_norm;
   Op<LayerNorm> layer_norm;
   Op<RmsNorm> rms_norm;
   Op<BatchNorm> batch_norm;
   Op<Attention> attention;
+  Op<LinearAttention> linear_attention;
   Op<KeyMask> key_mask;
   Op<BlurTokens> blur_tokens;
   Op<RelativePositionBias> relative_position_bias;
@@ -59,11 +63,13 @@ struct OpTable {
     v(table.linear);
     v(table.gated_linear);
     v(table.conv2d);
+    v(table.grouped_conv2d);
     v(table.group_norm);
     v(table.layer_norm);
     v(table.rms_norm);
     v(table.batch_norm);
     v(table.attention);
+    v(table.linear_attention);
     v(table.key_mask);
     v(table.blur_tokens);
     v(table.relative_position_bias);
