@@ -9,9 +9,6 @@
 namespace omnirt::blocks {
 namespace {
 
-// A tile fades over one of them, and the next begins after three.
-constexpr int64_t quarters = nn::Autoencoder::parts_of_tile;
-
 // The last rows or columns of what precedes a tile, falling, and the tile's first ones, rising.
 void fade(const Tensor& before, Tensor& tile, int64_t dim, int64_t over) {
   over = std::min({before.size(dim), tile.size(dim), over});
@@ -41,7 +38,7 @@ bool AutoencoderTiles::cut(const Tensor& image) const {
 AutoencoderTiles TilingPorts::of(Frame& frame, const nn::Autoencoder& autoencoder) const {
   if (!frame.maybe(vae_tiling).value_or(false)) return {};
   auto given = frame.maybe(vae_tile_size);
-  return {given ? *given : autoencoder.default_tile_size()};
+  return {given ? *given : autoencoder.default_tile_size(), autoencoder.parts_of_tile()};
 }
 
 void TilingPorts::check(Checks& checks, const Component<nn::Autoencoder>& vae,
@@ -72,12 +69,12 @@ void TilingPorts::check(Checks& checks, const Component<nn::Autoencoder>& vae,
   }
 }
 
-Tensor put_together(const Tensor& whole, int64_t tile,
+Tensor put_together(const Tensor& whole, int64_t tile, int64_t parts,
                     const std::function<Tensor(const Tensor& tile)>& made) {
-  const int64_t stride = tile - tile / quarters;
+  const int64_t stride = tile - tile / parts;
   std::vector<Tensor> rows, above;
   for (int64_t y = 0; y < whole.size(2); y += stride) {
-    std::vector<Tensor> row, parts;
+    std::vector<Tensor> row, pieces;
     Tensor strip = whole.narrow(2, y, std::min(tile, whole.size(2) - y));
     for (int64_t x = 0; x < whole.size(3); x += stride) {
       Tensor of = strip.narrow(3, x, std::min(tile, whole.size(3) - x)).contiguous();
@@ -85,10 +82,10 @@ Tensor put_together(const Tensor& whole, int64_t tile,
       auto as_made = [&](int64_t size) { return size * part.size(2) / of.size(2); };
       if (!above.empty()) fade(above[row.size()], part, 2, as_made(tile - stride));
       if (!row.empty()) fade(row.back(), part, 3, as_made(tile - stride));
-      parts.push_back(kept(part, as_made(stride)));
+      pieces.push_back(kept(part, as_made(stride)));
       row.push_back(std::move(part));
     }
-    rows.push_back(at::cat(parts, 3));
+    rows.push_back(at::cat(pieces, 3));
     above = std::move(row);
   }
   return at::cat(rows, 2);
@@ -98,13 +95,14 @@ Tensor decoded_by_tiles(const Tensor& latents, const nn::Autoencoder& autoencode
                         const AutoencoderTiles& tiles,
                         const std::function<Tensor(const Tensor& latents)>& decode) {
   const int64_t tile = tiles.pixels / autoencoder.scale_factor();
-  return tile > 0 && is_longer(latents, tile) ? put_together(latents, tile, decode)
+  return tile > 0 && is_longer(latents, tile) ? put_together(latents, tile, tiles.parts, decode)
                                               : decode(latents);
 }
 
 Tensor encoded_by_tiles(const Tensor& pixels, const AutoencoderTiles& tiles,
                         const std::function<Tensor(const Tensor& pixels)>& encode) {
-  return tiles.cut(pixels) ? put_together(pixels, tiles.pixels, encode) : encode(pixels);
+  return tiles.cut(pixels) ? put_together(pixels, tiles.pixels, tiles.parts, encode)
+                           : encode(pixels);
 }
 
 }  // namespace omnirt::blocks

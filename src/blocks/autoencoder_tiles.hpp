@@ -7,9 +7,10 @@
 namespace omnirt::blocks {
 
 // How an autoencoder goes through an image: whole, or by tiles that overlap and fade into each
-// other (reference: enable_tiling of diffusers' autoencoders, tile_overlap_factor 0.25).
+// other (reference: enable_tiling of diffusers' autoencoders).
 struct AutoencoderTiles {
   int64_t pixels = 0;  // a tile's side; 0: whole
+  int64_t parts = 4;   // nn::Autoencoder::parts_of_tile
 
   // Whether it takes several for an image {B, C, H, W}.
   bool cut(const Tensor& image) const;
@@ -28,9 +29,9 @@ struct TilingPorts {
 };
 
 // The results of `made` for the tiles of whole {B, C, H, W}, joined: tiles of `tile` per side (a
-// multiple of 4) begin at every three quarters of it, and fade over the last one. `made` makes each
-// side longer, or shorter, by one factor.
-Tensor put_together(const Tensor& whole, int64_t tile,
+// multiple of `parts`) begin at all but one of its parts, and fade over the last one. `made` makes
+// each side longer, or shorter, by one factor.
+Tensor put_together(const Tensor& whole, int64_t tile, int64_t parts,
                     const std::function<Tensor(const Tensor& tile)>& made);
 
 // {B, C, h, w} -> {B, 3, H, W}, and {B, 3, H, W} -> {B, n, h, w}, by tiles where either side is

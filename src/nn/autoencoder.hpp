@@ -37,10 +37,11 @@ class Autoencoder : public Network {
   // Pixels a side of the tiles in which the reference goes through large images when it is asked to
   // (config.sample_size); nothing: it is not gone through in tiles.
   virtual std::optional<int64_t> tile_size() const { return std::nullopt; }
-  // Tiles fade into each other over a part, and must begin and fade at whole latents: what their
-  // sides are multiples of, in pixels, and the largest of these up to tile_size(); 0 without one.
-  static constexpr int64_t parts_of_tile = 4;
-  int64_t tile_grid() const { return parts_of_tile * scale_factor(); }
+  // Tiles fade into each other over one of so many parts, and must begin and fade at whole latents:
+  // what their sides are multiples of, in pixels, and the largest of these up to tile_size(); 0
+  // without one.
+  virtual int64_t parts_of_tile() const { return 4; }
+  int64_t tile_grid() const { return parts_of_tile() * scale_factor(); }
   int64_t default_tile_size() const;
 
   // Whether encode returns a distribution to sample from.
