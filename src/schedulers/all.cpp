@@ -10,7 +10,7 @@ namespace omnirt {
               entry(kdpm2_discrete) entry(kdpm2_ancestral_discrete)                               \
                   entry(flow_match_euler_discrete) entry(flow_match_heun_discrete)                \
                       entry(flow_match_lcm) entry(tcd) entry(edm_euler)                           \
-                          entry(edm_dpm_solver_multistep) entry(sa_solver)
+                          entry(edm_dpm_solver_multistep) entry(sa_solver) entry(scm)
 
 // The one macro of this folder: a function cannot declare the functions that it then calls.
 #define OMNIRT_DECLARE(name) SchedulerInfo name();

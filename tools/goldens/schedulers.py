@@ -57,9 +57,17 @@ def run(cls, config, steps, eta, mu, strength, given=None):
         config["trained_betas"] = TRAINED
     scheduler = cls.from_config(config)
     plan = {"num_inference_steps": steps} if given is None else given
+    consistency = cls.__name__ == "SCMScheduler"
+    if consistency and steps != 2:
+        plan = plan | {"intermediate_timesteps": None}
     scheduler.set_timesteps(**plan, **({} if mu is None else {"mu": mu}))
+    if consistency:  # the last is where the run ends; noise is added as between its steps
+        ends = scheduler.timesteps
+        spread = scheduler.config.sigma_data
+        scheduler.add_noise = lambda x, n, t: x * torch.cos(t[0]) + n * spread * torch.sin(t[0])
+    timesteps_of = (lambda: ends[:-1]) if consistency else (lambda: scheduler.timesteps)
     begin = max(steps - min(int(steps * strength), steps), 0) * scheduler.order
-    if begin >= len(scheduler.timesteps):
+    if begin >= len(timesteps_of()):
         begin = 0
     if hasattr(scheduler, "set_begin_index"):
         scheduler.set_begin_index(begin)
@@ -67,7 +75,7 @@ def run(cls, config, steps, eta, mu, strength, given=None):
     generators = [torch.Generator().manual_seed(seed) for seed in SEEDS]
     noise = torch.cat([torch.randn((1,) + SHAPE[1:], generator=g) for g in generators])
     init_sigma = float(getattr(scheduler, "init_noise_sigma", 1.0))
-    timesteps = scheduler.timesteps[begin:]
+    timesteps = timesteps_of()[begin:]
     if strength < 1:
         sample = add_noise(PICTURE, noise, timesteps[:1].repeat(SHAPE[0]))
     else:
@@ -92,7 +100,7 @@ def run(cls, config, steps, eta, mu, strength, given=None):
         return "nan", {}
     recorded = {
         "begin": begin,
-        "timesteps": packed("d", scheduler.timesteps.tolist()),
+        "timesteps": packed("d", timesteps_of().tolist()),
         "init_sigma": packed("d", [init_sigma]),
         "checks": packed("f", checks),
         "middle": packed("f", samples[len(samples) // 2].flatten().tolist()),
@@ -303,6 +311,11 @@ def dimensions():
         | {"limit": limits(False), "order": ORDERS, "euler": flags("euler_at_final")}
         | {"solver": {n: {"solver_type": n} for n in ("midpoint", "heun", "bh2", "rk4")}}
         | {"algorithm": {n: {"algorithm_type": n} for n in ("dpmsolver++", "sde-dpmsolver++", "deis", "dpmsolver")}},
+        "SCMScheduler": {
+            "prediction": {"default": {}, "trigflow": {"prediction_type": "trigflow"}},
+            "data": {"default": {}, "1": {"sigma_data": 1.0}},
+            "training": {"default": {}, "20": {"num_train_timesteps": 20}},
+        },
         "SASolverScheduler": {"betas": betas(), "prediction": FOUR, "limit": limits(False), "spacing": spacings()}
         | lower
         | {"predictor": {str(n): {"predictor_order": n} for n in (1, 2, 3, 4)}}
@@ -386,6 +399,10 @@ EDM = {
 }
 
 
+# As Sana-Sprint is published.
+SCM = {"_class_name": "SCMScheduler", "num_train_timesteps": 1000, "prediction_type": "trigflow", "sigma_data": 0.5}
+
+
 def emoji_cases(cls, config):
     for steps in (1, 2, 5, 20, 30):
         yield case_of(cls, config, steps)
@@ -410,7 +427,7 @@ def main():
         if args.only not in ("", name):
             continue
         cls = getattr(diffusers, name)
-        ordinary = EDM if name.startswith("EDM") else emoji
+        ordinary = EDM if name.startswith("EDM") else SCM if name == "SCMScheduler" else emoji
         cases = list(emoji_cases(cls, ordinary)) + Cover(cls, dims | run_options(), random.Random(0)).run()
         lines = ",\n".join(json.dumps(case) for case in cases)
         text = f'{{"trained_betas": {json.dumps(TRAINED)},\n"cases": [\n{lines}\n]}}\n'
