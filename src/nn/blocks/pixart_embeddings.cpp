@@ -4,17 +4,11 @@
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
-namespace {
-
-constexpr int64_t wave_width = 256;
-
 Tensor waves(Context& cx, const Tensor& numbers) {
   Tensor made = cx.ops().timestep_embedding(
       cx, {numbers, wave_width, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
   return in_form(cx, made);
 }
-
-}  // namespace
 
 PatchEmbed::PatchEmbed(Module* parent, const std::string& name, const PatchEmbedOptions& options)
     : Module(parent, name),

@@ -32,6 +32,10 @@ class PatchEmbed final : public Module {
   PatchEmbedOptions options_;
 };
 
+// Sines and cosines of numbers {B}, as embedded: {B, wave_width}.
+inline constexpr int64_t wave_width = 256;
+Tensor waves(Context& cx, const Tensor& numbers);
+
 // The timestep, and the height, width and aspect ratio of the image.
 struct ImageConditions {
   Tensor timestep;                     // {B}

@@ -1,0 +1,40 @@
+#include "networks/autoencoder_dc/model.hpp"
+
+#include "nn/feature_metadata.hpp"
+#include "nn/layout.hpp"
+
+namespace omnirt {
+
+AutoencoderDC::AutoencoderDC(const AutoencoderDCConfig& config, Json json)
+    : Autoencoder(std::move(json)),
+      encoder(this, "encoder", config),
+      decoder(this, "decoder", config),
+      config_(config) {}
+
+nn::Metadata AutoencoderDC::metadata() const {
+  return nn::feature_metadata(*this, {.no_split_modules = {"ResBlock", "EfficientViTBlock"}});
+}
+
+Tensor AutoencoderDC::encode(Context& cx, const Tensor& image,
+                             const nn::NoiseSource& /*noise*/) const {
+  return encoder.forward(cx, nn::in_form(cx, image));
+}
+
+Tensor AutoencoderDC::decode(Context& cx, const Tensor& latents) const {
+  return decoder.forward(cx, nn::in_form(cx, latents));
+}
+
+const nn::NetworkInfo& autoencoder_dc_info() {
+  static const nn::NetworkInfo info{
+      .class_name = "AutoencoderDC",
+      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
+        return std::make_unique<AutoencoderDC>(read_autoencoder_dc_config(json, where), json);
+      },
+      .summary = "the deep compression autoencoder of Sana",
+      .weights_base = "diffusion_pytorch_model",
+      .role = "autoencoder",
+  };
+  return info;
+}
+
+}  // namespace omnirt

@@ -1,0 +1,72 @@
+#include "networks/sana_transformer_2d_model/blocks.hpp"
+
+#include "nn/layout.hpp"
+
+namespace omnirt {
+namespace {
+
+constexpr double sana_norm_out_eps = 1e-6;
+
+SanaAttention::Options sana_self_attention(const SanaTransformer2DConfig& config) {
+  return {.dim = config.inner_dim(),
+          .context_dim = config.inner_dim(),
+          .heads = config.num_attention_heads,
+          .head_dim = config.attention_head_dim,
+          .bias = config.attention_bias,
+          .norm = config.qk_norm.has_value()};
+}
+
+SanaAttention::Options sana_cross_attention(const SanaTransformer2DConfig& config) {
+  return {.dim = config.inner_dim(),
+          .context_dim = config.cross_attention_dim,
+          .heads = config.num_cross_attention_heads,
+          .head_dim = config.cross_attention_head_dim,
+          .bias = true,
+          .norm = config.qk_norm.has_value()};
+}
+
+}  // namespace
+
+SanaTransformerBlock::SanaTransformerBlock(Module* parent, const std::string& name,
+                                           const SanaTransformer2DConfig& config)
+    : Module(parent, name),
+      scale_shift_table(param("scale_shift_table", {6, config.inner_dim()})),
+      norm1(this, "norm1", config.inner_dim(), config.norm_eps, /*affine=*/false),
+      attn1(this, "attn1", sana_self_attention(config)),
+      norm2(this, "norm2", config.inner_dim(), config.norm_eps, config.norm_elementwise_affine),
+      attn2(this, "attn2", sana_cross_attention(config)),
+      ff(this, "ff", {.channels = config.inner_dim(), .hidden = config.hidden_dim()}) {
+  own(scale_shift_table);
+}
+
+Tensor SanaTransformerBlock::fed_forward(Context& cx, const Tensor& x,
+                                         const std::array<int64_t, 2>& grid) const {
+  return nn::tokens_of(ff.forward(cx, nn::image_of(x, grid[0], grid[1])));
+}
+
+Tensor SanaTransformerBlock::forward(Context& cx, const Tensor& x,
+                                     const SanaContext& context) const {
+  return cx.segment(path(), [&] {
+    if (cx.site(path())) return x;
+    Tensor modulation = cx.ops().add(cx, {context.modulation, cx[scale_shift_table].unsqueeze(0)});
+    // {B, 1, D} each.
+    auto part = [&](int64_t i) { return modulation.narrow(1, i, 1); };
+    Tensor shift_attention = part(0), scale_attention = part(1), gate_attention = part(2);
+    Tensor shift_ff = part(3), scale_ff = part(4), gate_ff = part(5);
+    Tensor h = norm1.forward(cx, x);
+    h = cx.ops().modulate(cx, {h, scale_attention, shift_attention});
+    h = attn1.forward(cx, h, context.grid);
+    h = cx.ops().gate(cx, {h, gate_attention, &x});
+    h = attn2.forward(cx, h, context.text, h);
+    if (cx.site(ff.path())) return h;
+    Tensor normed = norm2.forward(cx, h);
+    normed = cx.ops().modulate(cx, {normed, scale_ff, shift_ff});
+    normed = fed_forward(cx, normed, context.grid);
+    return cx.ops().gate(cx, {normed, gate_ff, &h});
+  });
+}
+
+SanaModulatedNorm::SanaModulatedNorm(Module* parent, const std::string& name, int64_t dim)
+    : Module(parent, name), norm(this, "norm", dim, sana_norm_out_eps, /*affine=*/false) {}
+
+}  // namespace omnirt

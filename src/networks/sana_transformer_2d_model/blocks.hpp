@@ -1,0 +1,46 @@
+#pragma once
+#include "networks/sana_transformer_2d_model/attention.hpp"
+#include "nn/blocks/glu_mb_conv.hpp"
+
+namespace omnirt {
+
+// What all blocks attend to and are modulated by.
+struct SanaContext {
+  Tensor text;                        // {B, S, D}: tokens alone, no padding
+  Tensor modulation;                  // {B, 6, D}
+  std::array<int64_t, 2> grid{0, 0};  // {height, width} in tokens
+};
+
+// Linear attention, attention to the text, a perceptron that sees neighbours; the first and the
+// last modulated and gated by the timestep, the second neither normalised nor gated (diffusers
+// sana_transformer.py SanaTransformerBlock).
+class SanaTransformerBlock final : public nn::Module {
+ public:
+  SanaTransformerBlock(Module* parent, const std::string& name,
+                       const SanaTransformer2DConfig& config);
+  const char* class_name() const override { return "SanaTransformerBlock"; }
+  SiteKind site_kind() const override { return SiteKind::block; }
+  // x {B, T, D}; {B, T, D}.
+  Tensor forward(Context& cx, const Tensor& x, const SanaContext& context) const;
+
+  Param scale_shift_table;  // {6, D}: shift, scale and gate of the first and of the last part
+  nn::LayerNorm norm1;
+  SanaLinearAttention attn1;
+  nn::LayerNorm norm2;
+  SanaCrossAttention attn2;
+  nn::GluMbConv ff;
+
+ private:
+  Tensor fed_forward(Context& cx, const Tensor& x, const std::array<int64_t, 2>& grid) const;
+};
+
+// The last norm, whose shift and scale are the network's own table.
+class SanaModulatedNorm final : public nn::Module {
+ public:
+  SanaModulatedNorm(Module* parent, const std::string& name, int64_t dim);
+  const char* class_name() const override { return "SanaModulatedNorm"; }
+
+  nn::LayerNorm norm;
+};
+
+}  // namespace omnirt
