@@ -49,6 +49,8 @@ inline std::string small_model(const std::string& id) {
       {"krea-2-turbo", "tests/goldens/pipelines/krea2_turbo/model"},
       {"qwen-image-2.1", "tests/goldens/pipelines/qwen_image_21/model"},
       {"qwen-image-2.1-turbo", "tests/goldens/pipelines/qwen_image_21_turbo/model"},
+      {"sana-sprint", "tests/goldens/pipelines/sana_sprint/model"},
+      {"sana", "tests/goldens/pipelines/sana/model"},
       {"svd", "tests/goldens/videos/svd/model"},
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};

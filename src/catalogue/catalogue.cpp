@@ -20,6 +20,7 @@
 #include "families/qwen_image21/qwen_image21.hpp"
 #include "families/qwen_image_edit/layered.hpp"
 #include "families/qwen_image_edit/qwen_image_edit.hpp"
+#include "families/sana/sana.hpp"
 #include "families/sd/sd.hpp"
 #include "families/sd3/sd3.hpp"
 #include "families/sdxl/sdxl.hpp"
@@ -27,6 +28,7 @@
 #include "families/upscale/upscale.hpp"
 #include "families/z_image/z_image.hpp"
 #include "networks/aura_flow_transformer_2d_model/model.hpp"
+#include "networks/autoencoder_dc/model.hpp"
 #include "networks/autoencoder_kl/model.hpp"
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_kl_qwen_image/model.hpp"
@@ -56,6 +58,7 @@
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/redux_image_encoder/model.hpp"
 #include "networks/rrdb_net/model.hpp"
+#include "networks/sana_transformer_2d_model/model.hpp"
 #include "networks/sd3_controlnet_model/model.hpp"
 #include "networks/sd3_transformer_2d_model/model.hpp"
 #include "networks/siglip_vision_model/model.hpp"
@@ -116,6 +119,8 @@ std::vector<nn::NetworkInfo> networks() {
       umt5_encoder_model_info(),
       aura_flow_transformer_2d_model_info(),
       krea2_transformer_2d_model_info(),
+      sana_transformer_2d_model_info(),
+      autoencoder_dc_info(),
       transformer_2d_model_info(),
       controlnet_model_info(),
       flux_controlnet_model_info(),
@@ -135,12 +140,26 @@ std::vector<nn::NetworkInfo> networks() {
 }  // namespace
 
 Catalogue builtin_catalogue() {
-  return {.families = {families::sd(), families::sdxl(), families::svd(), families::pixart(),
-                       families::flux(), families::flux_kontext(), families::flux2(),
-                       families::flux3(), families::qwen_image(), families::qwen_image_edit(),
-                       families::qwen_image_layered(), families::z_image(), families::sd3(),
-                       families::chroma(), families::lumina2(), families::aura_flow(),
-                       families::krea2(), families::qwen_image21(), families::upscale()},
+  return {.families = {families::sd(),
+                       families::sdxl(),
+                       families::svd(),
+                       families::pixart(),
+                       families::flux(),
+                       families::flux_kontext(),
+                       families::flux2(),
+                       families::flux3(),
+                       families::qwen_image(),
+                       families::qwen_image_edit(),
+                       families::qwen_image_layered(),
+                       families::z_image(),
+                       families::sd3(),
+                       families::chroma(),
+                       families::lumina2(),
+                       families::aura_flow(),
+                       families::krea2(),
+                       families::qwen_image21(),
+                       families::sana(),
+                       families::upscale()},
           .networks = networks(),
           .tokenizers = {text::clip_tokenizer_info(), text::t5_tokenizer_info(),
                          text::qwen2_tokenizer_info(), text::mistral_tokenizer_info(),

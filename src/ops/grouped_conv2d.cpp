@@ -24,7 +24,8 @@ bool GroupedConv2d::fits(const GroupedConv2d& args) {
     return false;
   }
   const int64_t out = args.weight.size(0), side = args.weight.size(2);
-  return side % 2 == 1 && has_sizes(args.weight, {out, args.x.size(1) / args.groups, side, side}) &&
+  return side % 2 == 1 && args.x.size(2) > 0 && args.x.size(3) > 0 &&
+         has_sizes(args.weight, {out, args.x.size(1) / args.groups, side, side}) &&
          absent_or_has_sizes(args.bias, {out});
 }
 

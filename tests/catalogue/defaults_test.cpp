@@ -35,6 +35,15 @@ struct Difference {
   const char* reason;
 };
 
+// The lines of the reference's instruction.
+std::string sana_instruction() {
+  const Json table = read_json_file(source_path("tests/goldens/call_defaults.json"));
+  std::string text;
+  for (const Json& line : table["pipelines"]["SanaPipeline"]["complex_human_instruction"])
+    text += (text.empty() ? "" : "\n") + line.get<std::string>();
+  return text;
+}
+
 // Values that are others than the reference's on purpose.
 const std::vector<Difference>& differences() {
   const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b"};
@@ -89,6 +98,10 @@ const std::vector<Difference>& differences() {
        "You are an assistant designed to generate superior images with the superior degree of "
        "image-text alignment based on textual prompts or user prompts.",
        "what the reference takes for none"},
+      {{"sana", "sana-sprint"},
+       "complex_human_instruction",
+       sana_instruction(),
+       "the reference's list as one text, with line breaks between its lines"},
       {{"flux3.klein", "flux3.klein-base"},
        "max_sequence_length",
        4096,
@@ -146,6 +159,8 @@ const std::map<std::string, const char*>& no_config() {
       {"attention_kwargs", "adapters' scales stand with the adapters"},
       {"text_encoder_out_layers", "the encoder's states that the models were trained with"},
       {"padding_mask_crop", "not implemented"},
+      {"max_timesteps", "the scheduler's, of Sana-Sprint's training"},
+      {"intermediate_timesteps", "the scheduler's, of Sana-Sprint's training"},
       {"_auto_resize", "auto_resize"},
       {"output_resolution", "width and height; of edits a key"},
       {"use_kv_cache", "what no step changes is always made once per run"},
@@ -195,6 +210,8 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   }
   if (id == "aura-flow") return "AuraFlowPipeline";
   if (id == "lumina-image-2") return "Lumina2Pipeline";
+  if (id == "sana") return "SanaPipeline";
+  if (id == "sana-sprint") return "SanaSprintPipeline";
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
   return std::string("StableDiffusion") + (is_xl(id) ? "XL" : "") + part + form + "Pipeline";
@@ -326,7 +343,9 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
             family.name.starts_with("flux") || family.name.starts_with("qwen_image") ||
             family.name == "z_image" || family.name == "sd3" || family.name == "chroma" ||
             family.name == "lumina2" || family.name == "aura_flow" || family.name == "krea2";
-        EXPECT_EQ(info->made_for, flow ? SchedulerFor::flow_matching : SchedulerFor::diffusion)
+        // Sana's own is a solver for diffusion over the noise levels of a flow.
+        EXPECT_TRUE(family.name == "sana" || info->made_for == (flow ? SchedulerFor::flow_matching
+                                                                     : SchedulerFor::diffusion))
             << entry.id << " " << name;
         // Each is compared with the reference's trajectories.
         EXPECT_TRUE(

@@ -135,7 +135,8 @@ TEST(SchedulerSteps, NeverGiveNanAtOneOrTwoSteps) {
             {{"timestep_spacing", "trailing"}}});
   multiply({{{"prediction_type", "epsilon"}},
             {{"prediction_type", "v_prediction"}},
-            {{"prediction_type", "sample"}}});
+            {{"prediction_type", "sample"}},
+            {{"prediction_type", "trigflow"}}});  // SCM's, which has no other
   multiply({{{"rescale_betas_zero_snr", true}, {"clip_sample", false}},
             {{"beta_schedule", "squaredcos_cap_v2"}, {"skip_prk_steps", true}},
             {{"use_karras_sigmas", true}, {"solver_type", "bh1"}},

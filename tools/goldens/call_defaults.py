@@ -43,6 +43,8 @@ PIPELINES = [
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",
     *(f"QwenImage{kind}Pipeline" for kind in ("", "21", "Img2Img", "Inpaint")),
+    "SanaPipeline",
+    "SanaSprintPipeline",
     *(f"{SD}3{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "StableVideoDiffusionPipeline",
     "ZImageImg2ImgPipeline",

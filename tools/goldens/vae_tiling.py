@@ -28,6 +28,7 @@ RUNS = {
     "sdxl_larger_tiles": ("sdxl", "text2image", dict(width=168, height=120, vae_tile_size=96)),
     "flux2_text2image": ("flux2_klein", "text2image", dict(width=176, height=96, vae_tile_size=64)),
     "flux2_edit": ("flux2_klein", "edit", dict(width=96, height=80, vae_tile_size=64)),
+    "sana": ("sana", "text2image", dict(width=448, height=288, vae_tile_size=256, use_resolution_binning=False)),
 }
 
 
@@ -59,7 +60,11 @@ def pipeline(model, task):
 
 def tile(vae, side):
     vae.enable_tiling()
-    if side:
+    if side and hasattr(vae, "tile_sample_stride_height"):
+        parts = vae.tile_sample_min_height // (vae.tile_sample_min_height - vae.tile_sample_stride_height)
+        stride = side - side // parts
+        vae.enable_tiling(side, side, stride, stride)
+    elif side:
         levels = len(vae.config.block_out_channels) - 1
         vae.tile_sample_min_size, vae.tile_latent_min_size = side, side >> levels
 
@@ -69,6 +74,7 @@ def generate(model, task, request):
     pipe = pipeline(model, task)
     tile(pipe.vae, config.get("vae_tile_size"))
     names = ("num_inference_steps", "guidance_scale", "max_sequence_length", "strength")
+    names += ("use_resolution_binning",)
     call = {name: config[name] for name in names if name in config}
     call.update({name: text for name, text in request["inputs"].items() if "prompt" in name})
     size = (config["width"], config["height"])

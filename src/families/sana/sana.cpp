@@ -1,0 +1,54 @@
+#include "families/sana/sana.hpp"
+
+#include "blocks/binned_size.hpp"
+#include "blocks/denoise.hpp"
+#include "blocks/export_images.hpp"
+#include "blocks/hires.hpp"
+#include "blocks/latents.hpp"
+#include "blocks/set_timesteps.hpp"
+#include "blocks/start_noise.hpp"
+#include "blocks/upscale_images.hpp"
+#include "families/sana/check.hpp"
+#include "families/sana/encode_prompt.hpp"
+#include "families/sana/entries.hpp"
+
+namespace omnirt::families {
+namespace {
+
+BlockList sana_blocks() {
+  const Trigger given_noise = has("latents");
+  const blocks::BinnedSizes sizes = sana::sana_sizes();
+  BlockList list;
+  auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
+  add(std::make_shared<sana::CheckParts>());
+  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::SizeOfNoise>(given_noise));
+  add(std::make_shared<blocks::BinnedImageSize>(sizes));
+  add(std::make_shared<blocks::StartNoise>());
+  add(std::make_shared<sana::EncodePrompt>());
+  add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
+  add(std::make_shared<blocks::TakeBinnedNoise>(sizes, given_noise));
+  add(std::make_shared<blocks::PrepareBinnedLatents>(sizes));
+  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
+      .network = "transformer", .text_mask = sana::prompt_attention_mask.name}));
+  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<blocks::FitMadeImages>(Trigger{}));
+  add(std::make_shared<blocks::UpscaleMade>());
+  add(std::make_shared<blocks::ExportImages>());
+  return list;
+}
+
+}  // namespace
+
+Family sana() {
+  return {.name = "sana",
+          .tasks = {{"text2image", {}}},
+          .blocks = sana_blocks(),
+          .entries = sana::entries(),
+          .pipeline_classes = {"SanaPipeline", "SanaSprintPipeline"},
+          .variant_of = sana::variant_of,
+          .adopt_scheduler = sana::adopt_scheduler,
+          .adapter_families = sana::adapter_families()};
+}
+
+}  // namespace omnirt::families

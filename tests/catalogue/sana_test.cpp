@@ -1,0 +1,83 @@
+// What is reported about requests to Sana before any weight is read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/findings.hpp"
+#include "catalogue/support.hpp"
+
+namespace omnirt::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+GenerateRequest sana_request(const Json& config = Json::object()) {
+  GenerateRequest made;
+  made.model = source_path("tests/goldens/pipelines/sana/model").string();
+  made.inputs["prompt"] = "apple";
+  made.config = config;
+  return made;
+}
+
+Proposal checked_sana(const GenerateRequest& request) {
+  return engine().check(request, {});
+}
+
+TEST(Sana, HasTheDefaultsOfItsPipeline) {
+  Proposal made = checked_sana(sana_request());
+  EXPECT_THAT(made.errors, IsEmpty());
+  EXPECT_EQ(made.spec->id, "sana");
+  EXPECT_EQ(made.config.find("num_inference_steps")->value, 20);
+  EXPECT_EQ(made.config.find("guidance_scale")->value, 4.5);
+  EXPECT_EQ(made.config.find("width")->value, 1024);  // whatever the transformer's own
+  const ModelSpec* entry = engine().catalogue().find_entry("sana-1.5", "text2image");
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry->id, "sana");
+}
+
+TEST(Sana, TakesAnySizeWithBinningAndWholeLatentsWithout) {
+  Json odd = {{"width", 101}, {"height", 57}};
+  EXPECT_THAT(checked_sana(sana_request(odd)).errors, IsEmpty());
+  odd["use_resolution_binning"] = false;
+  EXPECT_THAT(checked_sana(sana_request(odd)).errors, about("config.width", "multiple of 32"));
+}
+
+TEST(Sana, TellsWhatIsCutOffAPromptAndNotOfItsInstruction) {
+  GenerateRequest request = sana_request({{"max_sequence_length", 5}});
+  EXPECT_THAT(checked_sana(request).warnings, IsEmpty());
+  request.inputs["prompt"] = "a small red apple and the sea";
+  const std::vector<Finding> warnings = checked_sana(request).warnings;
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_EQ(warnings[0].field, "inputs.prompt");
+  EXPECT_TRUE(request.inputs["prompt"].get<std::string>().ends_with(
+      warnings[0].value.substr(warnings[0].value.find_first_not_of(' '))))
+      << warnings[0].value;
+}
+
+TEST(SanaSprint, TakesTheGuidanceScaleAsAnInputAndNoGuider) {
+  GenerateRequest request = sana_request();
+  request.model = source_path("tests/goldens/pipelines/sana_sprint/model").string();
+  Proposal made = checked_sana(request);
+  EXPECT_THAT(made.errors, IsEmpty());
+  EXPECT_EQ(made.spec->id, "sana-sprint");
+  EXPECT_EQ(made.config.find("num_inference_steps")->value, 2);
+  EXPECT_EQ(made.config.find("guidance_scale")->value, 4.5);
+  request.guider = {{"type", "apg"}};
+  EXPECT_THAT(checked_sana(request).errors, about("guider"));
+  request.guider = Json();
+  request.config["timesteps"] = {1.5, 1.0};
+  EXPECT_THAT(checked_sana(request).errors, about("config.timesteps"));
+}
+
+TEST(Sana, RefusesWhatItDoesNotHave) {
+  EXPECT_THAT(checked_sana(sana_request({{"hires_scale", 2.0}})).errors,
+              about("config.hires_scale"));
+  EXPECT_THAT(checked_sana(sana_request({{"cache", "deep"}})).errors, about("config.cache"));
+  EXPECT_THAT(checked_sana(sana_request({{"clean_caption", true}})).errors,
+              about("config.clean_caption"));
+  GenerateRequest wrong = sana_request();
+  wrong.components["text_encoder"] = source_path("tests/goldens/networks/gemma2_capped").string();
+  EXPECT_THAT(checked_sana(wrong).errors, about("text_encoder.hidden_size"));
+}
+
+}  // namespace
+}  // namespace omnirt::testing
