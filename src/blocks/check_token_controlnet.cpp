@@ -51,7 +51,12 @@ void TokenControlNet::check_fits(Checks& checks) const {
            another);
     return;
   }
-  const auto made = network.residuals();
+  check_residuals(checks);
+}
+
+void TokenControlNet::check_residuals(Checks& checks) const {
+  const auto made = checks[controlnet].residuals();
+  const auto sites = checks[transformer].residual_sites();
   auto is_taken = [&](const nn::ControlNetwork::Residuals& residuals) {
     auto site = std::ranges::find(sites, residuals.input, &nn::ResidualSite::input);
     return site != sites.end() && site->blocks > 0;
@@ -107,9 +112,35 @@ void TokenControlNet::check_size(Checks& checks) const {
   }
 }
 
+// One that feeds back has a part for each block.
+void TokenControlNet::check_feedback(Checks& checks) const {
+  const nn::ControlNetwork& network = checks[controlnet];
+  const size_t blocks = checks[transformer].residual_sites().front().blocks;
+  const size_t parts = network.feeds_back() ? network.residuals().front().count : blocks;
+  if (parts != blocks)
+    refuse(checks,
+           fmt::format("it looks at {} blocks, and the model's transformer has {}", parts, blocks),
+           another);
+}
+
+// Whether this is one that feeds back, of a family that has those. All of a run do, or none.
+bool TokenControlNet::check_kind(Checks& checks) const {
+  auto feeds_back = [&](const ComponentFolder* folder) {
+    return folder && folder->class_name == options_.feedback_class;
+  };
+  const bool mine = feeds_back(checks.folder(controlnet));
+  const std::string& wanted = mine ? options_.feedback_class : options_.class_name;
+  if (!is_of_class(checks, controlnet, wanted.c_str())) return false;
+  if (mine == feeds_back(checks.folder(first))) return true;
+  refuse(checks, "ControlNets that look at each block's tokens go with no others",
+         "give ControlNets of one kind");
+  return false;
+}
+
 void TokenControlNet::check(Checks& checks) const {
-  if (!is_of_class(checks, controlnet, options_.class_name.c_str())) return;
+  if (!check_kind(checks)) return;
   check_fits(checks);
+  check_feedback(checks);
   check_image(checks);
   check_mode(checks);
   check_size(checks);

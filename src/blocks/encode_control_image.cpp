@@ -1,5 +1,7 @@
 #include "blocks/encode_control_image.hpp"
 
+#include <ATen/ops/zeros.h>
+
 #include "blocks/control_values.hpp"
 #include "blocks/latents.hpp"
 #include "pipeline/numbered.hpp"
@@ -15,14 +17,26 @@ const std::vector<std::string>& control_values_shape() {
   return shape;
 }
 
-Trigger control_reads_mask(size_t place) {
+namespace {
+
+Trigger control_that(size_t place, const char* does, bool (nn::ControlNetwork::*says)() const) {
   const std::string name = numbered("controlnet", place);
-  return {[name](const Facts& facts) {
+  return {[name, says](const Facts& facts) {
             const auto* network = facts.network<nn::ControlNetwork>(name);
-            return network && network->reads_mask();
+            return network && (network->*says)();
           },
-          name + " reads a mask",
+          name + does,
           {}};
+}
+
+}  // namespace
+
+Trigger control_reads_mask(size_t place) {
+  return control_that(place, " reads a mask", &nn::ControlNetwork::reads_mask);
+}
+
+Trigger control_feeds_back(size_t place) {
+  return control_that(place, " looks at each block's tokens", &nn::ControlNetwork::feeds_back);
 }
 
 EncodeControlImage::EncodeControlImage(size_t place)
@@ -40,7 +54,11 @@ void EncodeControlImage::run(Frame& frame) const {
       control_pixels(frame[control_image], 3, frame[height], frame[width], frame[image_fit], how) *
           2.0 -
       1.0;
-  if (frame[controlnet].pixels_per_token() == 0) {
+  if (frame[controlnet].feeds_back()) {
+    // The mode, for all images: its reference draws nothing.
+    pixels = encoded_image(frame, vae, tiling, pixels,
+                           at::zeros(latent_shape(frame[vae], 1, frame[width], frame[height])));
+  } else if (frame[controlnet].pixels_per_token() == 0) {
     pixels = sampled_latents(frame, vae, tiling, pixels, static_cast<int64_t>(frame[seeds].size()),
                              *frame[noise_source]);
   }

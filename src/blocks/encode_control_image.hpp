@@ -17,6 +17,8 @@ inline constexpr const char* control_values_help = "the control image as its Con
 const std::vector<std::string>& control_values_shape();
 // The ControlNet at the place is one for inpainting (nn::ControlNetwork::reads_mask).
 Trigger control_reads_mask(size_t place);
+// It looks at what each block of the denoiser made (nn::ControlNetwork::feeds_back).
+Trigger control_feeds_back(size_t place);
 
 // The control image of the ControlNet at `place`, as that reads it: latents, a sample of the
 // encoder's distribution for each image of the run, or pixels. Comes before what draws the first

@@ -149,9 +149,33 @@ Values TokenControlNet::predicted(Frame& frame, const LoopProgress& at, const Ro
       std::move(call));
 }
 
+BlockHint TokenControlNet::hint(Frame& frame, const LoopProgress& at, const RowBatch& batch,
+                                double strength) const {
+  auto made = [this, &frame, step = at.step, rows = batch.rows](size_t block, const Value& tokens) {
+    return one(frame.call(
+        controlnet, {{"image_tokens", {tokens}}, {"controlnet_cond", {frame[control]}}},
+        [block](const nn::ControlNetwork& network, Context& cx, const Values& in) {
+          return network.hint(cx, in, block);
+        },
+        ComponentCall{.variant = fmt::format("block {}", block),
+                      .body = {},
+                      .rows = rows,
+                      .step = {.index = step}}));
+  };
+  // Asked for in another block's turn.
+  return [this, &frame, made, strength](size_t block, const Value& tokens) {
+    const Tensor hint = frame.within(*this, [&] { return made(block, tokens); });
+    return strength == 1.0 ? hint : hint * strength;
+  };
+}
+
 void TokenControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const {
   const double strength = strength_at(at, {frame[scale], frame[start], frame[end]}, place_);
   if (strength == 0.0) return;
+  if (frame[controlnet].feeds_back()) {
+    batch.hints.push_back(hint(frame, at, batch, strength));
+    return;
+  }
   const Rows rows = rows_of(batch);
   // Batches of one step share what does not depend on their conditions.
   Values own;

@@ -16,6 +16,9 @@ namespace omnirt::blocks {
 
 struct TokenControlOptions {
   std::string class_name;  // "FluxControlNetModel"
+  // The class of those that feed back (nn::ControlNetwork::feeds_back), for a family with a step
+  // block that asks for RowBatch::hints; "": it has none.
+  std::string feedback_class{};
   // Whether each condition has residuals of its own text; else those of the prompt serve all, as in
   // the reference's pipelines of FLUX.1 and Qwen-Image.
   bool own_text = false;
@@ -29,6 +32,7 @@ class TokenControlNet final : public StepBlock {
   Component<nn::ControlNetwork> controlnet;
   Component<nn::DenoiserNetwork> transformer{this, "transformer"};
   Described<nn::Autoencoder> vae{this, "vae"};
+  Described<nn::ControlNetwork> first{this, "controlnet"};
   Config<Json> scale{this, keys::controlnet_conditioning_scale};
   Config<Json> start{this, keys::control_guidance_start};
   Config<Json> end{this, keys::control_guidance_end};
@@ -48,7 +52,12 @@ class TokenControlNet final : public StepBlock {
   Rows rows_of(const RowBatch& batch) const;
   Tensor model_tokens(Frame& frame, const LoopProgress& at, const Rows& rows) const;
   Values predicted(Frame& frame, const LoopProgress& at, const Rows& rows) const;
+  BlockHint hint(Frame& frame, const LoopProgress& at, const RowBatch& batch,
+                 double strength) const;
   void check_fits(Checks& checks) const;
+  void check_residuals(Checks& checks) const;
+  void check_feedback(Checks& checks) const;
+  bool check_kind(Checks& checks) const;
   void check_image(Checks& checks) const;
   void check_mode(Checks& checks) const;
   void check_size(Checks& checks) const;

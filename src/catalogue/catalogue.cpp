@@ -54,6 +54,7 @@
 #include "networks/qwen3_for_causal_lm/model.hpp"
 #include "networks/qwen3_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image21_transformer_2d_model/model.hpp"
+#include "networks/qwen_image_blockwise_controlnet/model.hpp"
 #include "networks/qwen_image_controlnet_model/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/redux_image_encoder/model.hpp"
@@ -125,6 +126,7 @@ std::vector<nn::NetworkInfo> networks() {
       controlnet_model_info(),
       flux_controlnet_model_info(),
       qwen_image_controlnet_model_info(),
+      qwen_image_blockwise_controlnet_info(),
       sd3_controlnet_model_info(),
       z_image_controlnet_model_info(),
       t2i_adapter_info(),

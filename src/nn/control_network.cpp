@@ -20,4 +20,14 @@ size_t residual_of(ResidualOrder order, size_t block, size_t blocks, size_t coun
   return block / ((blocks + count - 1) / count);
 }
 
+Values ControlNetwork::control(Context&, const Values&) const {
+  ensure(false, "a {} makes its residuals block by block", class_name());
+  return {};
+}
+
+Tensor ControlNetwork::hint(Context&, const Values&, size_t) const {
+  ensure(false, "a {} makes all residuals at once", class_name());
+  return {};
+}
+
 }  // namespace omnirt::nn

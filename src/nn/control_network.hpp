@@ -34,7 +34,14 @@ class ControlNetwork : public Network {
   // inputs() names, image_tokens (DenoiserNetwork::image_tokens) among them, with controlnet_cond:
   // latents {B or 1, C, H, W} of the control image, or its pixels {1, 3, H, W} in -1..1; and
   // control_mode {1} int64 where there are modes.
-  virtual Values control(Context& cx, const Values& inputs) const = 0;
+  virtual Values control(Context& cx, const Values& inputs) const;
+  // What it makes of a step depends on what the denoiser's blocks make of what it adds: hint() is
+  // asked after each block, and control() is not.
+  virtual bool feeds_back() const { return false; }
+  // What is added, not scaled yet, to the tokens {B, L, D} that block `block` of the denoiser made:
+  // `inputs` are image_tokens, those tokens, and controlnet_cond. As many blocks as residuals()
+  // says.
+  virtual Tensor hint(Context& cx, const Values& inputs, size_t block) const;
   virtual std::vector<NetworkInput> inputs() const = 0;
 
   virtual int64_t in_channels() const = 0;     // of the denoiser's latents

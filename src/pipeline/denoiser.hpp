@@ -34,6 +34,10 @@ class AskedRows {
   std::function<Values(const std::vector<size_t>&)> join_;
 };
 
+// What is added to the tokens {B, L, D} that one block of the network made, before the next one
+// takes them.
+using BlockHint = std::function<Tensor(size_t block, const Value& tokens)>;
+
 // Rows that go through the network together. Of inputs that live as long as the run equal rows are
 // held once (Value::rows).
 struct RowBatch {
@@ -43,6 +47,9 @@ struct RowBatch {
   std::shared_ptr<const SitePlan> sites;  // as in Row
   SharedStep step;                        // as in Row
   AskedRows* asked = nullptr;             // all of the prediction, this batch's among them
+  // What ControlNets add that look at what each block made: for a step block that takes the network
+  // through its blocks one by one.
+  std::vector<BlockHint> hints{};
 };
 
 // The only place that groups, batches and splits the conditions and images of a request.

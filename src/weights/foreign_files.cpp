@@ -32,9 +32,6 @@ constexpr Sign signs[] = {
     {"double_layers.0.attn.w1q.weight", false, "an AuraFlow transformer"},
     {"clip_txt_mapper.weight", false, "a Stable Cascade model (stage C)"},
     {"down_blocks.1.0.channelwise.0.weight", false, "a Stable Cascade model (stage B)"},
-    {"controlnet_blocks.0.x_rms.weight", false,
-     "a blockwise ControlNet (DiffSynth-Studio's, whose blocks look at the transformer's tokens; "
-     "this build has none)"},
     {"control_model.", true, "a ControlNet in the original layout"},
     {"controlnet_cond_embedding.conv_in.weight", false, "a ControlNet"},
     {"image_proj.", true, "an IP-Adapter"},

@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sd3_controlnet_single", "../control/sd3/single"},
         Case{"qwen_image_controlnet", "../control/qwen_image/one"},
         Case{"qwen_image_controlnet_inpaint", "../control/qwen_image/inpaint"},
+        Case{"qwen_image_blockwise", "../control/qwen_image/blockwise_two"},
         Case{"qwen_image_context", "../control/qwen_image/context"},
         Case{"qwen_image_entities", "../control/qwen_image/entities_on_negative"},
         Case{"flux_redux", "../control/flux/redux_prompt"},

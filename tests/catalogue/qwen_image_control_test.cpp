@@ -28,7 +28,8 @@ std::vector<Finding> errors_of(const GenerateRequest& request) {
 }
 
 TEST(QwenImageControls, TakeTheGoldensRequests) {
-  for (const char* name : {"inpaint", "context", "entities", "entities_on_negative"})
+  for (const char* name : {"inpaint", "context", "entities", "entities_on_negative", "blockwise",
+                           "blockwise_two", "blockwise_inpaint"})
     EXPECT_THAT(errors_of(qwen_run(name)), IsEmpty()) << name;
 }
 
@@ -45,18 +46,63 @@ TEST(QwenImageControls, AControlNetForInpaintingWantsImageAndMask) {
 }
 
 // DiffSynth-Studio's, which come as one file.
-TEST(QwenImageControls, BlockwiseOnesAreRefusedByName) {
+std::string blockwise(const std::string& name = "") {
+  return source_path("tests/goldens/networks/qwen_image_blockwise" + name + "/model.safetensors")
+      .string();
+}
+
+TEST(QwenImageControls, BlockwiseOnesAreFilesOfQwenImage) {
+  GenerateRequest request = folder_request(source_path("tests/goldens/control/flux/one"));
+  request.components["controlnet"] = blockwise();
+  EXPECT_THAT(errors_of(request),
+              about("components.controlnet", "holds a QwenImageBlockWiseControlNet"));
+  request = qwen_run("blockwise_inpaint");
+  request.inputs.erase("mask");
+  request.task = "";
+  EXPECT_THAT(errors_of(request), about("encode_masked_control"));
+}
+
+// One looks at what each block of the transformer made, the others give what they add before.
+TEST(QwenImageControls, BlockwiseOnesGoWithTheirOwnKindAlone) {
+  GenerateRequest request = qwen_run("blockwise_two");
+  const std::string other = source_path("tests/goldens/networks/qwen_image_controlnet").string();
+  request.components["controlnet"] = Json::array({blockwise(), other});
+  EXPECT_THAT(errors_of(request), about("components.controlnet_1", "go with no others"));
+  request.components["controlnet"] = Json::array({other, blockwise()});
+  EXPECT_THAT(errors_of(request), about("components.controlnet_1", "go with no others"));
+}
+
+TEST(QwenImageControls, BlockwiseOnesMustLookAtAllBlocks) {
   TemporaryFolder folder;
-  const std::string file = folder.file("model.safetensors");
-  const std::array<float, 4> weight{1, 1, 1, 1};
-  const io::TensorView view{"controlnet_blocks.0.x_rms.weight",
-                            io::Dtype::f32,
-                            {static_cast<int64_t>(weight.size())},
-                            std::as_bytes(std::span(weight))};
-  io::write_safetensors(file, {&view, 1}, {});
-  GenerateRequest request = qwen_run("one");
-  request.components["controlnet"] = file;
-  EXPECT_THAT(errors_of(request), about("components.controlnet", "a blockwise ControlNet"));
+  const std::array<float, 16> values{};
+  auto view = [&](const char* name, std::vector<int64_t> shape) {
+    return io::TensorView{name, io::Dtype::f32, std::move(shape), std::as_bytes(std::span(values))};
+  };
+  // As wide as the model's tokens, and of no block but the first.
+  const int64_t dim = 1;
+  const std::array<io::TensorView, 2> tensors{view("img_in.weight", {dim, 16}),
+                                              view("controlnet_blocks.0.x_rms.weight", {16})};
+  io::write_safetensors(folder.file("model.safetensors"), tensors, {});
+  GenerateRequest request = qwen_run("blockwise");
+  request.components["controlnet"] = folder.file("model.safetensors");
+  EXPECT_THAT(errors_of(request), about("components.controlnet", "width of tokens is 1"));
+}
+
+TEST(QwenImageControls, BlockwiseOnesLeaveNoStepOut) {
+  GenerateRequest request = qwen_run("blockwise");
+  request.config["cache"] = "first_block";
+  EXPECT_THAT(errors_of(request), about("config.cache", "ControlNet"));
+}
+
+// Each row's hints are made of its own tokens.
+TEST(QwenImageControls, BlockwiseOnesGiveAnImageTheSameInAnyBatch) {
+  GenerateRequest request = qwen_run("blockwise");
+  const Tensor together = run(request).image;
+  for (const int64_t rows : {1, 3}) {
+    request.config["max_batch_rows"] = rows;
+    request.config["level"] = "eager";  // below which no other level would hide a failure
+    EXPECT_GT(psnr(run(request).image, together, 1.0), 60) << rows;
+  }
 }
 
 TEST(QwenImageControls, InContextGoWithNoControlNet) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/cpu/kernels.hpp"
+#include "base/error.hpp"
 #include "networks/flux_controlnet_model/model.hpp"
+#include "networks/qwen_image_blockwise_controlnet/model.hpp"
 #include "networks/sd3_controlnet_model/model.hpp"
 #include "networks/support.hpp"
 
@@ -75,6 +78,42 @@ TEST(ControlNetworks, OfFluxGiveTheReferencesResiduals) {
 
 TEST(ControlNetworks, OfQwenImageGiveTheReferencesResiduals) {
   expect_reference("qwen_image_controlnet");
+}
+
+// DiffSynth-Studio's, by the references and by the processor's kernels.
+TEST(ControlNetworks, OfQwenImageGiveTheReferencesHintsToEachBlock) {
+  for (const char* name : {"qwen_image_blockwise", "qwen_image_blockwise_inpaint"}) {
+    for (bool compiled : {false, true}) {
+      LoadedNetwork loaded = load_case(name);
+      if (compiled) cpu::add_kernels(loaded.ops);
+      const auto& network = loaded.as<nn::ControlNetwork>();
+      const Tensors tensors = golden(name, "golden");
+      Context cx = loaded.context();
+      const Values inputs{{"image_tokens", {tensors.at("in.image_tokens")}},
+                          {"controlnet_cond", {tensors.at("in.controlnet_cond")}}};
+      for (size_t block = 0; block < network.residuals().front().count; ++block)
+        EXPECT_LT(difference(network.hint(cx, inputs, block),
+                             tensors.at("out.hint." + std::to_string(block))),
+                  1e-5)
+            << name << " " << block;
+    }
+  }
+}
+
+TEST(ControlNetworks, OfQwenImageAreKnownByTheirTensorsAlone) {
+  auto config = [](int64_t in) {
+    return qwen_image_blockwise_config_from_tensors({{"img_in.weight", {3072, in}},
+                                                     {"controlnet_blocks.0.x_rms.weight", {3072}},
+                                                     {"controlnet_blocks.1.x_rms.weight", {3072}}},
+                                                    "file");
+  };
+  EXPECT_EQ(config(64)["additional_in_dim"], 0);
+  EXPECT_EQ(config(68)["additional_in_dim"], 4);
+  EXPECT_EQ(config(68)["in_dim"], 64);
+  EXPECT_EQ(config(64)["num_layers"], 2);
+  EXPECT_TRUE(qwen_image_blockwise_config_from_tensors({}, "file").is_null());
+  EXPECT_THROW(read_qwen_image_blockwise_config({{"additional_in_dim", 3}}, "config.json"),
+               Unsupported);
 }
 
 TEST(ControlNetworks, OfStableDiffusion3GiveTheReferencesResiduals) {

@@ -7,12 +7,15 @@ tests/goldens/networks/qwen_image_controlnet* as networks.py makes them; tests/g
 {request.json,golden.safetensors} a run over the model qwen_image.
 """
 
+import json
+
 import common
 import networks
 import qwen_image
 import torch
 from golden_files import arguments, check_or_write, make_networks
 from PIL import Image
+from safetensors.torch import load_file, save_file
 
 HALF = torch.float16
 FOLDER = common.GOLDENS / "control"
@@ -76,7 +79,83 @@ def control_case(seed, config):
     return make, goldens
 
 
+class BlockwiseBlock(torch.nn.Module):
+    """DiffSynth-Studio's BlockWiseControlBlock, whose norms are torch's."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.x_rms = torch.nn.RMSNorm(dim, eps=1e-6)
+        self.y_rms = torch.nn.RMSNorm(dim, eps=1e-6)
+        self.input_proj = torch.nn.Linear(dim, dim)
+        self.output_proj = torch.nn.Linear(dim, dim)
+
+    def forward(self, tokens, control):
+        both = self.x_rms(tokens) + self.y_rms(control)
+        return self.output_proj(torch.nn.functional.gelu(self.input_proj(both)))
+
+
+class Blockwise(torch.nn.Module):
+    """DiffSynth-Studio's QwenImageBlockWiseControlNet; diffusers has none. Its files have no config: the one that is
+    written is what the class was made with."""
+
+    def __init__(self, num_layers, dim, in_dim, additional_in_dim=0):
+        super().__init__()
+        self.img_in = torch.nn.Linear(in_dim + additional_in_dim, dim)
+        self.controlnet_blocks = torch.nn.ModuleList([BlockwiseBlock(dim) for _ in range(num_layers)])
+
+    def tokens(self, latents):
+        """latents {1, C, H, W} -> {1, L, D}."""
+        patches = torch.nn.functional.pixel_unshuffle(latents, 2)
+        return self.img_in(patches.flatten(2).transpose(1, 2))
+
+
+BLOCKWISE = {
+    "qwen_image_blockwise": (350, dict()),
+    "qwen_image_blockwise_inpaint": (351, dict(additional_in_dim=4)),
+}
+
+
+def blockwise_values(more):
+    base = qwen_image.QWEN_IMAGE
+    dim = base["num_attention_heads"] * base["attention_head_dim"]
+    return dict(num_layers=base["num_layers"], dim=dim, in_dim=base["in_channels"], **more)
+
+
+def load_blockwise(folder):
+    config = json.loads((folder / "config.json").read_text())
+    config.pop("_class_name")
+    model = Blockwise(**config).eval()
+    state = load_file(folder / "model.safetensors")
+    model.load_state_dict({name: value.float() for name, value in state.items()})
+    return model
+
+
+def blockwise_case(seed, more):
+    def make(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        model = Blockwise(**blockwise_values(more))
+        common.reseed_parameters(model, seed, 1.0)
+        state = {name: value.half().contiguous() for name, value in model.state_dict().items()}
+        save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+        config = {"_class_name": "QwenImageBlockWiseControlNet", **blockwise_values(more)}
+        common.write_json(folder / "config.json", config)
+
+    def goldens(folder):
+        model = load_blockwise(folder)
+        channels = model.img_in.in_features // 4
+        latents = common.normal(seed, 1, channels, 4, 6)
+        tokens = common.normal(seed + 1, 2, 6, model.img_in.out_features)
+        made = {"in.controlnet_cond": latents, "in.image_tokens": tokens}
+        for i, block in enumerate(model.controlnet_blocks):
+            made[f"out.hint.{i}"] = block(tokens, model.tokens(latents))
+        yield "golden", made
+
+    return make, goldens
+
+
 def network_cases():
+    for name, (seed, more) in BLOCKWISE.items():
+        yield name, blockwise_case(seed, more)
     for name, (seed, config) in CONTROLNETS.items():
         yield name, control_case(seed, config)
 
@@ -98,6 +177,39 @@ def run(seed, inputs, names, task="text2image", **config):
         "components": {"controlnet": folders[0] if len(folders) == 1 else folders},
         "config": {"num_inference_steps": 4, "seed": seed, "width": 48, "height": 32, **config},
     }
+
+
+def blockwise(request, names):
+    """With ControlNets by their files, as they are published."""
+    files = [f"../../../networks/qwen_image_blockwise{name}/model.safetensors" for name in names]
+    request["components"] = {"controlnet": files[0] if len(files) == 1 else files}
+    return request
+
+
+def blockwise_runs():
+    prompt, two, negative = qwen_image.PROMPT, qwen_image.TWO, qwen_image.NEGATIVE
+    each = run(
+        352,
+        {**two, **negative, "control_image": EDGES},
+        [""],
+        guidance_scale=3.0,
+        num_images_per_prompt=2,
+        controlnet_conditioning_scale=0.8,
+    )
+    yield "blockwise", blockwise(each, [""])
+    part = run(
+        353,
+        {**prompt, "control_image": [DEPTH, EDGES]},
+        ["", ""],
+        guidance_scale=1.0,
+        num_inference_steps=5,
+        controlnet_conditioning_scale=[0.7, 0.5],
+        control_guidance_start=[0.2, 0.0],
+        control_guidance_end=[0.8, 1.0],
+    )
+    yield "blockwise_two", blockwise(part, ["", ""])
+    inpaint = run(354, {**prompt, **negative, **IMAGE}, [""], "inpaint", guidance_scale=3.0)
+    yield "blockwise_inpaint", blockwise(inpaint, ["_inpaint"])
 
 
 def runs():
@@ -137,6 +249,7 @@ def runs():
         guidance_scale=3.0,
         controlnet_conditioning_scale=0.9,
     )
+    yield from blockwise_runs()
     context = run(
         344,
         {**two, **negative, "context_image": DEPTH},
@@ -253,14 +366,77 @@ def with_entities(folder, request):
     return qwen_image.generate(pipe, request, folder)
 
 
+def normalised_mode(pipe, pixels):
+    """{1, C, h, w} of pixels {1, 3, H, W}."""
+    mode = pipe.vae.encode(pixels.unsqueeze(2)).latent_dist.mode()
+    mean, std = (qwen_image.of_channels(pipe.vae, f"latents_{name}") for name in ("mean", "std"))
+    return ((mode - mean) / std)[:, :, 0]
+
+
+def blockwise_latents(pipe, request, folder, image):
+    """What a ControlNet is given, as DiffSynth-Studio's QwenImageUnit_BlockwiseControlNet has it."""
+    config, inputs = request["config"], request["inputs"]
+    image = Image.open(folder / image).convert("RGB")
+    pixels = pipe.image_processor.preprocess(image, config["height"], config["width"])
+    if "mask" not in inputs:
+        return normalised_mode(pipe, pixels)
+    mask = qwen_image.pipeline_of(pipe, "inpaint").mask_processor.preprocess(
+        Image.open(folder / inputs["mask"]), config["height"], config["width"]
+    )
+    latents = normalised_mode(pipe, torch.where(mask > 0.5, -1.0, pixels))
+    kept = 1 - torch.nn.functional.interpolate(mask, size=latents.shape[-2:])
+    return torch.cat([latents, kept], 1)
+
+
+def with_blockwise(folder, request):
+    """Hooks add to what each block of diffusers' transformer made, as model_fn_qwen_image does."""
+    pipe = common.load_any(folder / request["model"])
+    config, inputs = request["config"], request["inputs"]
+    as_list = lambda value: value if isinstance(value, list) else [value]
+    files = as_list(request["components"]["controlnet"])
+    nets = [load_blockwise((folder / file).parent) for file in files]
+    images = as_list(inputs.get("control_image", inputs.get("image")))
+    controls = [net.tokens(blockwise_latents(pipe, request, folder, image)) for net, image in zip(nets, images)]
+    every = lambda key, default: (as_list(config.get(key, default)) * len(nets))[: len(nets)]
+    scales, starts, ends = (
+        every("controlnet_conditioning_scale", 1.0),
+        every("control_guidance_start", 0.0),
+        every("control_guidance_end", 1.0),
+    )
+    steps, per_step = config["num_inference_steps"], 2 if config.get("guidance_scale", 4.0) > 1 else 1
+    calls = 0
+
+    def hook(index):
+        def add(module, args, output):
+            step, (text, image) = (calls - 1) // per_step, output
+            hints = [
+                net.controlnet_blocks[index](image, control) * scale
+                for net, control, scale, start, end in zip(nets, controls, scales, starts, ends)
+                if step / steps >= start and (step + 1) / steps <= end
+            ]
+            return text, image + sum(hints)
+
+        return add
+
+    def count(module, args):
+        nonlocal calls
+        calls += 1
+
+    pipe.transformer.register_forward_pre_hook(count)
+    for index, block in enumerate(pipe.transformer.transformer_blocks):
+        block.register_forward_hook(hook(index))
+    of_control = ("control_image", "image", "mask", "controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end")
+    plain = lambda values: {name: value for name, value in values.items() if name not in of_control}
+    asked = {**request, "task": "text2image", "inputs": plain(inputs), "config": plain(config)}
+    return qwen_image.generate(pipe, asked, folder)
+
+
 def in_context(folder, request):
     pipe = common.load_any(folder / request["model"])
     config = request["config"]
     image = Image.open(folder / request["inputs"]["context_image"]).convert("RGB")
     pixels = pipe.image_processor.preprocess(image, config["height"], config["width"])
-    mode = pipe.vae.encode(pixels.unsqueeze(2)).latent_dist.mode()
-    mean, std = (qwen_image.of_channels(pipe.vae, f"latents_{name}") for name in ("mean", "std"))
-    latents = ((mode - mean) / std).permute(0, 2, 1, 3, 4)
+    latents = normalised_mode(pipe, pixels).unsqueeze(1)
     context = qwen_image.Pipeline._pack_latents(latents, 1, *latents.shape[2:])
     pipe.transformer = InContext(pipe.transformer, context)
     return qwen_image.generate(pipe, request, folder)
@@ -275,6 +451,8 @@ def generate(folder, request):
     if "entity_prompts" in request["inputs"]:
         return with_entities(folder, request)
     paths = request["components"]["controlnet"]
+    if "blockwise" in str(paths):
+        return with_blockwise(folder, request)
     several = isinstance(paths, list)
     net = diffusers.QwenImageControlNetModel.from_pretrained(
         folder / (paths[0] if several else paths), torch_dtype=torch.float32, low_cpu_mem_usage=False

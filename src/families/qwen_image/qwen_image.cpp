@@ -75,8 +75,10 @@ BlockList qwen_image_blocks() {
   add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, from_image));
   add(std::make_shared<blocks::KeepUnmasked>(put_back));
   add(std::make_shared<blocks::PutBackUnmasked>(put_back));
-  for (auto& block : blocks::token_controlnets({.class_name = "QwenImageControlNetModel"}))
+  for (auto& block : blocks::token_controlnets({.class_name = "QwenImageControlNetModel",
+                     .feedback_class = "QwenImageBlockWiseControlNet"}))
     list.push_back(block);
+  add(std::make_shared<qwen_image::BlockByBlock>());
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
   add(std::make_shared<blocks::DecodeLatents>());
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);

@@ -10,6 +10,14 @@
 #include "nn/patches.hpp"
 
 namespace omnirt {
+namespace {
+
+const Tensor* given(const std::optional<Tensor>& tensor) {
+  return tensor ? &*tensor : nullptr;
+}
+
+}  // namespace
+
 QwenImageTransformer2DModel::QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config,
                                                          Json json)
     : DenoiserNetwork(std::move(json)),
@@ -70,34 +78,38 @@ Tensor QwenImageTransformer2DModel::bias(Context& cx, const QwenImageInput& inpu
   return nn::qwen_image_bias(cx, *input.encoder_attention_mask, image);
 }
 
-// Of the image that is made, {B, L, channels of a patch}.
-Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& input,
-                                            int64_t made) const {
-  const Tensor& text = input.encoder_hidden_states;
-  const Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
-  auto given = [](const std::optional<Tensor>& tensor) { return tensor ? &*tensor : nullptr; };
-  auto activated = [&](const Tensor& at_time) {
-    Tensor temb = time_text_embed.forward(cx, at_time, given(input.additional_t_cond));
-    return cx.ops().activate(cx, {temb, ops::Activation::silu});
-  };
+Tensor QwenImageTransformer2DModel::activated(Context& cx, const QwenImageInput& input,
+                                              double share) const {
+  Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
+  if (share != 1.0) timestep = cx.ops().affine(cx, {timestep, share, 0.0});
+  const Tensor temb = time_text_embed.forward(cx, timestep, given(input.additional_t_cond));
+  return cx.ops().activate(cx, {temb, ops::Activation::silu});
+}
+
+Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& input) const {
+  return nn::qwen_image_rotary(cx, config_.axes_dims_rope,
+                               {.text = input.encoder_hidden_states,
+                                .height = input.sample.size(2) / config_.patch_size,
+                                .width = input.sample.size(3) / config_.patch_size,
+                                .text_start = given(input.text_start),
+                                .text_ids = given(input.text_ids),
+                                .reference_ids = given(input.reference_ids),
+                                .sample_ids = given(input.sample_ids)});
+}
+
+// {B, L, D}, those of references after the image that is made.
+Tensor QwenImageTransformer2DModel::all_blocks(Context& cx, const QwenImageInput& input,
+                                               const Tensor& activated_time, int64_t made) const {
   nn::TextAndImage x{.text = text_tokens(cx, input), .image = image_tokens(cx, input)};
   const Tensor padding = bias(cx, input, x.image);
-  nn::QwenImageCall call{
-      .activated = activated(timestep),
-      .rotary = nn::qwen_image_rotary(cx, config_.axes_dims_rope,
-                                      {.text = text,
-                                       .height = input.sample.size(2) / config_.patch_size,
-                                       .width = input.sample.size(3) / config_.patch_size,
-                                       .text_start = given(input.text_start),
-                                       .text_ids = given(input.text_ids),
-                                       .reference_ids = given(input.reference_ids),
-                                       .sample_ids = given(input.sample_ids)}),
-      .bias = padding.defined() ? &padding : nullptr,
-      .made = made,
-      .of_references = {}};
+  nn::QwenImageCall call{.activated = activated_time,
+                         .rotary = rotary(cx, input),
+                         .bias = padding.defined() ? &padding : nullptr,
+                         .made = made,
+                         .of_references = {}};
   if (config_.zero_cond_t && input.reference_latents)
-    call.of_references = activated(cx.ops().affine(cx, {timestep, 0.0, 0.0}));
-  auto through = [&](size_t from, size_t to) {
+    call.of_references = activated(cx, input, 0.0);
+  auto go = [&](size_t from, size_t to) {
     for (size_t i = from; i < to; ++i) {
       x = transformer_blocks[i].forward(cx, x, call);
       x.image = nn::with_residual(cx, x.image, input.controlnet_block_samples, i);
@@ -106,9 +118,42 @@ Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& i
   };
   const size_t blocks = transformer_blocks.size(), head = std::min<size_t>(1, blocks);
   const Tensor hidden = cx.block_cache() ? x.image : Tensor();
-  const Tensor all = cx.cached_blocks(
-      "blocks", hidden, [&] { return through(0, head); }, [&] { return through(head, blocks); });
-  return proj_out.forward(cx, norm_out.forward(cx, all.narrow(1, 0, made), call.activated));
+  return cx.cached_blocks(
+      "blocks", hidden, [&] { return go(0, head); }, [&] { return go(head, blocks); });
+}
+
+// Of the image that is made, {B, L, channels of a patch}.
+Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& input,
+                                            int64_t made) const {
+  const Tensor activated_time = activated(cx, input);
+  const Tensor all = input.made_by_blocks ? nn::in_form(cx, *input.made_by_blocks)
+                                          : all_blocks(cx, input, activated_time, made);
+  return proj_out.forward(cx, norm_out.forward(cx, all.narrow(1, 0, made), activated_time));
+}
+
+Values QwenImageTransformer2DModel::begin(Context& cx, const Values& inputs) const {
+  const auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
+  ensure(!input.reference_latents, "{} goes through its blocks without references", class_name());
+  const Tensor image = image_tokens(cx, input);
+  Values made{{"text", {text_tokens(cx, input)}},
+              {"activated", {activated(cx, input)}},
+              {"rotary", {rotary(cx, input)}}};
+  if (const Tensor padding = bias(cx, input, image); padding.defined()) made["bias"] = {padding};
+  made["image"] = {image};
+  return made;
+}
+
+Values QwenImageTransformer2DModel::through(Context& cx, const Values& state, size_t block) const {
+  const Tensor image = nn::in_form(cx, one(state, "image"));
+  const Tensor padding = state.contains("bias") ? one(state, "bias") : Tensor();
+  const nn::TextAndImage x =
+      transformer_blocks[block].forward(cx, {.text = one(state, "text"), .image = image},
+                                        {.activated = one(state, "activated"),
+                                         .rotary = one(state, "rotary"),
+                                         .bias = padding.defined() ? &padding : nullptr,
+                                         .made = image.size(1),
+                                         .of_references = {}});
+  return {{"text", {x.text}}, {"image", {x.image}}};
 }
 
 Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {

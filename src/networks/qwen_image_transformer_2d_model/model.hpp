@@ -23,6 +23,8 @@ struct QwenImageInput {
   // joint_attention_dim}; with them the place of each token of all texts in its own, {B, E + T},
   // and what is added to the scores of attention among all tokens, {B, N, N}, padding included.
   std::optional<Tensor> entity_hidden_states, text_ids, attention_bias;
+  // {B, L, D}: the image's tokens after the last block, where begin() and through() made them.
+  std::optional<Tensor> made_by_blocks;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -38,6 +40,7 @@ struct QwenImageInput {
     v("entity_hidden_states", self.entity_hidden_states);
     v("text_ids", self.text_ids);
     v("attention_bias", self.attention_bias);
+    v("made_by_blocks", self.made_by_blocks);
   }
 };
 
@@ -53,6 +56,12 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   // {B, out_channels, H, W}; H and W are multiples of patch_size.
   Tensor predict(Context& cx, const Values& inputs) const override;
   std::vector<nn::NetworkInput> inputs() const override;
+
+  // For a run that adds to what each block made. What through() takes, of predict's inputs: image
+  // and text, the tokens {B, L, D} and {B, T, D}, with what all blocks share. Not with references.
+  Values begin(Context& cx, const Values& inputs) const;
+  // image and text after block `block`.
+  Values through(Context& cx, const Values& state, size_t block) const;
 
   int64_t in_channels() const override { return config_.latent_channels(); }
   int64_t out_channels() const override { return config_.predicted_channels(); }
@@ -78,6 +87,11 @@ class QwenImageTransformer2DModel final : public nn::DenoiserNetwork {
   // {B, E + T, D}.
   Tensor text_tokens(Context& cx, const QwenImageInput& input) const;
   Tensor bias(Context& cx, const QwenImageInput& input, const Tensor& image) const;
+  // {B, D}: SiLU of the embedded timestep.
+  Tensor activated(Context& cx, const QwenImageInput& input, double share = 1.0) const;
+  Tensor rotary(Context& cx, const QwenImageInput& input) const;
+  Tensor all_blocks(Context& cx, const QwenImageInput& input, const Tensor& activated,
+                    int64_t made) const;
   Tensor patches(Context& cx, const QwenImageInput& input, int64_t made) const;
   // {B, L, D}: the image that is made, and those to go by.
   Tensor image_tokens(Context& cx, const QwenImageInput& input) const;
