@@ -43,6 +43,9 @@ bool with_body(const RouteInfo& route, bool) {
 bool with_job(const RouteInfo& route, bool) {
   return route.runs;
 }
+bool with_key_or_job(const RouteInfo& route, bool keyed) {
+  return with_key(route, keyed) || with_job(route, keyed);
+}
 
 constexpr std::array refusals{
     Refusal{400, "no HTTP, no JSON; of OpenAI's routes an invalid request", always},
@@ -63,11 +66,13 @@ constexpr std::array refusals{
             }},
     Refusal{426, "the route is a WebSocket",
             [](const RouteInfo& route, bool) { return route.status == 101; }},
-    Refusal{429, "the key has had its requests of the minute, or has as many jobs as it may",
-            with_key},
+    Refusal{429,
+            "the queue is full, or too long for the deadline; the key has had its requests of the "
+            "minute, or has as many jobs as it may",
+            with_key_or_job},
     Refusal{431, "the header is too large", always},
     Refusal{500, "the run failed, or the server did", always},
-    Refusal{503, "the queue is full, there are too many connections, or the server drains", always},
+    Refusal{503, "there are too many connections, or the server drains", always},
     Refusal{504, "the deadline passed", with_job},
 };
 

@@ -24,9 +24,11 @@ std::string title_of(const std::string& kind) {
   return title;
 }
 
+// A server that is well and has too much to do asks for fewer requests; 503 is of one that takes
+// none.
 int status_of_refusal(const QueueRefusal& refusal) {
-  if (refusal.kind() == "TooManyJobs") return 429;
-  return refusal.retry_after_ms > 0 ? 503 : 422;
+  if (refusal.kind() == "Draining") return 503;
+  return refusal.retry_after_ms > 0 ? 429 : 422;
 }
 
 }  // namespace

@@ -298,9 +298,15 @@ TEST(Server, AFullQueueSaysWhenToComeAgain) {
   request["async"] = true;
   std::vector<HttpClient::Answer> answers;
   for (int i = 0; i < 3; ++i) answers.push_back(running.post("/v1/generate", request));
-  EXPECT_EQ(answers[2].status, 503);
+  EXPECT_EQ(answers[2].status, 429);
   EXPECT_THAT(answers[2].headers, HasSubstr("Retry-After: "));
   EXPECT_THAT(answers[2].body, HasSubstr("queue-full"));
+  // In the forms of the other programs' routes as well.
+  for (const char* route : {"/v1/images/generations", "/sdapi/v1/txt2img"}) {
+    const auto refused = running.post(route, {{"prompt", "a red apple"}});
+    EXPECT_EQ(refused.status, 429) << route << refused.body;
+    EXPECT_THAT(refused.headers, HasSubstr("Retry-After: ")) << route;
+  }
 }
 
 struct Keyed {

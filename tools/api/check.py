@@ -5,7 +5,7 @@
 
 Starts `omnirt serve` with one embedded model on a free port of this machine and sends it up to N cases (1000) for each route.
 Steps and sizes of images are held to few and small (tools/api/small_runs.py), so that runs are short. Exit status 1 where an
-answer is a server error (5xx, other than a full queue's 503), or is another than the document says.
+answer is a server error (5xx), or is another than the document says.
 """
 
 import argparse
