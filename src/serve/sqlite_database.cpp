@@ -45,6 +45,12 @@ void SqliteDatabase::execute(const std::string& sql) {
   if (code != SQLITE_OK) fail(code);
 }
 
+void SqliteDatabase::flush_commits(bool flush) {
+  if (flush == flushes_) return;
+  execute(flush ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  flushes_ = flush;
+}
+
 void SqliteDatabase::fail(int code) const {
   const std::string why = fmt::format("{}: {}", file_.string(), sqlite3_errmsg(handle_));
   switch (code & 0xff) {

@@ -15,6 +15,9 @@ class SqliteDatabase {
   ~SqliteDatabase();
   // Statements of this program, without values.
   void execute(const std::string& sql);
+  // Whether the next commits wait for the disk. Those that do not are kept when the process is
+  // killed; when the machine loses power, those are that a later one came after which did.
+  void flush_commits(bool flush);
   sqlite3* get() const { return handle_; }
   // Throws what `code` means.
   [[noreturn]] void fail(int code) const;
@@ -22,6 +25,7 @@ class SqliteDatabase {
  private:
   std::filesystem::path file_;
   sqlite3* handle_ = nullptr;
+  bool flushes_ = true;
 };
 
 // A prepared statement, used again and again. Values are bound by place, from 1.

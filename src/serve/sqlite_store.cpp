@@ -136,6 +136,8 @@ std::vector<Job> SqliteJobStore::load() {
 }
 
 void SqliteJobStore::insert(const Job& job) {
+  // Before its end a restart cancels it, and so does one that does not find it.
+  database_->connection.flush_commits(!job.waited_for);
   bind_what_changes(*insert_, job);
   insert_->bind(job.number).bind(job.client).bind(job.model).bind(job.work).bind(job.request);
   insert_->bind(int64_t{job.waited_for});
@@ -143,11 +145,14 @@ void SqliteJobStore::insert(const Job& job) {
 }
 
 void SqliteJobStore::update(const Job& job) {
+  // A job that has begun is queued again by a restart, as one is that was not stored as begun.
+  database_->connection.flush_commits(job.state != JobState::running || job.cancelling);
   bind_what_changes(*update_, job);
   update_->run();
 }
 
 void SqliteJobStore::remove(const std::string& id) {
+  database_->connection.flush_commits(true);
   remove_->reset();
   remove_->bind(id);
   remove_->run();
