@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/remembered.hpp"
 #include "io/file_pieces.hpp"
+#include "io/file_state.hpp"
 #include "io/sha256.hpp"
 #include "io/sharded.hpp"
 
@@ -47,6 +49,30 @@ std::vector<fs::path> weight_files(const nn::NetworkInfo& info, const fs::path& 
   return files;
 }
 
+// "" where its files cannot be read: loading the component says what is wrong with them.
+std::string hash_component(const nn::NetworkInfo* info, const ComponentFolder& component,
+                           const std::string& config) {
+  io::Sha256 sha;
+  sha.add_counted(component.class_name);
+  sha.add_counted(config);
+  try {
+    for (const fs::path& file :
+         info ? weight_files(*info, component.folder) : small_files(component.folder)) {
+      if (!info) sha.add_counted(file.filename().string());
+      add_file(sha, file);
+    }
+  } catch (const InvalidRequest&) {
+    return "";
+  }
+  return sha.hex();
+}
+
+// A server's runs ask again for each image, and hashing takes longer than a step of a small model.
+Remembered<std::string>& known_fingerprints() {
+  static Remembered<std::string> known(256);
+  return known;
+}
+
 }  // namespace
 
 std::string fingerprint_of_file(const fs::path& file) {
@@ -57,19 +83,17 @@ std::string fingerprint_of_file(const fs::path& file) {
 
 std::string fingerprint_of(const Catalogue& catalogue, const ComponentFolder& component) {
   const nn::NetworkInfo* info = catalogue.find_network(component.class_name);
-  io::Sha256 sha;
-  sha.add_counted(component.class_name);
-  sha.add_counted(component.config.dump());
-  try {
-    for (const fs::path& file :
-         info ? weight_files(*info, component.folder) : small_files(component.folder)) {
-      if (!info) sha.add_counted(file.filename().string());
-      add_file(sha, file);
-    }
-  } catch (const InvalidRequest&) {
-    return "";  // loading the component says what is wrong with its files
-  }
-  return sha.hex();
+  const std::string config = component.config.dump();
+  const std::string state = io::files_state(component.folder);
+  if (state.empty()) return hash_component(info, component, config);
+  // Which files count is the network's to say.
+  const std::string key = std::string(info ? info->weights_base : "") + "\n" +
+                          component.folder.string() + "\n" + component.class_name + "\n" + config +
+                          "\n" + state;
+  if (auto known = known_fingerprints().find(key)) return *known;
+  std::string made = hash_component(info, component, config);
+  known_fingerprints().keep(key, made);
+  return made;
 }
 
 }  // namespace omnirt

@@ -6,7 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/python_json.hpp"
+#include "base/remembered.hpp"
 #include "io/file.hpp"
+#include "io/file_state.hpp"
 
 namespace omnirt {
 namespace fs = std::filesystem;
@@ -19,22 +21,45 @@ constexpr size_t max_components = 64;
 constexpr const char* usual_index = "model_index.json";
 constexpr const char* modular_index = "modular_model_index.json";
 
+struct ReadConfig {
+  Json json;
+  size_t bytes = 0;
+};
+
+// Small ones, which nearly all are: a server checks each request against its model's configs.
+constexpr size_t max_known_config_bytes = size_t{16} << 10;
+Remembered<ReadConfig>& known_configs() {
+  static Remembered<ReadConfig> known(64);
+  return known;
+}
+
 // Reads JSON files, as many as a pipeline's configs may take together.
 class ConfigFiles {
  public:
   Json read(const fs::path& file) {
-    std::string text = io::read_file(file, max_config_bytes);
-    read_ += text.size();
-    if (read_ > max_pipeline_bytes) {
-      throw InvalidFile({file.string(), fmt::format("{} bytes", text.size()),
-                         fmt::format("the configs of one pipeline take more than {} bytes together",
-                                     max_pipeline_bytes),
-                         ""});
+    const std::string state = io::file_state(file);
+    const std::string key = file.string() + "\n" + state;
+    if (auto known = state.empty() ? std::nullopt : known_configs().find(key)) {
+      count(file, known->bytes);
+      return std::move(known->json);
     }
-    return parse_python_json(text, file.string(), max_config_bytes);
+    std::string text = io::read_file(file, max_config_bytes);
+    count(file, text.size());
+    Json json = parse_python_json(text, file.string(), max_config_bytes);
+    if (!state.empty() && text.size() <= max_known_config_bytes)
+      known_configs().keep(key, {json, text.size()});
+    return json;
   }
 
  private:
+  void count(const fs::path& file, size_t bytes) {
+    read_ += bytes;
+    if (read_ <= max_pipeline_bytes) return;
+    throw InvalidFile({file.string(), fmt::format("{} bytes", bytes),
+                       fmt::format("the configs of one pipeline take more than {} bytes together",
+                                   max_pipeline_bytes),
+                       ""});
+  }
   size_t read_ = 0;
 };
 
