@@ -64,7 +64,8 @@ bool Dispatcher::begin(const std::string& id) {
 void Dispatcher::at(Run& run, const JobProgress& progress) {
   std::unique_lock lock(mutex_);
   const double now = now_ms();
-  const double took = now - run.turn_ms;
+  // What is done beside the turn is no computing.
+  const double took = run.computes ? now - run.turn_ms : 0;
   const size_t runs = run.together ? run.together->runs : 1;
   if (!queue_.progress(run.lease, progress, took, runs)) run.token.cancel();
   run.turn_ms = now;
@@ -82,6 +83,8 @@ void Dispatcher::at(Run& run, const JobProgress& progress) {
                      {"steps", progress.steps}};
   events_.add(run.lease.id, run.lease.attempt, "progress", json.dump());
   run.token.check();
+  // Encoding and flushing files mostly waits for the disk: the next run computes meanwhile.
+  if (run.writes_files()) return let_go(run);
   take_turn(run, lock);
 }
 

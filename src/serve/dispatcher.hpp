@@ -43,7 +43,8 @@ struct DispatcherLimits {
 
 // Runs the jobs of a queue in threads of its own. Of the runs that have begun, queue.at_once
 // compute at a time: after each step, and at the start of each block, a run hands its turn to
-// whichever goes first by the queue's order, itself maybe, or a job that has not begun. Where it
+// whichever goes first by the queue's order, itself maybe, or a job that has not begun. A run that
+// only writes its files has no turn, and keeps its place among those that have begun. Where it
 // pays (StepSharing), the first has its step together with the next ones of the same work, which
 // are brought as far as their first step before. `on_change` is called under its lock.
 class Dispatcher final : public Jobs {
@@ -76,6 +77,7 @@ class Dispatcher final : public Jobs {
   void end(Run& run, const std::function<void()>& how);
   void at(Run& run, const JobProgress& progress);
   void hand_on(Run& run);
+  void let_go(Run& run);
   void take_turn(Run& run, std::unique_lock<std::mutex>& lock);
   void dispatch();
   std::vector<std::string> next() const;

@@ -31,6 +31,7 @@ struct Dispatcher::Run final : RunControl {
            (progress.steps == 0 || progress.step < progress.steps);
   }
   bool before_loop() const { return progress.stage.starts_with("prepare") || before_step(); }
+  bool writes_files() const { return progress.stage == "export"; }
 
   Dispatcher& owner;
   Lease lease;

@@ -26,7 +26,8 @@ std::vector<std::string> Dispatcher::company(const std::string& first, bool may_
     if (!run) --room;
     able.push_back(id);
   }
-  able.resize(sharing_.runs(queue_.find(first)->work, able.size()));
+  const size_t in_line = paused.size() + queue_.waiting();
+  able.resize(sharing_.runs(queue_.find(first)->work, able.size(), in_line));
   return able.size() < 2 ? std::vector{first} : able;
 }
 
@@ -86,6 +87,11 @@ void Dispatcher::hand_on(Run& run) {
     leave(*together);
   else
     --computing_;
+}
+
+void Dispatcher::let_go(Run& run) {
+  hand_on(run);
+  dispatch();
 }
 
 void Dispatcher::take_turn(Run& run, std::unique_lock<std::mutex>& lock) {

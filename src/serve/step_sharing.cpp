@@ -5,6 +5,19 @@
 #include <algorithm>
 
 namespace omnirt::serve {
+namespace {
+
+// By how much the jobs in line end earlier, in sum, for each step that `runs` of them have together
+// and that takes `gain` times less than one after the other; in steps of one run. Those behind wait
+// less; those in it end all at once, which is later for those that would have gone first.
+double ends_earlier(size_t runs, double gain, size_t in_line) {
+  const auto n = static_cast<double>(runs);
+  const double together = n / gain;
+  const double behind = static_cast<double>(in_line) - n;
+  return behind * (n - together) + n * (n + 1) / 2 - n * together;
+}
+
+}  // namespace
 
 std::optional<double> StepSharing::Entry::ms() const {
   if (measured < samples) return std::nullopt;
@@ -28,7 +41,7 @@ StepSharing::Entry& StepSharing::entry(const std::string& work, size_t runs) {
   return of.by_runs[runs];
 }
 
-size_t StepSharing::runs(const std::string& work, size_t ready) const {
+size_t StepSharing::runs(const std::string& work, size_t ready, size_t in_line) const {
   if (how_ == ShareSteps::off || ready < 2) return 1;
   auto refused = [&](size_t runs) {
     const Entry* of = find(work, runs);
@@ -40,11 +53,13 @@ size_t StepSharing::runs(const std::string& work, size_t ready) const {
   const Entry* all = find(work, ready);
   if (!all || (!all->ms() && !all->refused)) return ready;
   size_t best = 1;
-  double most = pays_from;
+  double most = 0;
   for (size_t runs = 2; runs <= ready; ++runs) {
     const double gained = gain(work, runs).value_or(0);
-    if (gained < most) continue;
-    most = gained;
+    if (gained < pays_from) continue;
+    const double earlier = ends_earlier(runs, gained, in_line);
+    if (earlier <= most) continue;
+    most = earlier;
     best = runs;
   }
   return best;

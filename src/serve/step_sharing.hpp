@@ -18,8 +18,10 @@ enum class ShareSteps {
 };
 
 // The table of what it gives to compute steps of several runs together, by work and number of runs,
-// and what follows from it. A number of runs is tried where it was not measured yet, for as many
-// steps as its entry takes, after as many steps of one run; from then on the entry stays.
+// and what follows from it: a number of runs pays where by the table the jobs in line end earlier,
+// on average, than one after the other. A number of runs is tried where it was not measured yet,
+// for as many steps as its entry takes, after as many steps of one run; from then on the entry
+// stays.
 class StepSharing {
  public:
   static constexpr size_t most_works = 256;
@@ -30,8 +32,9 @@ class StepSharing {
 
   explicit StepSharing(ShareSteps how = ShareSteps::off) : how_(how) {}
 
-  // Of how many runs the next step should be, where `ready` could have one; 1: of one alone.
-  size_t runs(const std::string& work, size_t ready) const;
+  // Of how many runs the next step should be, where `ready` could have one and `in_line` jobs wait
+  // for a turn, these included; 1: of one alone.
+  size_t runs(const std::string& work, size_t ready, size_t in_line) const;
   // A step of so many runs took `ms`, all together.
   void learn(const std::string& work, size_t runs, double ms);
   // They cannot be computed together.

@@ -109,6 +109,38 @@ TEST(Dispatcher, OneRunComputesAtATime) {
   EXPECT_EQ(most, 1);
 }
 
+// What writes its files waits for the disk: "two" is done while "one" still does.
+TEST(Dispatcher, ARunThatWritesItsFilesLetsOthersCompute) {
+  Jobs jobs({}, [&](const Job& job, RunControl& control) -> JobOutcome {
+    control.at({"denoise_loop", 1, 1});
+    control.at({"export", 0, 0});
+    if (job.id == "one") {
+      jobs.submit("two", 1);
+      jobs.wait_for_end(1);
+      control.at({"export", 0, 0});
+    }
+    return {"{}", 0};
+  });
+  jobs.submit("one", 1);
+  jobs.dispatcher.start();
+  jobs.wait_for_end(2);
+  EXPECT_THAT(jobs.ended, ElementsAre("two", "one"));
+  EXPECT_EQ(jobs.dispatcher.counts().computing, 0u);
+}
+
+TEST(Dispatcher, ARunThatWritesItsFilesIsCancelledAtTheNextBlock) {
+  Jobs jobs({}, [&](const Job& job, RunControl& control) -> JobOutcome {
+    control.at({"export", 0, 0});
+    jobs.dispatcher.cancel(job.id);
+    control.at({"export", 0, 0});
+    return {"{}", 0};
+  });
+  jobs.submit("one", 1);
+  jobs.dispatcher.start();
+  jobs.wait_for_end(1);
+  EXPECT_EQ(jobs.state("one"), JobState::cancelled);
+}
+
 TEST(Dispatcher, CancelTakesHoldAtTheNextStep) {
   Jobs jobs;
   jobs.on_step = [&](const std::string&, int64_t step) {

@@ -88,7 +88,7 @@ def show(name, result):
 
 # The same arrivals for both, at the rate that was measured first, so that they differ by the order alone.
 def load(arguments):
-    rate = None
+    rate, p99 = None, {}
     for order in ("shortest", "arrival"):
         with Server(arguments.omnirt, "--order", order, "--share-steps", arguments.share_steps, "--queue", "1000", "--connections", "2000") as server:
             flags = ["--rate", str(rate)] if rate else ["--load", "0.9"]
@@ -96,6 +96,9 @@ def load(arguments):
                            "--arrival-seed", str(arguments.seed))
             rate = rate or result["rate"]
             show(order, result)
+            p99[order] = {kind["name"]: kind["p99_ms"] for kind in result["kinds"]}
+    print("p99 of shortest over that of arrival:", ", ".join(
+        f"{name} {ms / p99['arrival'][name]:.2f}" for name, ms in p99["shortest"].items()))
 
 
 def overload(arguments):
