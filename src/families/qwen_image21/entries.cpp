@@ -25,7 +25,8 @@ ModelSpec entry(const std::string& id, const std::string& task) {
   made.summary = distilled ? "Qwen-Image 2.1 Turbo, distilled to the few levels its folder says"
                            : "Qwen-Image 2.1, 7B: images with an alpha channel, read by Qwen3-VL";
   made.example = fmt::format(
-      "omnirt generate --model {} --prompt \"a shop sign that says OPEN\" -o made.png", id);
+      "omnirt generate --model {}{} --prompt \"a shop sign that says OPEN\" -o made.png", id,
+      task == "edit" ? " --image in.png" : "");
   made.hub_ids = {distilled ? "Qwen/Qwen-Image-2.1-Turbo" : "Qwen/Qwen-Image-2.1"};
   return made;
 }

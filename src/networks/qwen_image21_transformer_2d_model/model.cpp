@@ -77,12 +77,24 @@ Tensor QwenImage21Transformer2DModel::predicted(Context& cx, const QwenImage21In
   const QwenImage21Text::Call call{input.encoder_hidden_states, tokens, by_text, before,
                                    config_.causal_condition};
   QwenImage21Text text(cx, transformer_blocks, call);
-  const Tensor made = through_blocks(cx, image, by, image_places(cx, input, image), text);
+  const Tensor made = through_blocks(cx, image, by, image_places(cx, input, tokens, image), text);
   return proj_out.forward(cx, norm_out.forward(cx, made, at_time));
 }
 
+std::vector<nn::NetworkInput> QwenImage21Transformer2DModel::inputs() const {
+  std::vector<nn::NetworkInput> names = nn::input_names<QwenImage21Input>();
+  for (const nn::NetworkInput& each : nn::input_names<QwenImage21References>())
+    names.push_back({each.name, /*required=*/false});
+  return names;
+}
+
 Tensor QwenImage21Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<QwenImage21Input>(cx, inputs);
+  Values own = inputs, references;
+  for (const nn::NetworkInput& each : nn::input_names<QwenImage21References>())
+    if (auto found = own.extract(each.name)) references.insert(std::move(found));
+  auto input = nn::fill_inputs<QwenImage21Input>(cx, own);
+  if (!references.empty())
+    input.references = nn::fill_inputs<QwenImage21References>(cx, references);
   ensure(input.encoder_hidden_states.size(0) == input.sample.size(0),
          "{} rows of text for {} samples", input.encoder_hidden_states.size(0),
          input.sample.size(0));

@@ -7,26 +7,38 @@
 
 namespace omnirt {
 
+// Images to go by, whose latents are tokens after the text's: of all T + N of these the positions,
+// and which of them each sees; and the positions of the sample's tokens. Rows that are alike are
+// there once: all of a condition's go by the same images.
+struct QwenImage21References {
+  nn::DistinctRows latents;     // {B, N, C}
+  nn::DistinctRows prefix_ids;  // {B, T + N, 3}, rows alike
+  // {B, T + N, T + N}: 0 where a token does not see the other, which may be padding.
+  nn::DistinctRows prefix_mask;
+  nn::DistinctRows sample_ids;  // {B, L, 3}, rows alike
+
+  static void visit(auto& self, auto& v) {
+    v("reference_latents", self.latents);
+    v("prefix_ids", self.prefix_ids);
+    v("prefix_mask", self.prefix_mask);
+    v("sample_ids", self.sample_ids);
+  }
+};
+
 struct QwenImage21Input {
   Tensor sample;                                 // {B, C, H, W}: each latent a token
   nn::DistinctRows timestep;                     // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;                  // {B, T, context_in_dim}
   std::optional<Tensor> encoder_attention_mask;  // {B, T}: 0 where a text has padding
-  // Where there are images to go by: their latents as tokens after the text's, {B, N, C}, of all
-  // T + N the positions {B, T + N, 3}, rows alike, and which of them each sees, {B, T + N, T + N},
-  // 0 where it does not; and the positions of the sample's tokens, {B, L, 3}, rows alike.
-  std::optional<Tensor> reference_latents, prefix_ids, prefix_mask, sample_ids;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
     v("encoder_attention_mask", self.encoder_attention_mask);
-    v("reference_latents", self.reference_latents);
-    v("prefix_ids", self.prefix_ids);
-    v("prefix_mask", self.prefix_mask);
-    v("sample_ids", self.sample_ids);
   }
+
+  std::optional<QwenImage21References> references{};  // filled apart
 };
 
 // Qwen-Image 2.1's diffusion transformer (diffusers transformer_qwenimage21.py): text and image as
@@ -40,9 +52,7 @@ class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
 
   // {B, out_channels(), H, W}.
   Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override {
-    return nn::input_names<QwenImage21Input>();
-  }
+  std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.predicted_channels(); }
@@ -67,8 +77,10 @@ class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
   Tensor rotary(Context& cx, const QwenImage21Input& input, bool of_image) const;
   // {B, T + N, D}: all before the image.
   Tensor prefix(Context& cx, const QwenImage21Input& input) const;
+  Tensor prefix_bias(Context& cx, const nn::DistinctRows& mask) const;
   QwenImage21Places prefix_places(Context& cx, const QwenImage21Input& input) const;
-  QwenImage21Places image_places(Context& cx, const QwenImage21Input& input,
+  // before, image: tokens.
+  QwenImage21Places image_places(Context& cx, const QwenImage21Input& input, const Tensor& before,
                                  const Tensor& image) const;
   // Of what is before the image: as of no timestep, or of the sample's.
   QwenImage21Modulation of_text(Context& cx, const QwenImage21Input& input,

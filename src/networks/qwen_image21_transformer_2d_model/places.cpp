@@ -1,5 +1,6 @@
 // Where the tokens of a call are, and what they may look at.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "networks/qwen_image21_transformer_2d_model/model.hpp"
 #include "nn/layout.hpp"
@@ -30,11 +31,11 @@ Tensor QwenImage21Transformer2DModel::rotary(Context& cx, const QwenImage21Input
   const int64_t height = input.sample.size(2), width = input.sample.size(3);
   const std::string site =
       of_image ? fmt::format("rotary {}x{}", height, width) : std::string("rotary of text");
-  const std::optional<Tensor>& given = of_image ? input.sample_ids : input.prefix_ids;
+  const auto& references = input.references;
   return cx.once(site, text, [&] {
     Tensor each;
-    if (given) {
-      each = given->select(0, 0);
+    if (references) {
+      each = (of_image ? references->sample_ids : references->prefix_ids).tensor.select(0, 0);
     } else {
       const Tensor all = positions(cx, input);
       each =
@@ -49,21 +50,32 @@ Tensor QwenImage21Transformer2DModel::prefix(Context& cx, const QwenImage21Input
   const Tensor& text = input.encoder_hidden_states;
   return cx.once(fmt::format("prefix of {}", text.size(0)), text, [&] {
     const Tensor tokens = txt_in.forward(cx, nn::in_form(cx, text));
-    if (!input.reference_latents) return tokens;
-    const Tensor images = img_in.forward(cx, nn::in_form(cx, *input.reference_latents));
+    if (!input.references) return tokens;
+    const nn::DistinctRows& given = input.references->latents;
+    Tensor images = img_in.forward(cx, nn::in_form(cx, given.tensor));
+    if (!given.rows.empty()) images = cx.ops().take_rows(cx, {images, given.rows});
     return cx.ops().concat(cx, {tokens, images});
+  });
+}
+
+// {B or 1, 1, T + N, T + N}.
+Tensor QwenImage21Transformer2DModel::prefix_bias(Context& cx, const nn::DistinctRows& mask) const {
+  const Tensor& sees = mask.tensor;
+  const Tensor each = cx.once("bias of prefix", sees, [&] {
+    const Tensor rows = sees.reshape({-1, sees.size(2)});
+    return cx.ops().key_mask(cx, {rows, cx.dtype()}).view({sees.size(0), 1, -1, sees.size(2)});
+  });
+  if (sees.size(0) == 1 || mask.rows.empty()) return each;
+  return cx.once(fmt::format("bias of prefix in rows {}", fmt::join(mask.rows, ",")), sees, [&] {
+    return cx.ops().take_rows(cx, {each, mask.rows});
   });
 }
 
 QwenImage21Places QwenImage21Transformer2DModel::prefix_places(
     Context& cx, const QwenImage21Input& input) const {
   QwenImage21Places at{.rotary = rotary(cx, input, false)};
-  if (input.prefix_mask) {
-    const Tensor& sees = *input.prefix_mask;
-    at.bias = cx.once("bias of prefix", sees, [&] {
-      const Tensor each = sees.reshape({-1, sees.size(2)});
-      return cx.ops().key_mask(cx, {each, cx.dtype()}).view({sees.size(0), 1, -1, sees.size(2)});
-    });
+  if (input.references) {
+    at.bias = prefix_bias(cx, input.references->prefix_mask);
     return at;
   }
   at.causal = true;
@@ -78,17 +90,19 @@ QwenImage21Places QwenImage21Transformer2DModel::prefix_places(
 
 QwenImage21Places QwenImage21Transformer2DModel::image_places(Context& cx,
                                                               const QwenImage21Input& input,
+                                                              const Tensor& before,
                                                               const Tensor& image) const {
   QwenImage21Places at{.rotary = rotary(cx, input, true)};
   if (!input.encoder_attention_mask) return at;
   const Tensor& mask = *input.encoder_attention_mask;
-  if (!input.reference_latents) {
+  const int64_t text = mask.size(1), images = before.size(1) - text;
+  if (images == 0) {
     at.bias = nn::qwen_image_bias(cx, mask, image);
     return at;
   }
-  const Tensor references = input.reference_latents->select(2, 0);
-  const Tensor all = cx.once("mask with references", mask, [&] {
-    const Tensor ones = cx.ops().affine(cx, {references, 0.0, 1.0});
+  const Tensor all = cx.once("mask with images", mask, [&] {
+    const Tensor first = before.narrow(1, text, images).select(2, 0).to(mask.scalar_type());
+    const Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
     return cx.ops().concat(cx, {mask, ones});
   });
   at.bias = nn::qwen_image_bias(cx, all, image);
