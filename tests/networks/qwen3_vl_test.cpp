@@ -7,10 +7,10 @@
 
 #include "backends/cpu/kernels.hpp"
 #include "base/error.hpp"
+#include "blocks/qwen3_vl_positions.hpp"
 #include "blocks/vision_patches.hpp"
 #include "networks/decoder_goldens.hpp"
 #include "networks/qwen3_vl_for_conditional_generation/model.hpp"
-#include "networks/qwen3_vl_for_conditional_generation/positions.hpp"
 #include "networks/support.hpp"
 
 namespace omnirt::testing {
@@ -40,7 +40,7 @@ TEST(Qwen3VL, GivesThemByTheProcessorsKernels) {
 struct Looked {
   std::vector<Tensor> tokens;
   std::vector<nn::ImageSpan> spans;
-  std::vector<Qwen3VLImage> images;
+  std::vector<blocks::Qwen3VLImage> images;
 };
 
 // A golden's images stand two tokens apart, from the third on.
@@ -81,7 +81,7 @@ TEST(Qwen3VL, SeesImagesAndReadsPromptsThatLookAtThem) {
         Context cx = loaded.context();
         const Looked looked = look(cx, encoder, tensors);
         const Tensor& ids = tensors.at("in.input_ids");
-        const Tensor angles = qwen3_vl_angles(encoder.text(), ids.size(1), looked.images);
+        const Tensor angles = blocks::qwen3_vl_angles(encoder.text(), ids.size(1), looked.images);
         const Qwen3VLSeen seen{looked.tokens, looked.spans};
         const std::vector<Tensor> states = encoder.states(
             cx, ids,
@@ -101,7 +101,7 @@ TEST(Qwen3VL, CountsTextAsItsDecoderDoes) {
   const auto& encoder = loaded.as<Qwen3VLForConditionalGeneration>();
   Context cx = loaded.context();
   const Tensor ids = at::arange(0, 9, at::kLong).unsqueeze(0);
-  const Tensor angles = qwen3_vl_angles(encoder.text(), 9, {});
+  const Tensor angles = blocks::qwen3_vl_angles(encoder.text(), 9, {});
   auto last = [&](const Tensor* positions) {
     return encoder.states(cx, ids, {.chosen = {4}, .positions = positions}).front();
   };

@@ -7,15 +7,16 @@
 #include "blocks/image_words.hpp"
 #include "blocks/padded_embeds.hpp"
 #include "blocks/prompt_tokens.hpp"
+#include "blocks/qwen3_vl_positions.hpp"
 #include "families/qwen_image21/words.hpp"
-#include "networks/qwen3_vl_for_conditional_generation/positions.hpp"
 
 namespace omnirt::qwen_image21 {
 namespace {
 
 // Where each image is, and how many rows and columns of tokens it has.
-std::vector<Qwen3VLImage> images_of(const std::vector<nn::ImageSpan>& spans, const Tensor& grids) {
-  std::vector<Qwen3VLImage> images;
+std::vector<blocks::Qwen3VLImage> images_of(const std::vector<nn::ImageSpan>& spans,
+                                            const Tensor& grids) {
+  std::vector<blocks::Qwen3VLImage> images;
   for (const nn::ImageSpan& span : spans) {
     const Tensor grid = grids[static_cast<int64_t>(images.size())];
     images.push_back({span.first, grid[0].item<int64_t>(), grid[1].item<int64_t>()});
@@ -69,8 +70,8 @@ Tensor EncodeEdit::states(Frame& frame, const std::string& text,
   const Qwen3VLForConditionalGeneration& network = frame[text_encoder];
   const blocks::IdsWithImages placed =
       blocks::with_images(words, network.image_token_id(), sides.prod(1));
-  const Tensor angles = qwen3_vl_angles(network.text(), static_cast<int64_t>(placed.ids.size()),
-                                        images_of(placed.spans, sides));
+  const Tensor angles = blocks::qwen3_vl_angles(
+      network.text(), static_cast<int64_t>(placed.ids.size()), images_of(placed.spans, sides));
   const Tensor all = host(frame.call(
       text_encoder,
       {{"ids", {at::tensor(placed.ids, at::kLong).unsqueeze(0)}},

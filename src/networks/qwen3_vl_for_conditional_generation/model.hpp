@@ -38,7 +38,7 @@ class Qwen3VLForConditionalGeneration : public nn::Network {
                                     const std::vector<int64_t>& chosen,
                                     const Tensor* positions = nullptr) const;
   // The states that a call asks for, of text or of one prompt that looks at images, whose
-  // call.positions are qwen3_vl_angles.
+  // call.positions are blocks::qwen3_vl_angles.
   std::vector<Tensor> states(Context& cx, const Tensor& input_ids, const nn::TextDecoderCall& call,
                              const Qwen3VLSeen* seen = nullptr) const;
   // As Qwen3VLVisionModel's. Only where the config has a vision tower.

@@ -2,7 +2,7 @@
 #include "networks/qwen3_vl_for_conditional_generation/config.hpp"
 #include "tensor/tensor.hpp"
 
-namespace omnirt {
+namespace omnirt::blocks {
 
 // An image among a prompt's tokens: its first one, and how many rows and columns of them it is.
 struct Qwen3VLImage {
@@ -16,4 +16,4 @@ struct Qwen3VLImage {
 Tensor qwen3_vl_angles(const Qwen3VLTextConfig& config, int64_t tokens,
                        const std::vector<Qwen3VLImage>& images);
 
-}  // namespace omnirt
+}  // namespace omnirt::blocks

@@ -1,4 +1,4 @@
-#include "networks/qwen3_vl_for_conditional_generation/positions.hpp"
+#include "blocks/qwen3_vl_positions.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -11,14 +11,14 @@
 
 #include "base/ensure.hpp"
 
-namespace omnirt {
+namespace omnirt::blocks {
 namespace {
 
 // Of a token: time, row and column.
-using Place = std::array<int64_t, 3>;
+using TokenPlace = std::array<int64_t, 3>;
 
-std::vector<Place> places_of(int64_t tokens, const std::vector<Qwen3VLImage>& images) {
-  std::vector<Place> places;
+std::vector<TokenPlace> token_places(int64_t tokens, const std::vector<Qwen3VLImage>& images) {
+  std::vector<TokenPlace> places;
   int64_t at = 0;
   auto text_until = [&](int64_t end) {
     for (; std::ssize(places) < end; ++at) places.push_back({at, at, at});
@@ -49,10 +49,10 @@ std::vector<int64_t> axis_of_pairs(const Qwen3VLTextConfig& config) {
 
 Tensor qwen3_vl_angles(const Qwen3VLTextConfig& config, int64_t tokens,
                        const std::vector<Qwen3VLImage>& images) {
-  const std::vector<Place> places = places_of(tokens, images);
+  const std::vector<TokenPlace> places = token_places(tokens, images);
   Tensor by_axis = at::empty({tokens, 3}, at::kFloat);
   float* value = by_axis.mutable_data_ptr<float>();
-  for (const Place& place : places)
+  for (const TokenPlace& place : places)
     for (int64_t each : place) *value++ = static_cast<float>(each);
   // In fp32, as the reference has them.
   const Tensor exponent = at::arange(0, config.head_dim, 2, at::kFloat) / config.head_dim;
@@ -61,4 +61,4 @@ Tensor qwen3_vl_angles(const Qwen3VLTextConfig& config, int64_t tokens,
   return by_axis.index_select(1, axes) * frequency;
 }
 
-}  // namespace omnirt
+}  // namespace omnirt::blocks
