@@ -213,8 +213,8 @@ Json Api::with_data(const JobView& view, size_t most_bytes) const {
 // The image itself where the client takes images and there is one; else all with their data.
 HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) const {
   if (view.job.state != JobState::done) return problem_of_job(view.job, request.id);
-  const Json artifacts = job_json(view, false)["artifacts"];
-  if (request.header("accept").starts_with("image/") && artifacts.size() == 1)
+  const bool takes_images = request.header("accept").starts_with("image/");
+  if (takes_images && job_json(view, false)["artifacts"].size() == 1)
     return artifact(request, view, "0");
   return json_response(200, with_data(view));
 }

@@ -31,7 +31,7 @@ struct QueueLimits {
   int64_t keep_ms = int64_t{24} * 3600 * 1000;  // how long an ended job is kept
   int64_t crashes = 3;                          // of a job, before it is dead
   int64_t promote_ms = 300'000;                 // of waiting that lifts a job by one priority
-  double ageing = 0.02;   // remaining time that a time of waiting makes up for
+  double ageing = 0.01;   // remaining time that a time of waiting makes up for
   double fair_ms = 2000;  // of computing that a client may be ahead of others
   size_t at_once = 1;     // runs that compute at a time
 };

@@ -1,5 +1,6 @@
 // What the order makes of the load of `omnirt bench` (docs/performance.md), in virtual time: the
 // server's queue, table of shared steps and turns, with a clock in place of runs.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -161,6 +162,11 @@ TEST(LoadOrder, ShortestFirstMeetsObjectivesThatArrivalMisses) {
     for (double gain : {1.0, 1.15, 1.45}) {
       SCOPED_TRACE(testing::Message() << "gain " << gain << " seed " << seed);
       const Json shortest = figures(JobOrder::shortest, gain, seed);
+      RecordProperty(
+          fmt::format("gain {} seed {}", gain, seed),
+          fmt::format("in time {:.3f} of {:.3f}, p99 of 4 steps {:.3f}, of 50 {:.3f}",
+                      shortest["attainment"].get<double>(), arrival["attainment"].get<double>(),
+                      p99(shortest, 0) / p99(arrival, 0), p99(shortest, 2) / p99(arrival, 2)));
       EXPECT_GE(shortest["attainment"], 0.8);
       EXPECT_LE(p99(shortest, 0), 0.15 * p99(arrival, 0));
       EXPECT_LE(p99(shortest, 2), 3 * p99(arrival, 2));

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <map>
 #include <string>
 
 namespace omnirt::serve {
@@ -45,10 +46,16 @@ TEST(SharedSimulation, NoAcceptedJobIsLostOrDeliveredTwiceWhoeverFails) {
   for (JobState state :
        {JobState::done, JobState::failed, JobState::cancelled, JobState::expired, JobState::dead})
     EXPECT_GT(sum.ended[state], 0) << name_of(state);
-  for (const int64_t count :
-       {sum.refused, sum.crashes, sum.silences, sum.broker_faults, sum.broker_restarts,
-        sum.void_results, sum.claims, sum.passed_on, sum.longest_without_owner_ms})
-    EXPECT_GT(count, 10);
+  const std::map<const char*, int64_t> faults{{"refused", sum.refused},
+                                              {"crashes", sum.crashes},
+                                              {"silences", sum.silences},
+                                              {"broker faults", sum.broker_faults},
+                                              {"broker restarts", sum.broker_restarts},
+                                              {"void results", sum.void_results},
+                                              {"claims", sum.claims},
+                                              {"passed on", sum.passed_on},
+                                              {"ms without owner", sum.longest_without_owner_ms}};
+  for (const auto& [name, count] : faults) EXPECT_GT(count, 10) << name;
 }
 
 TEST(SharedSimulation, ASeedReplays) {
