@@ -59,7 +59,9 @@ std::vector<float> latents_on(const std::string& backend, const Scratch& scratch
   for (const Json& component : report["backend_timeline"]) {
     const Json& last = component["attempts"].back();
     EXPECT_TRUE(last["ok"].get<bool>()) << component["component"] << last["reason"];
-    if (backend == "ascend") EXPECT_EQ(last["level"], "eager") << component["component"];
+    if (backend == "ascend") {
+      EXPECT_EQ(last["level"], "eager") << component["component"];
+    }
   }
   return latents_of(state);
 }
