@@ -151,6 +151,15 @@ TEST(QwenImageEntities, GiveEachImageOfABatchItsOwn) {
   EXPECT_GT(psnr(run(one).image, together.narrow(0, 0, 1), 1.0), 80);
 }
 
+// The two have one text, and places of other numbers of tokens.
+TEST(QwenImageEntities, GoWithANegativePromptThatIsThePrompt) {
+  GenerateRequest request = qwen_run("entities");
+  request.inputs["negative_prompt"] = request.inputs["prompt"];
+  const Tensor together = run(request).image;
+  request.config["max_batch_rows"] = 1;
+  EXPECT_GT(psnr(run(request).image, together, 1.0), 60);
+}
+
 TEST(QwenImageEntities, ComputeTheSameWithPredictedSteps) {
   GenerateRequest request = qwen_run("entities");
   request.config["cache"] = "first_block";

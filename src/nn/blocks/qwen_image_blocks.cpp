@@ -99,8 +99,10 @@ Tensor from_the_middle(Context& cx, const Tensor& positions, int64_t height, int
 }
 
 Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const QwenImagePlaces& at) {
-  return cx.once(fmt::format("rotary {}x{}", at.height, at.width), at.text, [&] {
-    const int64_t texts = at.text_ids ? at.text_ids->size(1) : at.text.size(1);
+  const int64_t texts = at.text_ids ? at.text_ids->size(1) : at.text.size(1);
+  // Conditions may share a text of which one has further texts before it.
+  const std::string site = fmt::format("rotary of {} and {}x{}", texts, at.height, at.width);
+  return cx.once(site, at.text, [&] {
     Tensor all = cx.ops().token_positions(cx, {at.text, texts, at.height, at.width});
     Tensor places = at.text_ids ? at.text_ids->narrow(0, 0, 1).transpose(0, 1)
                                 : all.narrow(0, 0, texts).narrow(1, 3, 1);
