@@ -1,4 +1,4 @@
-// What is reported about requests to PixArt before any weight is read.
+// What is reported about requests to PixArt before any weight is read, and what they keep.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,6 +62,16 @@ TEST(PixArt, RefusesATextEncoderOfAnotherWidth) {
       source_path("tests/data/configs/pixart-sigma/text_encoder").string();
   EXPECT_THAT(fields(engine().check(other, {}).errors),
               ::testing::Contains("text_encoder.d_model"));
+}
+
+// The masks of a prompt and the negative one are alike: a batch of all rows and one of the
+// perturbed ones hold the same in other rows.
+TEST(PixArt, PerturbsSeveralPromptsAsEachAlone) {
+  GenerateRequest several = folder_request(source_path("tests/goldens/pipelines/pixart_sigma/pag"));
+  several.inputs["prompt"] = Json::array({"a red apple", "the sea"});
+  const Tensor together = run(several).image;
+  several.config["max_batch_rows"] = 1;
+  EXPECT_GT(psnr(run(several).image, together, 1.0), 60);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "networks/qwen_image_transformer_2d_model/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -51,7 +52,7 @@ Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInp
   if (!input.reference_latents) return made;
   const Tensor& given = *input.reference_latents;
   // Batches of other numbers of rows share the images.
-  Tensor references = cx.once(fmt::format("{} of {}", img_in.path(), given.size(0)), given,
+  Tensor references = cx.once(nn::of_rows(img_in.path(), given), given,
                               [&] { return img_in.forward(cx, nn::in_form(cx, given)); });
   return cx.ops().concat(cx, {made, references});
 }
@@ -59,7 +60,7 @@ Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInp
 // What stays the same through a run is embedded once.
 Tensor QwenImageTransformer2DModel::text_tokens(Context& cx, const QwenImageInput& input) const {
   auto embedded = [&](const Tensor& text) {
-    return cx.once(fmt::format("{} of {}", txt_in.path(), text.size(0)), text,
+    return cx.once(nn::of_rows(txt_in.path(), text), text,
                    [&] { return txt_in.forward(cx, txt_norm.forward(cx, nn::in_form(cx, text))); });
   };
   Tensor text = embedded(input.encoder_hidden_states);
