@@ -115,7 +115,9 @@ def _parameters() -> List[str]:
 
 
 def _parameter(name: str, type_: str, told: str) -> str:
-    return f"        {name}: {type_} | None = ...,  # {told}".rstrip(" #")
+    # One line: a default may be a text of several.
+    line = " ".join(told.split())
+    return f"        {name}: {type_} | None = ...,  # {line}".rstrip(" #")
 
 
 _HEAD = '''\
