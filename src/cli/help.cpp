@@ -33,10 +33,18 @@ struct Takes {
   }
 };
 
+// A long text by its first words; docs/reference/keys.md has all of it.
+std::string beginning(const std::string& text) {
+  constexpr size_t most = 60;
+  const size_t line = text.find('\n');
+  if (line == std::string::npos && text.size() <= most) return text;
+  return text.substr(0, std::min(line, text.rfind(' ', most))) + " ...";
+}
+
 std::string shown_default(const Json& value) {
   if (value.is_null() || value == false) return "";
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? beginning(value.get<std::string>()) : value.dump();
 }
 
 const CLI::Option* option_of(const CLI::App& command, std::string_view flag) {
