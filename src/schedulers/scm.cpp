@@ -94,10 +94,10 @@ class Scm final : public Scheduler {
 
   // A flow's velocity as what trigflow's networks predict.
   Tensor from_flow(const Tensor& velocity, size_t index, const Tensor& sample) const {
-    const float s = level(times_.at(index)), long_ = length(s);
-    Tensor made = sample * static_cast<double>(long_) * static_cast<double>(1 - 2 * s) +
+    const float s = level(times_.at(index)), norm = length(s);
+    Tensor made = sample * static_cast<double>(norm) * static_cast<double>(1 - 2 * s) +
                   velocity * static_cast<double>(1 - 2 * s + 2 * s * s);
-    return made / static_cast<double>(long_);
+    return made / static_cast<double>(norm);
   }
 
   ScmConfig config_;
