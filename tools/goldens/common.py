@@ -283,3 +283,21 @@ def save_pictures(image, path):
         name = path if len(image) == 1 else path.with_name(f"{path.stem}_{index}{path.suffix}")
         pixels = (picture.permute(1, 2, 0).numpy() * 255).round().astype(numpy.uint8)
         Image.fromarray(pixels).save(name)
+
+
+def masked_embeds(embeds, each):
+    """prompt_embeds and, where there are some, negative_prompt_embeds [prompts, T, D] and prompt_attention_mask of what
+    an encode_prompt returned (states, mask, and the negative prompt's), with `each` images of a prompt: cut to the
+    longest prompt's tokens, and zeros after shorter ones'."""
+    out = {}
+    for name, pair in (("", embeds[:2]), ("negative_", embeds[2:])):
+        if not pair or pair[0] is None:
+            continue
+        states, mask = (tensor[::each] for tensor in pair)
+        if name:
+            states, mask = states[:1], mask[:1]  # one negative prompt for all
+        longest = int(mask.sum(1).max())
+        out[f"{name}prompt_embeds"] = states[:, :longest] * mask[:, :longest, None].to(states.dtype)
+        if not name:
+            out["prompt_attention_mask"] = mask[:, :longest].float()
+    return out

@@ -384,19 +384,8 @@ def generate(pipe, request, folder):
     if sprint:
         out = sprint_latents(pipe, config, out)
     each = config.get("num_images_per_prompt", 1)
-    for name, (states, mask) in {"": embeds[0][:2], "negative_": embeds[0][2:] or (None, None)}.items():
-        if states is None:
-            continue
-        # The reference has masks and states of several prompts' images in different orders; the first run has one.
-        states, mask = states[::each], mask[::each]
-        if name:
-            states, mask = states[:1], mask[:1]  # one negative prompt for all
-        longest = int(mask.sum(1).max())
-        tokens = mask[:, :longest, None].to(states.dtype)
-        out[f"{name}prompt_embeds"] = states[:, :longest] * tokens
-        if not name:
-            out["prompt_attention_mask"] = mask[:, :longest].float()
-    return out
+    # The reference has masks and states of several prompts' images in different orders; the first run has one.
+    return out | common.masked_embeds(embeds[0], each)
 
 
 def main():
