@@ -109,8 +109,7 @@ Tensor TokenControlNet::model_tokens(Frame& frame, const LoopProgress& at, const
       [](const nn::DenoiserNetwork& network, Context& cx, const Values& in) {
         return network.image_tokens(
             cx, {{"sample", in.at("sample")},
-                 {"encoder_hidden_states",
-                  {nn::each_row(cx, "encoder_hidden_states", in.at("encoder_hidden_states")[0])}}});
+                 {"encoder_hidden_states", {nn::each_row(cx, in.at("encoder_hidden_states")[0])}}});
       },
       ComponentCall{
           .variant = "image_tokens", .body = {}, .rows = rows.ids, .step = {.index = at.step}}));

@@ -1,8 +1,5 @@
 #include "nn/denoiser_network.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
@@ -20,10 +17,9 @@ Tensor DenoiserNetwork::image_tokens(Context& /*cx*/, const Values& /*inputs*/) 
   return {};
 }
 
-Tensor each_row(Context& cx, const std::string& name, const Value& value) {
+Tensor each_row(Context& cx, const Value& value) {
   if (value.rows().empty()) return value.tensor();
-  std::string site = fmt::format("{} in rows {}", name, fmt::join(value.rows(), ","));
-  return cx.once(site, value.tensor(), [&] {
+  return cx.once_in_rows("each row", value.rows(), value.tensor(), [&] {
     return cx.ops().take_rows(cx, {value.tensor(), value.rows()});
   });
 }

@@ -94,7 +94,7 @@ Tensor with_residual(Context& cx, const Tensor& x, const std::vector<Tensor>& re
                      size_t block);
 
 // A value with each row of the batch; made once per run where it lives so long.
-Tensor each_row(Context& cx, const std::string& name, const Value& value);
+Tensor each_row(Context& cx, const Value& value);
 
 namespace detail {
 
@@ -130,7 +130,7 @@ struct InputFiller {
   void operator()(const char* name, Tensor& member) {
     const Value* value = find_one(name);
     ensure(value != nullptr, "the network's input '{}' was not given", name);
-    member = each_row(cx, name, *value);
+    member = each_row(cx, *value);
   }
   void operator()(const char* name, DistinctRows& member) {
     const Value* value = find_one(name);
@@ -138,13 +138,12 @@ struct InputFiller {
     member = {value->tensor(), value->rows()};
   }
   void operator()(const char* name, std::optional<Tensor>& member) {
-    if (const Value* value = find_one(name)) member = each_row(cx, name, *value);
+    if (const Value* value = find_one(name)) member = each_row(cx, *value);
   }
   void operator()(const char* name, std::vector<Tensor>& member) {
     const std::vector<Value>* list = find(name);
     if (!list) return;
-    for (const Value& value : *list)
-      member.push_back(each_row(cx, name + std::to_string(member.size()), value));
+    for (const Value& value : *list) member.push_back(each_row(cx, value));
   }
 };
 

@@ -71,7 +71,7 @@ class ModuleNetwork final : public DenoiserNetwork {
     if (sample.is_meta()) return at::empty(shape, sample.options());
     std::map<std::string, std::vector<Tensor>> rows;
     for (const auto& [name, list] : given) {
-      for (const Value& value : list) rows[name].push_back(nn::each_row(cx, name, value));
+      for (const Value& value : list) rows[name].push_back(nn::each_row(cx, value));
     }
     return Raised::guard([&] { return predicted(rows, shape, sample); });
   }

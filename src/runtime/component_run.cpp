@@ -29,14 +29,14 @@ class Located {
 };
 
 // Of the values that live as long as the run.
-std::vector<uint64_t> lasting(const Values& inputs) {
-  std::vector<uint64_t> ids;
+RunState::Batch lasting(const Values& inputs) {
+  RunState::Batch batch;
   for (const auto& [name, list] : inputs) {
     for (const Value& value : list) {
-      if (value.life() == Life::run) ids.push_back(value.id());
+      if (value.life() == Life::run) batch.emplace_back(value.id(), value.rows());
     }
   }
-  return ids;
+  return batch;
 }
 
 }  // namespace
@@ -171,13 +171,14 @@ Values ComponentRun::on_device(const Values& inputs) {
 Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, Context& cx) {
   Backend& backend = wrapped_->backend();
   CallRunner* runner = plan_->runner.get();
-  // Of conditions in batches of their own, each makes what it keeps.
-  const bool again = cx.state() && !state_.empty() && !state_.lacks_all(lasting(inputs));
+  // Batches of other values or rows each make what they keep.
+  const bool again = cx.state() && state_.has_made(lasting(inputs));
   if (size_t planned = runner ? runner->planned_peak(call, inputs, again) : 0)
     predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
   Values there = on_device(inputs);
   Values results = runner ? runner->run(cx, call, there) : call.run(cx, there);
   backend.synchronize();
+  if (cx.state()) state_.note_made(lasting(inputs));
   return results;
 }
 

@@ -1,6 +1,8 @@
 #include "runtime/context.hpp"
 
 #include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -102,6 +104,10 @@ void Context::know(const Value& value) {
 const Context::Known* Context::known(const Tensor& x) const {
   auto it = std::ranges::find_if(known_, [&](const Known& k) { return k.tensor.is_same(x); });
   return it == known_.end() ? nullptr : &*it;
+}
+
+std::string Context::in_rows(const std::vector<int64_t>& rows) {
+  return fmt::format(" in rows {}", fmt::join(rows, ","));
 }
 
 BlockCache* Context::block_cache() {

@@ -99,31 +99,20 @@ class Context final : public ops::Caller {
   void know(const Value& value);
   // The result of make(), which depends on x alone: where x is a value that lives as long as the
   // run, or was made once of one, so does the result, and it is made once per run and value.
-  // `site` names it within the network.
+  // `site` names it within the network. Batches that take other rows of a value have results of
+  // their own.
   template <class Make>
   Tensor once(const std::string& site, const Tensor& x, Make&& make) {
     const Known* of = known(x);
-    if (!of) return make();
-    uint64_t id = of->id;
-    std::weak_ptr<const void> alive = of->alive;
-    if (!options_.dry && !options_.state) return make();
-    Tensor made = options_.dry ? dry_constant(make) : kept(site, id, alive, make);
-    known_.push_back({made, id, std::move(alive)});
-    return made;
+    return of ? made_once(site, *of, of->rows, make) : make();
   }
-
-  template <class Make>
-  Tensor kept(const std::string& site, uint64_t id, const std::weak_ptr<const void>& alive,
-              Make&& make) {
-    const Tensor* found = options_.state->find(site, id);
-    return found ? *found : options_.state->keep(site, id, alive, make());
-  }
-  // In a dry run, what is there already takes no more memory; what is not stays until the end.
-  template <class Make>
-  Tensor dry_constant(Make&& make) {
-    if (!options_.constants_kept) return make();
-    MemoryPlan::Pause pause;
-    return make();
+  // The same for the rows of x that a batch takes, by take(); what is made once of the result is
+  // of these rows.
+  template <class Take>
+  Tensor once_in_rows(const std::string& site, const std::vector<int64_t>& rows, const Tensor& x,
+                      Take&& take) {
+    const Known* of = known(x);
+    return of ? made_once(site, *of, in_rows(rows), take) : take();
   }
 
   // Runs one repeated block of a network under its name, which traces and errors show; checks for
@@ -201,8 +190,30 @@ class Context final : public ops::Caller {
     Tensor tensor;
     uint64_t id;
     std::weak_ptr<const void> alive;
+    std::string rows{};  // of the value, " in rows 0,0"; empty for all of them in their order
   };
   const Known* known(const Tensor& x) const;
+  static std::string in_rows(const std::vector<int64_t>& rows);
+  // `of` and `rows` may lie in what make() adds to: both are copied.
+  template <class Make>
+  Tensor made_once(const std::string& site, Known of, std::string rows, Make&& make) {
+    if (!options_.dry && !options_.state) return make();
+    Tensor made = options_.dry ? dry_constant(make) : kept(site + rows, of, make);
+    known_.push_back({made, of.id, std::move(of.alive), std::move(rows)});
+    return made;
+  }
+  template <class Make>
+  Tensor kept(const std::string& site, const Known& of, Make&& make) {
+    const Tensor* found = options_.state->find(site, of.id);
+    return found ? *found : options_.state->keep(site, of.id, of.alive, make());
+  }
+  // In a dry run, what is there already takes no more memory; what is not stays until the end.
+  template <class Make>
+  Tensor dry_constant(Make&& make) {
+    if (!options_.constants_kept) return make();
+    MemoryPlan::Pause pause;
+    return make();
+  }
   bool keeps() const { return (options_.state || options_.dry) && !rows_.empty(); }
   RunState& features() { return options_.dry ? dry_features_ : *options_.state; }
   const RunState& features() const { return options_.dry ? dry_features_ : *options_.state; }

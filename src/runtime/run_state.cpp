@@ -1,7 +1,5 @@
 #include "runtime/run_state.hpp"
 
-#include <set>
-
 namespace omnirt {
 
 namespace {
@@ -45,6 +43,7 @@ const Tensor& RunState::keep(const std::string& site, uint64_t id, std::weak_ptr
 
 void RunState::clear() {
   kept_.clear();
+  batches_.clear();
   forget_features();
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,12 +36,11 @@ class RunState {
         visitor(key.first, key.second, kept.tensor);
     }
   }
-  // Whether what is kept was made of other values than these, of which there are some.
-  bool lacks_all(const std::vector<uint64_t>& ids) const {
-    bool found = false;
-    visit(ids, [&](const std::string&, uint64_t, const Tensor&) { found = true; });
-    return !ids.empty() && !kept_.empty() && !found;
-  }
+  // Whether a batch of these values, in these rows, was computed since the state was cleared: what
+  // is made once of them is there.
+  using Batch = std::vector<std::pair<uint64_t, std::vector<int64_t>>>;
+  bool has_made(const Batch& batch) const { return batches_.contains(batch); }
+  void note_made(Batch batch) { batches_.insert(std::move(batch)); }
   StepCache& step_cache() { return step_cache_; }
   const StepCache& step_cache() const { return step_cache_; }
   BlockCache& block_cache() { return block_cache_; }
@@ -64,6 +64,7 @@ class RunState {
     std::weak_ptr<const void> alive;
   };
   std::map<std::pair<std::string, uint64_t>, Kept> kept_;
+  std::set<Batch> batches_;
   StepCache step_cache_;
   BlockCache block_cache_;
   TaylorCache taylor_cache_;

@@ -3,7 +3,6 @@
 #include "networks/aura_flow_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -60,7 +59,7 @@ Tensor AuraFlowTransformer2DModel::activated_time(Context& cx, const AuraFlowInp
 
 // No step changes it.
 Tensor AuraFlowTransformer2DModel::embedded_text(Context& cx, const Tensor& text) const {
-  return cx.once(nn::of_rows("context_embedder", text), text, [&] {
+  return cx.once("context_embedder", text, [&] {
     Tensor embedded = context_embedder.forward(cx, nn::in_form(cx, text));
     Tensor first = cx[register_tokens].expand({text.size(0), registers, embedded.size(2)});
     return cx.ops().concat(cx, {first, embedded});

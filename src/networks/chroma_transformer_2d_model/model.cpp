@@ -7,7 +7,6 @@
 #include "networks/chroma_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -23,7 +22,7 @@ Tensor waves_of(Context& cx, const Tensor& numbers, int64_t dim) {
 // padding. The reference hands its mask of ones and zeros on as numbers to be added, so that
 // padding counts less, and is not left out.
 Tensor score_bias(Context& cx, const Tensor& mask, const Tensor& image) {
-  return cx.once(nn::of_rows(fmt::format("bias {}", image.size(1)), mask), mask, [&] {
+  return cx.once(fmt::format("bias {}", image.size(1)), mask, [&] {
     Tensor first = image.select(2, 0);
     Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
     Tensor all = cx.ops().concat(cx, {nn::in_form(cx, mask), ones});
@@ -135,7 +134,7 @@ Tensor ChromaTransformer2DModel::predict(Context& cx, const Values& inputs) cons
   const Tensor& text = input.encoder_hidden_states;
   const Tensor made = cx.predicted_output(proj_out.path(), [&] {
     nn::TextAndImage streams;
-    streams.text = cx.once(nn::of_rows(context_embedder.path(), text), text,
+    streams.text = cx.once(context_embedder.path(), text,
                            [&] { return context_embedder.forward(cx, nn::in_form(cx, text)); });
     streams.image = x_embedder.forward(cx, nn::tokens_of(nn::in_form(cx, latents)));
     Tensor bias;

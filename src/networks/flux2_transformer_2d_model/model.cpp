@@ -5,7 +5,6 @@
 #include "networks/flux2_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 
 namespace omnirt {
 
@@ -43,8 +42,7 @@ std::vector<nn::OriginalLayout> Flux2Transformer2DModel::original_layouts() cons
 // images, is embedded once.
 Flux2Streams Flux2Transformer2DModel::embedded(Context& cx, const Flux2Input& input) const {
   auto once = [&](const nn::Linear& embedder, const Tensor& x) {
-    return cx.once(nn::of_rows(embedder.path(), x), x,
-                   [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
+    return cx.once(embedder.path(), x, [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
   };
   Flux2Streams streams;
   streams.text = once(context_embedder, input.encoder_hidden_states);

@@ -5,7 +5,6 @@
 #include "networks/flux3_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 
 namespace omnirt {
 namespace {
@@ -136,9 +135,8 @@ Tensor Flux3Transformer2DModel::texts(Context& cx, const Flux3Input& input, cons
     return flux3_through(cx, txt_mode_blocks, std::move(tokens),
                          early_stream_modulations.txt.forward(cx, at.rest), where.text);
   };
-  if (config_.flow_map)
-    return through(cx.once(nn::of_rows(context_embedder.path(), text), text, embed));
-  return cx.once(nn::of_rows(txt_mode_blocks.path(), text), text, [&] { return through(embed()); });
+  if (config_.flow_map) return through(cx.once(context_embedder.path(), text, embed));
+  return cx.once(txt_mode_blocks.path(), text, [&] { return through(embed()); });
 }
 
 Tensor Flux3Transformer2DModel::references(Context& cx, const Flux3Input& input, const Times& at,
@@ -151,9 +149,8 @@ Tensor Flux3Transformer2DModel::references(Context& cx, const Flux3Input& input,
                          early_stream_modulations.image_cond.forward(cx, at.rest),
                          where.references);
   };
-  if (config_.flow_map) return through(cx.once(nn::of_rows(embedder.path(), given), given, embed));
-  return cx.once(nn::of_rows(mode_blocks.image_cond.path(), given), given,
-                 [&] { return through(embed()); });
+  if (config_.flow_map) return through(cx.once(embedder.path(), given, embed));
+  return cx.once(mode_blocks.image_cond.path(), given, [&] { return through(embed()); });
 }
 
 // The image's tokens after the blocks over all; it is the second part.

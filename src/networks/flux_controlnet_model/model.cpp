@@ -2,7 +2,6 @@
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -72,7 +71,7 @@ Tensor FluxControlNetModel::condition(Context& cx, const Tensor& image) const {
 // A union's text begins with the kind of its control image.
 Tensor FluxControlNetModel::text(Context& cx, const FluxControlInput& input) const {
   const Tensor& text = input.encoder_hidden_states;
-  Tensor embedded = cx.once(nn::of_rows(context_embedder.path(), text), text,
+  Tensor embedded = cx.once(context_embedder.path(), text,
                             [&] { return context_embedder.forward(cx, nn::in_form(cx, text)); });
   if (!controlnet_mode_embedder) return embedded;
   ensure(input.control_mode.has_value(), "a union ControlNet wants a mode");

@@ -5,7 +5,6 @@
 #include "networks/flux_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -61,8 +60,7 @@ nn::AdapterNames FluxTransformer2DModel::adapter_names() const {
 nn::TextAndImage FluxTransformer2DModel::embedded(Context& cx, const FluxInput& input,
                                                   const Tensor& latents) const {
   auto once = [&](const nn::Linear& embedder, const Tensor& x) {
-    return cx.once(nn::of_rows(embedder.path(), x), x,
-                   [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
+    return cx.once(embedder.path(), x, [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
   };
   nn::TextAndImage streams;
   streams.text = once(context_embedder, input.encoder_hidden_states);

@@ -5,7 +5,6 @@
 #include "networks/krea2_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -41,7 +40,7 @@ int64_t Krea2Transformer2DModel::in_channels() const {
 
 // No step changes it.
 Tensor Krea2Transformer2DModel::text_tokens(Context& cx, const Tensor& text) const {
-  return cx.once(nn::of_rows(text_fusion.path(), text), text, [&] {
+  return cx.once(text_fusion.path(), text, [&] {
     return txt_in.forward(cx, text_fusion.forward(cx, nn::in_form(cx, text)));
   });
 }

@@ -5,7 +5,6 @@
 #include "networks/lumina2_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -79,7 +78,7 @@ Lumina2Transformer2DModel::Places Lumina2Transformer2DModel::places(
 Tensor Lumina2Transformer2DModel::refined_text(Context& cx, const Lumina2Input& input,
                                                const Tensor& rotary) const {
   const Tensor& text = input.encoder_hidden_states;
-  return cx.once(nn::of_rows("context_refiner", text), text, [&] {
+  return cx.once("context_refiner", text, [&] {
     Tensor h = time_caption_embed.caption_embedder.forward(cx, nn::in_form(cx, text));
     for (size_t i = 0; i < context_refiner.size(); ++i)
       h = context_refiner[i].forward(cx, h, rotary, Tensor());

@@ -2,7 +2,6 @@
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -76,14 +75,13 @@ PixArtContext PixArtTransformer2DModel::context(Context& cx, const PixArtInput& 
   PixArtContext made{.text = {}, .text_bias = {}, .modulation = modulation};
   made.grid = {input.sample.size(2) / config_.patch_size,
                input.sample.size(3) / config_.patch_size};
-  made.text = cx.once(nn::of_rows("encoder_hidden_states", input.encoder_hidden_states),
-                      input.encoder_hidden_states, [&] {
-                        Tensor text = nn::in_form(cx, input.encoder_hidden_states);
-                        return caption_projection ? caption_projection->forward(cx, text) : text;
-                      });
+  made.text = cx.once("encoder_hidden_states", input.encoder_hidden_states, [&] {
+    Tensor text = nn::in_form(cx, input.encoder_hidden_states);
+    return caption_projection ? caption_projection->forward(cx, text) : text;
+  });
   if (!input.encoder_attention_mask) return made;
   const Tensor& mask = *input.encoder_attention_mask;
-  made.text_bias = cx.once(nn::of_rows("encoder_attention_mask", mask), mask, [&] {
+  made.text_bias = cx.once("encoder_attention_mask", mask, [&] {
     Tensor kept = nn::in_form(cx, mask);
     Tensor bias = cx.ops().affine(cx, {kept, padding_penalty, -padding_penalty});
     return bias.view({mask.size(0), 1, 1, mask.size(1)});

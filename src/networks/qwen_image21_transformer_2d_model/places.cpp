@@ -1,10 +1,8 @@
 // Where the tokens of a call are, and what they may look at.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "networks/qwen_image21_transformer_2d_model/model.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 
 namespace omnirt {
 namespace {
@@ -49,7 +47,7 @@ Tensor QwenImage21Transformer2DModel::rotary(Context& cx, const QwenImage21Input
 
 Tensor QwenImage21Transformer2DModel::prefix(Context& cx, const QwenImage21Input& input) const {
   const Tensor& text = input.encoder_hidden_states;
-  return cx.once(nn::of_rows("prefix", text), text, [&] {
+  return cx.once("prefix", text, [&] {
     const Tensor tokens = txt_in.forward(cx, nn::in_form(cx, text));
     if (!input.references) return tokens;
     const nn::DistinctRows& given = input.references->latents;
@@ -67,7 +65,7 @@ Tensor QwenImage21Transformer2DModel::prefix_bias(Context& cx, const nn::Distinc
     return cx.ops().key_mask(cx, {rows, cx.dtype()}).view({sees.size(0), 1, -1, sees.size(2)});
   });
   if (sees.size(0) == 1 || mask.rows.empty()) return each;
-  return cx.once(fmt::format("bias of prefix in rows {}", fmt::join(mask.rows, ",")), sees, [&] {
+  return cx.once_in_rows("bias of prefix", mask.rows, each, [&] {
     return cx.ops().take_rows(cx, {each, mask.rows});
   });
 }
@@ -82,7 +80,7 @@ QwenImage21Places QwenImage21Transformer2DModel::prefix_places(
   at.causal = true;
   if (!input.encoder_attention_mask) return at;
   const Tensor& mask = *input.encoder_attention_mask;
-  at.bias = cx.once(nn::of_rows("bias of text", mask), mask, [&] {
+  at.bias = cx.once("bias of text", mask, [&] {
     const Tensor of_text = nn::in_form(cx, mask);
     return cx.ops().key_mask(cx, {of_text, cx.dtype()});
   });
@@ -101,7 +99,7 @@ QwenImage21Places QwenImage21Transformer2DModel::image_places(Context& cx,
     at.bias = nn::qwen_image_bias(cx, mask, image);
     return at;
   }
-  const Tensor all = cx.once(nn::of_rows("mask with images", mask), mask, [&] {
+  const Tensor all = cx.once("mask with images", mask, [&] {
     const Tensor first = before.narrow(1, text, images).select(2, 0).to(mask.scalar_type());
     const Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
     return cx.ops().concat(cx, {mask, ones});

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "nn/of_rows.hpp"
-
 namespace omnirt {
 
 QwenImage21Text::QwenImage21Text(Context& cx, const Blocks& blocks, const Call& call)
@@ -33,12 +31,10 @@ QwenImage21Kept QwenImage21Text::kept_by(size_t i) {
   if (!call_.once) return read(i);
   QwenImage21Kept made;
   auto part = [&](const char* name, Tensor QwenImage21Kept::*of) {
-    return cx_.once(
-        nn::of_rows(fmt::format("{} {}{}", blocks_[i].path(), name, skipped_), call_.given),
-        call_.given, [&] {
-          if (!made.key.defined()) made = read(i);
-          return made.*of;
-        });
+    return cx_.once(fmt::format("{} {}{}", blocks_[i].path(), name, skipped_), call_.given, [&] {
+      if (!made.key.defined()) made = read(i);
+      return made.*of;
+    });
   };
   const Tensor key = part("keys", &QwenImage21Kept::key);
   return {key, part("values", &QwenImage21Kept::value)};

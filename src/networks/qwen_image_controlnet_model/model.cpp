@@ -2,7 +2,6 @@
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -51,7 +50,7 @@ nn::TextAndImage QwenImageControlNetModel::embedded(Context& cx,
     return controlnet_x_embedder.forward(cx, tokens(input.controlnet_cond));
   });
   Tensor image = img_in.forward(cx, tokens(input.sample));
-  return {.text = cx.once(nn::of_rows(txt_in.path(), text), text,
+  return {.text = cx.once(txt_in.path(), text,
                           [&] {
                             Tensor normed = txt_norm.forward(cx, nn::in_form(cx, text));
                             return txt_in.forward(cx, normed);

@@ -1,13 +1,10 @@
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "networks/qwen_image_transformer_2d_model/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -51,16 +48,15 @@ Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInp
   Tensor made = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, patches)));
   if (!input.reference_latents) return made;
   const Tensor& given = *input.reference_latents;
-  // Batches of other numbers of rows share the images.
-  Tensor references = cx.once(nn::of_rows(img_in.path(), given), given,
-                              [&] { return img_in.forward(cx, nn::in_form(cx, given)); });
+  Tensor references =
+      cx.once(img_in.path(), given, [&] { return img_in.forward(cx, nn::in_form(cx, given)); });
   return cx.ops().concat(cx, {made, references});
 }
 
 // What stays the same through a run is embedded once.
 Tensor QwenImageTransformer2DModel::text_tokens(Context& cx, const QwenImageInput& input) const {
   auto embedded = [&](const Tensor& text) {
-    return cx.once(nn::of_rows(txt_in.path(), text), text,
+    return cx.once(txt_in.path(), text,
                    [&] { return txt_in.forward(cx, txt_norm.forward(cx, nn::in_form(cx, text))); });
   };
   Tensor text = embedded(input.encoder_hidden_states);
@@ -73,7 +69,7 @@ Tensor QwenImageTransformer2DModel::text_tokens(Context& cx, const QwenImageInpu
 Tensor QwenImageTransformer2DModel::bias(Context& cx, const QwenImageInput& input,
                                          const Tensor& image) const {
   if (input.attention_bias)
-    return cx.once(fmt::format("attention_bias of {}", image.size(0)), *input.attention_bias,
+    return cx.once("attention_bias", *input.attention_bias,
                    [&] { return nn::in_form(cx, *input.attention_bias).unsqueeze(1); });
   if (!input.encoder_attention_mask) return {};
   return nn::qwen_image_bias(cx, *input.encoder_attention_mask, image);

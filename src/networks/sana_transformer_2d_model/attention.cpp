@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "nn/of_rows.hpp"
-
 namespace omnirt {
 namespace {
 
@@ -56,8 +54,8 @@ Tensor SanaLinearAttention::forward(Context& cx, const Tensor& x,
 
 Tensor SanaCrossAttention::forward(Context& cx, const Tensor& x, const Tensor& text,
                                    const Tensor& residual) const {
-  Tensor k = cx.once(nn::of_rows(to_k.path(), text), text, [&] { return key(cx, text); });
-  Tensor v = cx.once(nn::of_rows(to_v.path(), text), text, [&] { return to_v.forward(cx, text); });
+  Tensor k = cx.once(to_k.path(), text, [&] { return key(cx, text); });
+  Tensor v = cx.once(to_v.path(), text, [&] { return to_v.forward(cx, text); });
   const double scale = 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   Tensor q = query(cx, x);
   Tensor y = cx.ops().attention(cx, {q, k, v, options_.heads, scale});

@@ -3,7 +3,6 @@
 #include "networks/sana_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -90,11 +89,10 @@ Tensor SanaTransformer2DModel::forward(Context& cx, const SanaInput& input) cons
   shared.grid = {input.sample.size(2) / config_.patch_size,
                  input.sample.size(3) / config_.patch_size};
   // No step changes it.
-  shared.text = cx.once(nn::of_rows("encoder_hidden_states", input.encoder_hidden_states),
-                        input.encoder_hidden_states, [&] {
-                          Tensor text = nn::in_form(cx, input.encoder_hidden_states);
-                          return caption_norm.forward(cx, caption_projection.forward(cx, text));
-                        });
+  shared.text = cx.once("encoder_hidden_states", input.encoder_hidden_states, [&] {
+    Tensor text = nn::in_form(cx, input.encoder_hidden_states);
+    return caption_norm.forward(cx, caption_projection.forward(cx, text));
+  });
   for (size_t i = 0; i < transformer_blocks.size(); ++i)
     h = transformer_blocks[i].forward(cx, h, shared);
   h = nn::normed_by_table(cx, norm_out.norm, h, cx[scale_shift_table], time.embedded);

@@ -2,7 +2,6 @@
 
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 
 namespace omnirt {
 namespace {
@@ -75,7 +74,7 @@ Tensor SD3ControlNetModel::activated(Context& cx, const SD3ControlInput& input,
   Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
   Tensor pooled = input.pooled_projections;
   if (config_.force_zeros_for_pooled_projection) {
-    pooled = cx.once(nn::of_rows("no pooled projections", pooled), pooled, [&] {
+    pooled = cx.once("no pooled projections", pooled, [&] {
       return cx.ops().affine(cx, {input.pooled_projections, 0.0, 0.0});
     });
   }
@@ -90,7 +89,7 @@ Values SD3ControlNetModel::control(Context& cx, const Values& inputs) const {
   if (context_embedder) {
     ensure(input.encoder_hidden_states.has_value(), "a ControlNet that reads text is given none");
     const Tensor& text = *input.encoder_hidden_states;
-    x.text = cx.once(nn::of_rows(context_embedder->path(), text), text,
+    x.text = cx.once(context_embedder->path(), text,
                      [&] { return context_embedder->forward(cx, nn::in_form(cx, text)); });
   }
   Values made;

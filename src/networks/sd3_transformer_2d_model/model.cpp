@@ -3,7 +3,6 @@
 #include "networks/sd3_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -44,7 +43,7 @@ Tensor SD3Transformer2DModel::predict(Context& cx, const Values& inputs) const {
   Tensor temb = time_text_embed.forward(cx, timestep, nullptr, input.pooled_projections);
   Tensor activated = cx.ops().activate(cx, {temb, ops::Activation::silu});
   nn::TextAndImage streams;
-  streams.text = cx.once(nn::of_rows(context_embedder.path(), told), told,
+  streams.text = cx.once(context_embedder.path(), told,
                          [&] { return context_embedder.forward(cx, nn::in_form(cx, told)); });
   streams.image = pos_embed.forward(cx, nn::in_form(cx, input.sample), told);
   const size_t blocks = transformer_blocks.size();

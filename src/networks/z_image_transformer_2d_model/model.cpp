@@ -5,7 +5,6 @@
 #include "networks/z_image_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -129,7 +128,7 @@ ZImageTransformer2DModel::Places ZImageTransformer2DModel::places(Context& cx,
 Tensor ZImageTransformer2DModel::refined_text(Context& cx, const ZImageInput& input,
                                               const Tensor& rotary) const {
   const Tensor& text = input.encoder_hidden_states;
-  return cx.once(nn::of_rows("context_refiner", text), text, [&] {
+  return cx.once("context_refiner", text, [&] {
     Tensor h = filled_up(cx, cap_embedder.forward(cx, nn::in_form(cx, text)), cap_pad_token);
     for (size_t i = 0; i < context_refiner.size(); ++i)
       h = context_refiner[i].forward(cx, h, rotary, Tensor());

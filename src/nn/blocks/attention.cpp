@@ -7,7 +7,6 @@
 #include "base/ensure.hpp"
 #include "nn/blocks/image_prompts.hpp"
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 
 namespace omnirt::nn {
 namespace {
@@ -70,8 +69,7 @@ Tensor Attention::attended(Context& cx, const Tensor& query, const Tensor& sourc
                            const Tensor* bias, const std::string& site,
                            const std::vector<int64_t>& rows) const {
   auto made = [&](const Linear& to) {
-    Tensor y =
-        cx.once(of_rows(to.path() + site, source), source, [&] { return to.forward(cx, source); });
+    Tensor y = cx.once(to.path() + site, source, [&] { return to.forward(cx, source); });
     return rows.empty() ? y : cx.ops().take_rows(cx, {y, rows});
   };
   Tensor key = made(to_k), value = made(to_v);

@@ -128,7 +128,7 @@ Tensor qwen_image_rotary(Context& cx, const std::vector<int64_t>& axes, const Qw
 }
 
 Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens) {
-  return cx.once(fmt::format("bias {} of {}", tokens.size(1), tokens.size(0)), mask, [&] {
+  return cx.once(fmt::format("bias {}", tokens.size(1)), mask, [&] {
     Tensor first = tokens.select(2, 0);
     Tensor ones = cx.ops().affine(cx, {first, 0.0, 1.0});
     Tensor of_text = in_form(cx, mask);

@@ -1,7 +1,6 @@
 #include "nn/blocks/time_text_embedding.hpp"
 
 #include "nn/layout.hpp"
-#include "nn/of_rows.hpp"
 
 namespace omnirt::nn {
 namespace {
@@ -29,7 +28,7 @@ Tensor TimeTextEmbedding::forward(Context& cx, const Tensor& timestep, const Ten
         cx, {numbers, timestep_channels, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
     return embedder.forward(cx, in_form(cx, waves), nullptr);
   };
-  Tensor text = cx.once(of_rows(text_embedder.path(), pooled), pooled,
+  Tensor text = cx.once(text_embedder.path(), pooled,
                         [&] { return text_embedder.forward(cx, in_form(cx, pooled), nullptr); });
   Tensor time = embedded(timestep_embedder, timestep);
   if (guidance && guidance_embedder) {
