@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What diffusers makes with steps that share what a transformer's blocks add, or predict what its attentions
-make (its hooks first_block_cache, mag_cache and taylorseer_cache).
+make (its hooks first_block_cache, mag_cache and taylorseer_cache). The classes of Krea 2, SD3 and Z-Image have no
+enable_cache, but the hooks know their blocks.
 
-  tools/goldens/block_cache.py [--check]
+  tools/goldens/block_cache.py [--check] [--only RUN,...]
 
 Runs on the folders of tests/goldens/pipelines; tests/goldens/block_cache/RUN/{request.json,golden.safetensors}
 is a run: its image, {1, H, W, 3} in 0..1, and how many of its calls computed all blocks, for each condition.
@@ -13,14 +14,26 @@ import argparse
 import common
 import torch
 from diffusers import FirstBlockCacheConfig, MagCacheConfig, TaylorSeerCacheConfig
-from diffusers.hooks import first_block_cache
+from diffusers.hooks import (
+    apply_first_block_cache,
+    apply_mag_cache,
+    apply_taylorseer_cache,
+    first_block_cache,
+)
+from diffusers.hooks._helpers import TransformerBlockMetadata, TransformerBlockRegistry
 from diffusers.hooks.first_block_cache import FBCBlockHook
+from diffusers.hooks.hooks import CacheContext, _set_cache_context
+from diffusers.models.transformers.transformer_krea2 import Krea2TransformerBlock
+from diffusers.models.transformers.transformer_z_image import ZImageTransformerBlock
 
 FOLDER = common.GOLDENS / "block_cache"
 PIPELINES = common.GOLDENS / "pipelines"
 RATIOS = [1.0, 1.21, 1.12, 1.08, 1.06, 1.04, 1.03, 1.04, 1.02, 0.99, 0.97, 0.9]
 
 FLUX = dict(max_sequence_length=24)
+KREA2 = dict(guidance_scale=0.0)
+SD3 = dict(max_sequence_length=24, guidance_scale=1.0)
+Z_IMAGE = dict(max_sequence_length=64, guidance_scale=0.0)
 # name: model, config of the request
 RUNS = {
     "first_block": ("flux_dev", dict(cache="first_block", cache_threshold=0.9, **FLUX)),
@@ -79,6 +92,46 @@ RUNS = {
         "qwen_image",
         dict(cache="taylorseer", cache_interval=3, taylor_factors_dtype="fp32", guidance_scale=3.0),
     ),
+    "first_block_sd3": ("sd35", dict(cache="first_block", cache_threshold=0.73, **SD3)),
+    "first_block_z_image": ("z_image", dict(cache="first_block", cache_threshold=1.02, **Z_IMAGE)),
+    "mag_sd3": ("sd35", dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.3, **SD3)),
+    "mag_z_image": ("z_image", dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.3, **Z_IMAGE)),
+    "taylorseer_sd3": ("sd35", dict(cache="taylorseer", cache_interval=3, taylor_factors_dtype="fp32", **SD3)),
+    "taylorseer_z_image": (
+        "z_image",
+        dict(cache="taylorseer", cache_interval=3, taylor_factors_dtype="fp32", **Z_IMAGE),
+    ),
+    "taylorseer_lite_sd3": (
+        "sd35",
+        dict(cache="taylorseer", cache_interval=4, use_lite_mode=True, taylor_factors_dtype="fp32", **SD3),
+    ),
+    "taylorseer_lite_z_image": (
+        "z_image",
+        dict(cache="taylorseer", cache_interval=4, use_lite_mode=True, taylor_factors_dtype="fp32", **Z_IMAGE),
+    ),
+    "mag_krea2": ("krea2_turbo", dict(cache="mag", cache_ratios=RATIOS, cache_threshold=0.3, **KREA2)),
+    "taylorseer_krea2": (
+        "krea2_turbo",
+        dict(cache="taylorseer", cache_interval=3, taylor_factors_dtype="fp32", **KREA2),
+    ),
+    "taylorseer_lite_krea2": (
+        "krea2_turbo",
+        dict(cache="taylorseer", cache_interval=4, use_lite_mode=True, taylor_factors_dtype="fp32", **KREA2),
+    ),
+}
+# What attentions, what makes the output, and blocks are called, where the hooks look for other names.
+NAMES = {
+    "ZImageTransformer2DModel": (
+        r"^(layers|noise_refiner)\..*attention$",
+        r"^all_final_layer\.[^.]+$",
+        r"^(layers|noise_refiner)\.[^.]+$",
+    ),
+    "Krea2Transformer2DModel": (r"^transformer_blocks.*attn$", r"^final_layer$", r"^transformer_blocks\.[^.]+$"),
+}
+APPLY = {
+    "first_block": apply_first_block_cache,
+    "mag": apply_mag_cache,
+    "taylorseer": apply_taylorseer_cache,
 }
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 TAYLORSEER = ("cache_interval", "disable_cache_before_step", "disable_cache_after_step", "max_order",
@@ -87,8 +140,8 @@ TAYLORSEER = ("cache_interval", "disable_cache_before_step", "disable_cache_afte
 
 class ImageOfBoth(FBCBlockHook):
     """The hook of diffusers 0.42.1 ends with a TypeError after FLUX.2's last block, which returns text and image
-    as one tensor. What counts are the image's tokens, at the end, as in mag_cache.py; the text's are dropped
-    behind the blocks."""
+    as one tensor, and after SD3's, which returns no text. What counts are the image's tokens, at the end, as in
+    mag_cache.py; the text's are dropped behind the blocks."""
 
     compute = FBCBlockHook.new_forward
 
@@ -98,8 +151,26 @@ class ImageOfBoth(FBCBlockHook):
             return self.compute(module, *arguments, **named)
         output = self.fn_ref.original_forward(*arguments, **named)
         head = shared.head_block_output[0]
-        shared.tail_block_residuals = (output[:, -head.shape[1] :] - head, 0.0)
+        images = output[1] if isinstance(output, tuple) else output
+        shared.tail_block_residuals = (images[:, -head.shape[1] :] - head, 0.0)
         return output
+
+
+class FirstArgument(TransformerBlockMetadata):
+    """The hooks look for hidden_states; the blocks of Z-Image call it x."""
+
+    def _get_parameter_from_args_kwargs(self, identifier, args=(), kwargs=None):
+        name = "x" if identifier == "hidden_states" else identifier
+        return super()._get_parameter_from_args_kwargs(name, args, kwargs)
+
+
+TransformerBlockRegistry.register(
+    ZImageTransformerBlock, FirstArgument(return_hidden_states_index=0, return_encoder_hidden_states_index=None)
+)
+TransformerBlockRegistry.register(
+    Krea2TransformerBlock,
+    TransformerBlockMetadata(return_hidden_states_index=0, return_encoder_hidden_states_index=None),
+)
 
 
 def request_of(index, model, config):
@@ -115,28 +186,40 @@ def request_of(index, model, config):
     }
 
 
-def enable_taylorseer(transformer, config):
+def taylorseer_config(transformer, config):
     settings = {name: config[name] for name in TAYLORSEER if name in config}
     if "taylor_factors_dtype" in config:
         settings["taylor_factors_dtype"] = DTYPES[config["taylor_factors_dtype"]]
-    transformer.enable_cache(TaylorSeerCacheConfig(**settings))
+    if names := NAMES.get(type(transformer).__name__):
+        lite = settings.pop("use_lite_mode", False)
+        settings["cache_identifiers"] = [names[1] if lite else names[0]]
+        settings["skip_predict_identifiers"] = [names[2]] if lite else []
+    return TaylorSeerCacheConfig(**settings)
+
+
+def cache_config(transformer, config):
+    if config["cache"] == "taylorseer":
+        return taylorseer_config(transformer, config)
+    threshold = {"threshold": config["cache_threshold"]} if "cache_threshold" in config else {}
+    if config["cache"] == "first_block":
+        return FirstBlockCacheConfig(**threshold)
+    return MagCacheConfig(
+        num_inference_steps=config["num_inference_steps"],
+        mag_ratios=config["cache_ratios"],
+        max_skip_steps=config.get("cache_max_skips", 3),
+        retention_ratio=config.get("cache_retention", 0.2),
+        **threshold,
+    )
 
 
 def enable(transformer, config):
-    threshold = {"threshold": config["cache_threshold"]} if "cache_threshold" in config else {}
-    if config["cache"] == "first_block":
-        fused = type(transformer).__name__ == "Flux2Transformer2DModel"
-        first_block_cache.FBCBlockHook = ImageOfBoth if fused else FBCBlockHook
-        return transformer.enable_cache(FirstBlockCacheConfig(**threshold))
-    transformer.enable_cache(
-        MagCacheConfig(
-            num_inference_steps=config["num_inference_steps"],
-            mag_ratios=config["cache_ratios"],
-            max_skip_steps=config.get("cache_max_skips", 3),
-            retention_ratio=config.get("cache_retention", 0.2),
-            **threshold,
-        )
-    )
+    own_tail = type(transformer).__name__ in ("Flux2Transformer2DModel", "SD3Transformer2DModel")
+    first_block_cache.FBCBlockHook = ImageOfBoth if own_tail else FBCBlockHook
+    settings = cache_config(transformer, config)
+    if hasattr(transformer, "enable_cache"):
+        return transformer.enable_cache(settings)
+    APPLY[config["cache"]](transformer, settings)
+    _set_cache_context(transformer, CacheContext("cond"))
 
 
 def count_calls(block, calls):
@@ -149,19 +232,31 @@ def count_calls(block, calls):
     block.forward = counted
 
 
+def give_text_too(block):
+    """The last block of SD3 makes none, which the hook of taylorseer's lite mode takes for a tensor."""
+    forward = block.forward
+
+    def both(*arguments, **named):
+        image = forward(*arguments, **named)[1]
+        return image[:, :0], image
+
+    block.forward = both
+
+
 def generate(model, request):
-    pipe = common.load_any(PIPELINES / model / "model")
+    without_t5 = {"text_encoder_3": None, "tokenizer_3": None} if model == "sd35" else {}
+    pipe = common.load_any(PIPELINES / model / "model", **without_t5)
     config, calls = request["config"], []
     # The second block, or its attention, runs where it is computed; the hooks call it under theirs.
-    block = pipe.transformer.transformer_blocks[1]
-    if config["cache"] == "taylorseer":
-        count_calls(block if config.get("use_lite_mode") else block.attn, calls)
-        enable_taylorseer(pipe.transformer, config)
-    else:
-        count_calls(block, calls)
-        enable(pipe.transformer, config)
+    z_image = model == "z_image"
+    block = (pipe.transformer.layers if z_image else pipe.transformer.transformer_blocks)[1]
+    attention = config["cache"] == "taylorseer" and not config.get("use_lite_mode")
+    count_calls((block.attention if z_image else block.attn) if attention else block, calls)
+    if model == "sd35" and config.get("use_lite_mode"):
+        give_text_too(pipe.transformer.transformer_blocks[-1])
+    enable(pipe.transformer, config)
     names = ("num_inference_steps", "max_sequence_length", "width", "height")
-    if model == "flux2_klein_base":
+    if model in ("flux2_klein_base", "krea2_turbo", "sd35", "z_image"):
         names += ("guidance_scale",)
     call = {name: config[name] for name in names if name in config}
     if model == "qwen_image":
@@ -174,8 +269,12 @@ def generate(model, request):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true", help="compare with what is stored, write nothing")
-    check = parser.parse_args().check
+    parser.add_argument("--only", default="", help="runs, with commas between")
+    arguments = parser.parse_args()
+    check, only = arguments.check, arguments.only.split(",") if arguments.only else RUNS
     for index, (name, (model, config)) in enumerate(RUNS.items()):
+        if name not in only:
+            continue
         request = request_of(index, model, config)
         tensors = generate(model, request)
         if check:

@@ -124,12 +124,12 @@ def load_pipeline(folder, task="text2image"):
     return pipe
 
 
-def load_any(folder):
-    """Of the class that the folder's model_index.json names."""
+def load_any(folder, **parts):
+    """Of the class that the folder's model_index.json names; `parts`: in place of the folder's."""
     import diffusers
 
     diffusers.utils.logging.disable_progress_bar()
-    pipe = diffusers.DiffusionPipeline.from_pretrained(folder.resolve(), torch_dtype=torch.float32)
+    pipe = diffusers.DiffusionPipeline.from_pretrained(folder.resolve(), torch_dtype=torch.float32, **parts)
     pipe.set_progress_bar_config(disable=True)
     return pipe
 

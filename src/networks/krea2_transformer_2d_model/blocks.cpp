@@ -136,8 +136,9 @@ Tensor Krea2TransformerBlock::forward(Context& cx, const Tensor& x, const Tensor
     Tensor scale_ff = part(3), shift_ff = part(4), gate_ff = part(5);
     Tensor normed = norm1.forward(cx, x);
     normed = cx.ops().modulate(cx, {normed, scale, shift});
-    Tensor attended = attn.forward(cx, normed, &rotary);
-    Tensor h = cx.ops().gate(cx, {attended, gate, &x});
+    auto attended = cx.predicted_attention(
+        attn.path(), [&] { return std::vector<Tensor>{attn.forward(cx, normed, &rotary)}; });
+    Tensor h = cx.ops().gate(cx, {attended.front(), gate, &x});
     normed = norm2.forward(cx, h);
     normed = cx.ops().modulate(cx, {normed, scale_ff, shift_ff});
     Tensor through = ff.forward(cx, normed);

@@ -85,8 +85,11 @@ Tensor QwenImage21TransformerBlock::forward(Context& cx, const Tensor& x,
     if (cx.site(path())) return x;
     const QwenImage21Kept kept = before();
     Tensor normed = img_norm1.forward(cx, x);
-    Tensor y = attn.of_image(cx, cx.ops().gate(cx, {normed, by.scale_attention}), at, kept);
-    return perceived(cx, x, y, by);
+    auto made = cx.predicted_attention(attn.path(), [&] {
+      Tensor scaled = cx.ops().gate(cx, {normed, by.scale_attention});
+      return std::vector<Tensor>{attn.of_image(cx, scaled, at, kept)};
+    });
+    return perceived(cx, x, made.front(), by);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "networks/sd3_transformer_2d_model/model.hpp"
 
+#include <algorithm>
+
 #include "networks/sd3_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -31,14 +33,25 @@ std::vector<nn::OriginalLayout> SD3Transformer2DModel::original_layouts() const 
   return {sd3_original_layout(config_.num_layers)};
 }
 
-Tensor SD3Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<SD3Input>(cx, inputs);
+Tensor SD3Transformer2DModel::through_blocks(Context& cx, const SD3Input& input, nn::TextAndImage x,
+                                             const Tensor& activated) const {
+  const size_t blocks = transformer_blocks.size(), head = std::min<size_t>(1, blocks);
+  auto go = [&](size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+      x = transformer_blocks[i].forward(cx, x, activated);
+      if (i + 1 < blocks)
+        x.image = nn::with_residual(cx, x.image, input.block_controlnet_hidden_states, i);
+    }
+    return x.image;
+  };
+  const Tensor hidden = cx.block_cache() ? x.image : Tensor();
+  return cx.cached_blocks(
+      "blocks", hidden, [&] { return go(0, head); }, [&] { return go(head, blocks); });
+}
+
+Tensor SD3Transformer2DModel::patches(Context& cx, const SD3Input& input) const {
   const Tensor& told = input.encoder_hidden_states;
-  const int64_t rows = input.sample.size(0), side = config_.patch_size;
-  const int64_t height = input.sample.size(2) / side, width = input.sample.size(3) / side;
-  ensure(told.size(0) == rows, "{} rows of text for {} samples", told.size(0), rows);
-  ensure(input.sample.size(2) % side == 0 && input.sample.size(3) % side == 0,
-         "latents of {}x{} are no whole tokens", input.sample.size(3), input.sample.size(2));
+  const int64_t rows = input.sample.size(0);
   Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
   Tensor temb = time_text_embed.forward(cx, timestep, nullptr, input.pooled_projections);
   Tensor activated = cx.ops().activate(cx, {temb, ops::Activation::silu});
@@ -46,14 +59,20 @@ Tensor SD3Transformer2DModel::predict(Context& cx, const Values& inputs) const {
   streams.text = cx.once(context_embedder.path(), told,
                          [&] { return context_embedder.forward(cx, nn::in_form(cx, told)); });
   streams.image = pos_embed.forward(cx, nn::in_form(cx, input.sample), told);
-  const size_t blocks = transformer_blocks.size();
-  for (size_t i = 0; i < blocks; ++i) {
-    streams = transformer_blocks[i].forward(cx, streams, activated);
-    if (i + 1 < blocks)
-      streams.image = nn::with_residual(cx, streams.image, input.block_controlnet_hidden_states, i);
-  }
-  Tensor h = proj_out.forward(cx, norm_out.forward(cx, streams.image, activated));
-  return nn::image_of_patches(h, height, width, side);
+  Tensor h = through_blocks(cx, input, std::move(streams), activated);
+  return proj_out.forward(cx, norm_out.forward(cx, h, activated));
+}
+
+Tensor SD3Transformer2DModel::predict(Context& cx, const Values& inputs) const {
+  auto input = nn::fill_inputs<SD3Input>(cx, inputs);
+  const int64_t rows = input.sample.size(0), side = config_.patch_size;
+  const int64_t height = input.sample.size(2) / side, width = input.sample.size(3) / side;
+  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
+         input.encoder_hidden_states.size(0), rows);
+  ensure(input.sample.size(2) % side == 0 && input.sample.size(3) % side == 0,
+         "latents of {}x{} are no whole tokens", input.sample.size(3), input.sample.size(2));
+  const Tensor made = cx.predicted_output(proj_out.path(), [&] { return patches(cx, input); });
+  return nn::image_of_patches(made, height, width, side);
 }
 
 Tensor SD3Transformer2DModel::image_tokens(Context& cx, const Values& inputs) const {

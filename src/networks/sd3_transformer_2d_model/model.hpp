@@ -44,6 +44,7 @@ class SD3Transformer2DModel final : public nn::DenoiserNetwork {
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.predicted_channels(); }
+  bool caches_blocks() const override { return !transformer_blocks.empty(); }
   std::array<int64_t, 2> sample_size() const override {
     return {config_.sample_size, config_.sample_size};
   }
@@ -61,6 +62,12 @@ class SD3Transformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  // {B, L, dim}
+  Tensor through_blocks(Context& cx, const SD3Input& input, nn::TextAndImage x,
+                        const Tensor& activated) const;
+  // {B, L, channels of a patch}
+  Tensor patches(Context& cx, const SD3Input& input) const;
+
   SD3Transformer2DConfig config_;
 };
 

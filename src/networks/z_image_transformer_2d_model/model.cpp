@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "networks/z_image_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -176,6 +178,33 @@ Values ZImageTransformer2DModel::lent(Context& cx, const Values& inputs) const {
           {"rotary", {at_places.all}}};
 }
 
+Tensor ZImageTransformer2DModel::through_layers(Context& cx, Tensor all, const Tensor& embedded,
+                                                const Tensor& rotary,
+                                                const std::vector<Tensor>& hints) const {
+  const Tensor hidden = cx.block_cache() ? all : Tensor();
+  auto go = [&](size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i)
+      all = with_hint(cx, layers[i].forward(cx, all, rotary, embedded), hints, i);
+    return all;
+  };
+  const size_t head = std::min<size_t>(1, layers.size());
+  return cx.cached_blocks(
+      "layers", hidden, [&] { return go(0, head); }, [&] { return go(head, layers.size()); });
+}
+
+// Of the image, {B, L, channels of a patch}.
+Tensor ZImageTransformer2DModel::patches(Context& cx, const ZImageInput& input) const {
+  int64_t height = input.sample.size(2), width = input.sample.size(3);
+  Tensor embedded = embedded_time(cx, input);
+  Places at_places = places(cx, input);
+  Tensor text = refined_text(cx, input, at_places.text);
+  Tensor h = refined(cx, embedded_image(cx, input), embedded, at_places.image, {});
+  Tensor all = cx.ops().concat(cx, {h, text});
+  h = through_layers(cx, std::move(all), embedded, at_places.all, input.controlnet_block_samples);
+  int64_t tokens = height / patch_size() * (width / patch_size());
+  return all_final_layer.layer.forward(cx, h.narrow(1, 0, tokens), embedded);
+}
+
 Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
   auto input = nn::fill_inputs<ZImageInput>(cx, inputs);
   int64_t rows = input.sample.size(0), height = input.sample.size(2), width = input.sample.size(3);
@@ -183,16 +212,7 @@ Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) cons
          input.encoder_hidden_states.size(0), rows);
   ensure(height % patch_size() == 0 && width % patch_size() == 0, "latents of {} x {}", height,
          width);
-  Tensor embedded = embedded_time(cx, input);
-  Places at_places = places(cx, input);
-  Tensor text = refined_text(cx, input, at_places.text);
-  Tensor h = refined(cx, embedded_image(cx, input), embedded, at_places.image, {});
-  h = cx.ops().concat(cx, {h, text});
-  for (size_t i = 0; i < layers.size(); ++i)
-    h = with_hint(cx, layers[i].forward(cx, h, at_places.all, embedded),
-                  input.controlnet_block_samples, i);
-  int64_t tokens = height / patch_size() * (width / patch_size());
-  h = all_final_layer.layer.forward(cx, h.narrow(1, 0, tokens), embedded);
+  Tensor h = cx.predicted_output(all_final_layer.path(), [&] { return patches(cx, input); });
   h = cx.ops().affine(cx, {h, -1.0, 0.0});  // image minus noise -> noise minus image
   return nn::image_of_patches(h, height / patch_size(), width / patch_size(), patch_size());
 }

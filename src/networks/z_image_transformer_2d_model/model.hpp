@@ -36,6 +36,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.in_channels; }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
+  bool caches_blocks() const override { return !layers.empty(); }
   int64_t context_dim() const override { return config_.cap_feat_dim; }
   int64_t token_dim() const { return config_.dim; }
   // Latents of a token, a side.
@@ -79,6 +80,10 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
                  const std::vector<Tensor>& hints) const;
   Tensor embedded_image(Context& cx, const ZImageInput& input) const;
   Tensor embedded_time(Context& cx, const ZImageInput& input) const;
+  // `all` {B, L + T, dim}: the image's tokens and the text's.
+  Tensor through_layers(Context& cx, Tensor all, const Tensor& embedded, const Tensor& rotary,
+                        const std::vector<Tensor>& hints) const;
+  Tensor patches(Context& cx, const ZImageInput& input) const;
 
   ZImageTransformer2DConfig config_;
 };

@@ -51,6 +51,8 @@ class SD3Attention final : public Module {
   std::optional<RmsNorm> norm_added_q, norm_added_k;
 
  private:
+  TextAndImage computed(Context& cx, const TextAndImage& x) const;
+
   int64_t heads_;
 };
 

@@ -66,12 +66,18 @@ Tensor ZImageTransformerBlock::plain(Context& cx, const Tensor& x, const Tensor&
       [&](const Tensor& h) { return feed_forward.forward(cx, h); });
 }
 
+Tensor ZImageTransformerBlock::attended(Context& cx, const Tensor& x, const Tensor& rotary) const {
+  auto made = cx.predicted_attention(
+      attention.path(), [&] { return std::vector<Tensor>{attention.forward(cx, x, rotary)}; });
+  return made.front();
+}
+
 Tensor ZImageTransformerBlock::modulated(Context& cx, const Tensor& x, const Tensor& rotary,
                                          const Tensor& embedded) const {
   auto by = SandwichModulation::of(adaln_modulation[0].forward(cx, embedded));
   Tensor h =
       modulated_half(cx, x, attention_norm1, attention_norm2, by.scale_attention, by.gate_attention,
-                     [&](const Tensor& y) { return attention.forward(cx, y, rotary); });
+                     [&](const Tensor& y) { return attended(cx, y, rotary); });
   if (cx.site(feed_forward.path())) return h;
   return modulated_half(cx, h, ffn_norm1, ffn_norm2, by.scale_perceptron, by.gate_perceptron,
                         [&](const Tensor& y) { return feed_forward.forward(cx, y); });

@@ -58,6 +58,7 @@ class ZImageTransformerBlock : public Module {
  private:
   Tensor plain(Context& cx, const Tensor& x, const Tensor& rotary) const;
   SandwichNorms norms() const;
+  Tensor attended(Context& cx, const Tensor& x, const Tensor& rotary) const;
   Tensor modulated(Context& cx, const Tensor& x, const Tensor& rotary,
                    const Tensor& embedded) const;
   bool modulated_;
