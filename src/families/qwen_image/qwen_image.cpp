@@ -7,6 +7,7 @@
 #include "blocks/given_latents.hpp"
 #include "blocks/hires.hpp"
 #include "blocks/inpaint.hpp"
+#include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/qwen_image_prompt.hpp"
 #include "blocks/shifted_timesteps.hpp"
@@ -108,7 +109,8 @@ Family qwen_image() {
           .variant_of = qwen_image::variant_of,
           .adopt_scheduler = {},
           .shifts_by_size = true,
-          .adapter_families = adapter_families()};
+          .adapter_families = adapter_families(),
+          .previews = {{"", blocks::wan_latents()}}};
 }
 
 }  // namespace omnirt::families

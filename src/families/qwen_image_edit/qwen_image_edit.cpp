@@ -4,6 +4,7 @@
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
 #include "blocks/hires.hpp"
+#include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/shifted_timesteps.hpp"
 #include "blocks/start_noise.hpp"
@@ -69,7 +70,8 @@ Family qwen_image_edit() {
           .pipeline_classes = {of_one_image, "QwenImageEditPlusPipeline"},
           .variant_of = qwen_image_edit::variant_of,
           .adopt_scheduler = {},
-          .shifts_by_size = true};
+          .shifts_by_size = true,
+          .previews = {{"", blocks::wan_latents()}}};
 }
 
 }  // namespace omnirt::families
