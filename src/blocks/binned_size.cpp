@@ -81,6 +81,18 @@ void PrepareBinnedLatents::run(Frame& frame) const {
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
 
+void EncodeBinnedImage::run(Frame& frame) const {
+  const PixelSize size =
+      sizes_.made_at({frame[height], frame[width]}, frame[binning], frame[transformer]);
+  const io::Image& given = frame[image];
+  const ImageFit fit = frame[image_fit];
+  const Tensor pixels = image_tensor(
+      fit == ImageFit::stretch ? given : io::fit_image(given, size.width, size.height, fit),
+      size.width, size.height);
+  frame[image_latents] = sampled_latents(
+      frame, vae, tiling, pixels, static_cast<int64_t>(frame[seeds].size()), *frame[noise_source]);
+}
+
 void FitMadeImages::run(Frame& frame) const {
   Tensor& made = frame[decoded_images];
   int64_t high = frame[height], wide = frame[width];

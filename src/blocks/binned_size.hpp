@@ -1,7 +1,9 @@
 #pragma once
 #include <memory>
 
+#include "blocks/fit_images.hpp"
 #include "blocks/given_latents.hpp"
+#include "blocks/latents.hpp"
 #include "blocks/resolution_bins.hpp"
 #include "blocks/set_timesteps.hpp"
 #include "blocks/slots.hpp"
@@ -88,8 +90,25 @@ class PrepareBinnedLatents final : public Block {
   Output<Tensor> noise{this, slots::noise};
   Output<Tensor> latents{this, slots::latents};
 
-  explicit PrepareBinnedLatents(BinnedSizes sizes)
-      : Block("prepare_latents", Stage::prepare_latents), sizes_(sizes) {}
+  explicit PrepareBinnedLatents(BinnedSizes sizes, Trigger trigger = {})
+      : Block("prepare_latents", Stage::prepare_latents, Guidance::shared, std::move(trigger)),
+        sizes_(sizes) {}
+  void run(Frame& frame) const override;
+
+ private:
+  BinnedSizes sizes_;
+};
+
+// A given image -> latents, of the size that the image is made at (reference:
+// SanaSprintImg2ImgPipeline.prepare_image).
+class EncodeBinnedImage final : public EncodeImage {
+ public:
+  Component<nn::DenoiserNetwork> transformer{this, "transformer"};
+  Config<bool> binning{this, keys::use_resolution_binning};
+  Config<ImageFit> image_fit{this, keys::image_fit};
+
+  EncodeBinnedImage(BinnedSizes sizes, Trigger trigger)
+      : EncodeImage(std::move(trigger)), sizes_(sizes) {}
   void run(Frame& frame) const override;
 
  private:

@@ -112,7 +112,10 @@ void NoiseImageLatents::check_loaded(Checks& checks) const {
 
 void NoiseImageLatents::run(Frame& frame) const {
   const Schedule& walk = frame[schedule];
-  auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+  // The image's own, where it is made at another size than was asked for.
+  auto shape = frame[image_latents].defined()
+                   ? frame[image_latents].sizes().vec()
+                   : latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
   frame[noise] = frame[noise_source]->randn(shape);
   bool alone = noise_alone_at_full_strength_ && frame[strength] == 1.0;
   frame[latents] = alone

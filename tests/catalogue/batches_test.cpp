@@ -9,9 +9,9 @@ namespace {
 
 class Batches : public ::testing::TestWithParam<std::string> {};
 
-GenerateRequest four_images(const std::string& family) {
+GenerateRequest four_images(const std::string& family, const std::string& task = "text2image") {
   GenerateRequest request =
-      folder_request(source_path("tests/goldens/pipelines/" + family + "/text2image"));
+      folder_request(source_path("tests/goldens/pipelines/" + family + "/" + task));
   request.config["num_images_per_prompt"] = 4;
   request.config["num_inference_steps"] = 2;
   return request;
@@ -34,6 +34,13 @@ TEST_P(Batches, GiveThemTheSameWhereTheNegativePromptIsThePrompt) {
   GenerateRequest request = four_images(GetParam());
   request.inputs["negative_prompt"] = request.inputs["prompt"];
   if (engine().check(request, {}).errors.empty()) expect_the_same_in_three_and_one(request);
+}
+
+// Each image of the run starts from the one that was given, under noise of its own.
+TEST(BatchesFromAnImage, GiveFourImagesTheSameByThreeAndOne) {
+  GenerateRequest request = four_images("sana_sprint", "image2image");
+  request.config["strength"] = 0.4;  // so much that the image is seen
+  expect_the_same_in_three_and_one(request);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfTransformers, Batches,

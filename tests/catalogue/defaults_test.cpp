@@ -211,7 +211,8 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id == "aura-flow") return "AuraFlowPipeline";
   if (id == "lumina-image-2") return "Lumina2Pipeline";
   if (id == "sana") return "SanaPipeline";
-  if (id == "sana-sprint") return "SanaSprintPipeline";
+  if (id == "sana-sprint")
+    return task == "image2image" ? "SanaSprintImg2ImgPipeline" : "SanaSprintPipeline";
   if (id.starts_with("svd")) return "StableVideoDiffusionPipeline";
   std::string form = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
   return std::string("StableDiffusion") + (is_xl(id) ? "XL" : "") + part + form + "Pipeline";

@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
+#include "io/file.hpp"
 
 namespace omnirt::testing {
 namespace {
+
+namespace fs = std::filesystem;
 
 using ::testing::IsEmpty;
 
@@ -66,6 +71,43 @@ TEST(SanaSprint, TakesTheGuidanceScaleAsAnInputAndNoGuider) {
   request.guider = Json();
   request.config["timesteps"] = {1.5, 1.0};
   EXPECT_THAT(checked_sana(request).errors, about("config.timesteps"));
+}
+
+// The folder of Sana-Sprint under the name of its other pipeline.
+TEST(SanaSprint, IsReadAsTheFolderOfItsImage2ImagePipeline) {
+  const TemporaryPath folder("sana-sprint-img2img");
+  fs::copy(source_path("tests/goldens/pipelines/sana_sprint/model"), folder.path(),
+           fs::copy_options::recursive);
+  const fs::path index = folder.path() / "model_index.json";
+  Json parts = read_json_file(index);
+  parts["_class_name"] = "SanaSprintImg2ImgPipeline";
+  io::write_file(index, parts.dump());
+  GenerateRequest request = sana_request();
+  request.model = folder.path().string();
+  request.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image.png").string();
+  Proposal made = checked_sana(request);
+  EXPECT_THAT(made.errors, IsEmpty());
+  EXPECT_EQ(made.spec->id, "sana-sprint");
+  EXPECT_EQ(made.task, "image2image");
+  EXPECT_EQ(made.config.find("strength")->value, 0.6);
+  request.config["strength"] = 0.0;
+  EXPECT_THAT(checked_sana(request).errors, about("config.strength", "leaves none of the 2 steps"));
+}
+
+TEST(SanaSprint, AloneOfSanaStartsFromAnImage) {
+  GenerateRequest request = sana_request();
+  request.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image.png").string();
+  EXPECT_THAT(checked_sana(request).errors, about("task", "was not trained for this task"));
+}
+
+// Cropped before it is made as large as the image that is made, which is not the one asked for.
+TEST(SanaSprint, FitsTheImageToTheSizeThatItIsMadeAt) {
+  GenerateRequest request = golden_request("sana_sprint/image2image_binning");
+  const Tensor stretched = run(request).image;
+  request.config["image_fit"] = "crop";
+  const Tensor cropped = run(request).image;
+  EXPECT_EQ(cropped.sizes(), stretched.sizes());
+  EXPECT_LT(psnr(cropped, stretched, 1.0), 60);
 }
 
 TEST(Sana, RefusesWhatItDoesNotHave) {

@@ -1,5 +1,7 @@
 #include "families/sana/entries.hpp"
 
+#include <fmt/format.h>
+
 #include "pipeline/keys.hpp"
 
 namespace omnirt::sana {
@@ -30,6 +32,7 @@ ModelSpec entry() {
   made.presets = {{Preset::fast, scheduler}, {Preset::quality, scheduler}};
   made.presets[Preset::fast]["num_inference_steps"] = 14;
   made.presets[Preset::quality]["num_inference_steps"] = 30;
+  made.trained_for_its_tasks_only = true;
   made.supported_schedulers = schedulers_of_flow();
   made.summary = "Sana and Sana 1.5, 0.6B to 4.8B, 512 to 4096 pixels, under Gemma 2";
   made.example = "omnirt generate --model sana --prompt \"a red cup on a table\" -o made.png";
@@ -40,10 +43,13 @@ ModelSpec entry() {
   return made;
 }
 
-ModelSpec sprint_entry() {
+ModelSpec sprint_entry(const std::string& task) {
+  const bool from_image = task == "image2image";
   ModelSpec made = entry();
   made.id = sprint;
+  made.task = task;
   made.default_config["num_inference_steps"] = 2;
+  if (from_image) made.default_config["strength"] = 0.6;
   const Json scheduler = {{"scheduler", scm}};
   made.presets = {{Preset::fast, scheduler}, {Preset::quality, scheduler}};
   made.presets[Preset::fast]["num_inference_steps"] = 1;
@@ -51,8 +57,9 @@ ModelSpec sprint_entry() {
   made.supported_schedulers = {scm};
   made.summary =
       "Sana-Sprint, distilled to 1 to 4 steps, which takes the guidance scale as an input";
-  made.example =
-      "omnirt generate --model sana-sprint --prompt \"a red cup on a table\" -o made.png";
+  made.example = fmt::format(
+      "omnirt generate --model sana-sprint{} --prompt \"a red cup on a table\" -o made.png",
+      from_image ? " --image in.png" : "");
   made.hub_ids = {"Efficient-Large-Model/Sana_Sprint_1.6B_1024px_diffusers",
                   "Efficient-Large-Model/Sana_Sprint_0.6B_1024px_diffusers"};
   return made;
@@ -65,11 +72,11 @@ std::vector<ModelSpec> entries() {
   alias.id = "sana-1.5";
   alias.task = "text2image";
   alias.alias_of = id;
-  return {entry(), sprint_entry(), alias};
+  return {entry(), sprint_entry("text2image"), sprint_entry("image2image"), alias};
 }
 
 std::string variant_of(const PipelineFolder& folder) {
-  return folder.class_name == "SanaSprintPipeline" ? sprint : id;
+  return folder.class_name.starts_with("SanaSprint") ? sprint : id;
 }
 
 // The latents here are the reference's divided by sigma_data, which its pipeline multiplies and

@@ -11,12 +11,14 @@
 #include "families/sana/check.hpp"
 #include "families/sana/encode_prompt.hpp"
 #include "families/sana/entries.hpp"
+#include "families/sana/timesteps.hpp"
 
 namespace omnirt::families {
 namespace {
 
 BlockList sana_blocks() {
-  const Trigger given_noise = has("latents");
+  const Trigger image = has("image"), from_noise = !image;
+  const Trigger given_noise = has("latents") && from_noise;
   const blocks::BinnedSizes sizes = sana::sana_sizes();
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
@@ -26,9 +28,12 @@ BlockList sana_blocks() {
   add(std::make_shared<blocks::BinnedImageSize>(sizes));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<sana::EncodePrompt>());
-  add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
+  add(std::make_shared<blocks::SetTimesteps>(from_noise));
+  add(std::make_shared<sana::SetPartialTimesteps>(image));
   add(std::make_shared<blocks::TakeBinnedNoise>(sizes, given_noise));
-  add(std::make_shared<blocks::PrepareBinnedLatents>(sizes));
+  add(std::make_shared<blocks::PrepareBinnedLatents>(sizes, from_noise));
+  add(std::make_shared<blocks::EncodeBinnedImage>(sizes, image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
   add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
       .network = "transformer", .text_mask = sana::prompt_attention_mask.name}));
   add(std::make_shared<blocks::DecodeLatents>());
@@ -42,10 +47,10 @@ BlockList sana_blocks() {
 
 Family sana() {
   return {.name = "sana",
-          .tasks = {{"text2image", {}}},
+          .tasks = {{"text2image", {}}, {"image2image", {"image"}}},
           .blocks = sana_blocks(),
           .entries = sana::entries(),
-          .pipeline_classes = {"SanaPipeline", "SanaSprintPipeline"},
+          .pipeline_classes = {"SanaPipeline", "SanaSprintPipeline", "SanaSprintImg2ImgPipeline"},
           .variant_of = sana::variant_of,
           .adopt_scheduler = sana::adopt_scheduler,
           .adapter_families = sana::adapter_families()};
