@@ -41,7 +41,7 @@ void TokenControlNet::check_fits(Checks& checks) const {
   if (differs("width of tokens", network.token_dim(), sites.front().dim)) return;
   if (differs("patch_size", network.patch(), sites.front().patch)) return;
   if (network.context_dim() != 0 &&
-      differs("joint_attention_dim", network.context_dim(), model.context_dim()))
+      differs(options_.text_width, network.context_dim(), model.context_dim()))
     return;
   if (network.pooled_dim() != 0 &&
       differs("pooled_projection_dim", network.pooled_dim(), model.pooled_dim()))

@@ -19,12 +19,13 @@ namespace {
 void add_residuals(std::vector<Value>& input, const nn::ResidualSite& site,
                    const nn::ControlNetwork::Residuals& residuals,
                    const std::vector<Tensor>& made) {
-  ensure(made.size() == residuals.count && (input.empty() || input.size() == site.blocks),
+  const size_t taking = nn::blocks_with_residual(residuals.order, site.blocks, residuals.count);
+  ensure(made.size() == residuals.count && (input.empty() || input.size() == taking),
          "{} residuals of {}, for {} blocks of {}", made.size(), residuals.count, input.size(),
-         site.blocks);
+         taking);
   const std::vector<Value> before = std::exchange(input, {});  // their addresses are keys below
   std::map<std::pair<const void*, size_t>, Value> sums;
-  for (size_t block = 0; block < site.blocks; ++block) {
+  for (size_t block = 0; block < taking; ++block) {
     size_t place = nn::residual_of(residuals.order, block, site.blocks, made.size());
     const Tensor other = before.empty() ? Tensor() : before[block].tensor();
     auto [sum, is_new] = sums.try_emplace({other.unsafeGetTensorImpl(), place});

@@ -22,6 +22,8 @@ struct TokenControlOptions {
   // Whether each condition has residuals of its own text; else those of the prompt serve all, as in
   // the reference's pipelines of FLUX.1 and Qwen-Image.
   bool own_text = false;
+  // The config key of a ControlNet with the width of the texts that it reads.
+  const char* text_width = "joint_attention_dim";
   bool unions = false;  // whether there are ControlNets of several kinds of control images
 };
 

@@ -59,6 +59,7 @@
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 #include "networks/redux_image_encoder/model.hpp"
 #include "networks/rrdb_net/model.hpp"
+#include "networks/sana_controlnet_model/model.hpp"
 #include "networks/sana_transformer_2d_model/model.hpp"
 #include "networks/sd3_controlnet_model/model.hpp"
 #include "networks/sd3_transformer_2d_model/model.hpp"
@@ -128,6 +129,7 @@ std::vector<nn::NetworkInfo> networks() {
       qwen_image_controlnet_model_info(),
       qwen_image_blockwise_controlnet_info(),
       sd3_controlnet_model_info(),
+      sana_controlnet_model_info(),
       z_image_controlnet_model_info(),
       t2i_adapter_info(),
       ip_adapter_info(),

@@ -4,6 +4,10 @@
 
 namespace omnirt::nn {
 
+size_t blocks_with_residual(ResidualOrder order, size_t blocks, size_t count) {
+  return order == ResidualOrder::leading ? std::min(blocks, count) : blocks;
+}
+
 size_t residual_of(ResidualOrder order, size_t block, size_t blocks, size_t count) {
   ensure(count > 0 && block < blocks, "block {} of {}, and {} residuals", block, blocks, count);
   switch (order) {
@@ -14,6 +18,8 @@ size_t residual_of(ResidualOrder order, size_t block, size_t blocks, size_t coun
       return std::min(count - 1, static_cast<size_t>(
                                      static_cast<double>(block) /
                                      (static_cast<double>(blocks) / static_cast<double>(count))));
+    case ResidualOrder::leading:
+      return block;
     case ResidualOrder::intervals:
       break;
   }

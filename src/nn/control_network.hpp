@@ -11,12 +11,16 @@ namespace omnirt::nn {
 enum class ResidualOrder {
   intervals,  // each to ceil(blocks / count) blocks that follow each other
   repeated,   // block i takes i modulo count
-  even        // block i takes floor(i / (blocks / count))
+  even,       // block i takes floor(i / (blocks / count))
+  leading     // block i takes i, and those after the last residual none
 };
+
+// How many of a site's first blocks take one of `count` residuals.
+size_t blocks_with_residual(ResidualOrder order, size_t blocks, size_t count);
 
 // The residual, of `count`, that block `block` of `blocks` takes (diffusers:
 // controlnet_block_samples of FluxTransformer2DModel, block_controlnet_hidden_states of
-// SD3Transformer2DModel).
+// SD3Transformer2DModel, controlnet_block_samples of SanaTransformer2DModel).
 size_t residual_of(ResidualOrder order, size_t block, size_t blocks, size_t count);
 
 // A network that reads a control image and makes residuals for a denoiser of tokens, not scaled

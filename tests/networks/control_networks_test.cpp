@@ -120,6 +120,10 @@ TEST(ControlNetworks, OfStableDiffusion3GiveTheReferencesResiduals) {
   expect_reference("sd3_controlnet");
 }
 
+TEST(ControlNetworks, OfSanaGiveTheReferencesResiduals) {
+  expect_reference("sana_controlnet");
+}
+
 TEST(ControlNetworks, OfAUnionDependOnTheMode) {
   LoadedNetwork loaded = load_case("flux_controlnet_union");
   Tensors tensors = golden("flux_controlnet_union", "golden");
@@ -190,6 +194,15 @@ TEST(ResidualOrder, SharesResidualsOutAsTheReferenceDoes) {
   EXPECT_THAT(shared_out(repeated, 5, 2), ::testing::ElementsAre(0, 1, 0, 1, 0));
   EXPECT_THAT(shared_out(even, 5, 2), ::testing::ElementsAre(0, 0, 0, 1, 1));
   EXPECT_THAT(shared_out(even, 5, 4), ::testing::ElementsAre(0, 0, 1, 2, 3));
+  EXPECT_THAT(shared_out(leading, 3, 4), ::testing::ElementsAre(0, 1, 2));
+}
+
+// By that of SanaTransformer2DModel.forward: the blocks behind have none.
+TEST(ResidualOrder, LeavesBlocksWithoutWhereThereAreFewerLeadingOnes) {
+  using enum nn::ResidualOrder;
+  EXPECT_EQ(nn::blocks_with_residual(leading, 5, 2), 2);
+  EXPECT_EQ(nn::blocks_with_residual(leading, 2, 5), 2);
+  EXPECT_EQ(nn::blocks_with_residual(even, 5, 2), 5);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ SANA = dict(
 )
 
 
-def sana_golden(model, seed, rows, height, width, text, timesteps):
-    """As SanaPipeline asks the transformer of texts without padding."""
+def sana_golden(model, seed, rows, height, width, text, timesteps, residuals=0):
+    """As SanaPipeline asks the transformer of texts without padding; with so many residuals of a ControlNet."""
     config = model.config
     sample = common.normal(seed, rows, config.in_channels, height, width)
     embeds = common.normal(seed + 1, rows, text, config.caption_channels)
@@ -49,19 +49,24 @@ def sana_golden(model, seed, rows, height, width, text, timesteps):
     more = {}
     if config.guidance_embeds:
         more["guidance"] = torch.linspace(1.0, 6.0, rows)
+    tokens, dim = height * width // config.patch_size**2, config.num_attention_heads * config.attention_head_dim
+    control = [common.normal(seed + 10 + i, rows, tokens, dim) for i in range(residuals)]
+    # The pipelines of models that are given the guidance scale do not scale timesteps.
     out = model(
         hidden_states=sample,
-        timestep=times * config.timestep_scale,
+        timestep=times * (1.0 if more else config.timestep_scale),
         **{name: value * config.guidance_embeds_scale for name, value in more.items()},
         encoder_hidden_states=embeds,
         encoder_attention_mask=torch.ones(rows, text),
+        controlnet_block_samples=tuple(control) or None,
         return_dict=False,
     )[0]
     inputs = {"in.sample": sample, "in.timestep": times, "in.encoder_hidden_states": embeds}
+    inputs |= {f"in.controlnet_block_samples.{i}": each for i, each in enumerate(control)}
     return {**inputs, **{f"in.{name}": value for name, value in more.items()}, "out.sample": out}
 
 
-def sana_case(seed, dtype=torch.float32, **config):
+def sana_case(seed, dtype=torch.float32, residuals=0, **config):
     from diffusers import SanaTransformer2DModel
 
     def make(folder):
@@ -74,6 +79,8 @@ def sana_case(seed, dtype=torch.float32, **config):
         yield "golden", sana_golden(model, 980, 3, 4 * patch, 6 * patch, 7, [999.0, 1.0, 570.0])
         yield "golden_wide", sana_golden(model, 984, 1, 3 * patch, 21 * patch, 40, [499.0])
         yield "golden_smallest", sana_golden(model, 988, 1, patch, patch, 1, [250.0])
+        if residuals:
+            yield "golden_control", sana_golden(model, 998, 2, 3 * patch, 2 * patch, 5, [720.0], residuals)
 
     return make, goldens
 
@@ -140,7 +147,17 @@ def network_cases():
         timestep_scale=0.5,
     )
     yield "sana_transformer_sprint", sana_case(
-        228, HALF, num_layers=1, guidance_embeds=True, guidance_embeds_scale=0.3, qk_norm="rms_norm_across_heads"
+        228,
+        HALF,
+        num_layers=1,
+        guidance_embeds=True,
+        guidance_embeds_scale=0.3,
+        qk_norm="rms_norm_across_heads",
+        timestep_scale=0.5,
+    )
+    # The first block takes none of a ControlNet's residuals, nor does the last.
+    yield "sana_transformer_controlled", sana_case(
+        229, HALF, num_layers=4, residuals=2, num_attention_heads=2, num_cross_attention_heads=1, cross_attention_dim=16
     )
     yield "autoencoder_dc", dc_case(223, torch.bfloat16)
     yield "autoencoder_dc_rare_options", dc_case(
@@ -382,13 +399,15 @@ def from_image(pipe, request, folder):
     return made, given | {name: config[name] for name in ("strength",) if name in config}
 
 
-def generate(pipe, request, folder):
-    """prompt_embeds and negative_prompt_embeds [prompts, T, D] and prompt_attention_mask, cut to the longest prompt's
+def generate(pipe, request, folder, more=None):
+    """`more`: what else the pipeline is given.
+
+    prompt_embeds and negative_prompt_embeds [prompts, T, D] and prompt_attention_mask, cut to the longest prompt's
     tokens and zeros after shorter ones'; latents_after_step_K for the first, middle and last step; timesteps; image
     [n, 3, H, W] in 0..1."""
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]
-    further = {}
+    further = dict(more or {})
     if "guider" in request:
         pipe, further = perturbed(pipe, request["guider"])
     plain = pipe.scheduler

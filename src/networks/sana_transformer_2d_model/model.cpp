@@ -6,25 +6,11 @@
 #include "nn/patches.hpp"
 
 namespace omnirt {
-namespace {
-
-constexpr double sana_caption_norm_eps = 1e-5;
-
-nn::PatchEmbedOptions sana_patches(const SanaTransformer2DConfig& config) {
-  return {.in_channels = config.in_channels,
-          .dim = config.inner_dim(),
-          .patch_size = config.patch_size,
-          .base_size = config.sample_size / config.patch_size,
-          .position_scale = config.interpolation_scale};
-}
-
-}  // namespace
-
 SanaTransformer2DModel::SanaTransformer2DModel(const SanaTransformer2DConfig& config, Json json)
     : DenoiserNetwork(std::move(json)),
-      patch_embed(this, "patch_embed", sana_patches(config)),
+      patch_embed(this, "patch_embed", nn::sana_patches(config)),
       caption_projection(this, "caption_projection", config.caption_channels, config.inner_dim()),
-      caption_norm(this, "caption_norm", config.inner_dim(), sana_caption_norm_eps),
+      caption_norm(this, "caption_norm", config.inner_dim(), nn::sana_caption_norm_eps),
       transformer_blocks(this, "transformer_blocks"),
       scale_shift_table(param("scale_shift_table", {2, config.inner_dim()})),
       norm_out(this, "norm_out", config.inner_dim()),
@@ -68,6 +54,11 @@ std::vector<nn::NetworkInput> SanaTransformer2DModel::inputs() const {
   return names;
 }
 
+std::vector<nn::ResidualSite> SanaTransformer2DModel::residual_sites() const {
+  return {
+      {nn::sana_residuals, transformer_blocks.size() - 1, config_.inner_dim(), config_.patch_size}};
+}
+
 nn::AdaLayerNormSingle::Result SanaTransformer2DModel::embedded_time(Context& cx,
                                                                      const SanaInput& input) const {
   const int64_t rows = input.sample.size(0);
@@ -75,7 +66,7 @@ nn::AdaLayerNormSingle::Result SanaTransformer2DModel::embedded_time(Context& cx
     Tensor each = numbers.to(at::kFloat).expand({rows}).contiguous();
     return cx.ops().affine(cx, {each, scale, 0.0});
   };
-  Tensor timestep = scaled(input.timestep, config_.timestep_scale);
+  Tensor timestep = scaled(input.timestep, timestep_scale());
   if (time_embed) return time_embed->forward(cx, {timestep, {}, {}});
   ensure(input.guidance.has_value(), "{} needs the guidance scale", class_name());
   return guided_time_embed->forward(cx, timestep,
@@ -85,7 +76,7 @@ nn::AdaLayerNormSingle::Result SanaTransformer2DModel::embedded_time(Context& cx
 Tensor SanaTransformer2DModel::forward(Context& cx, const SanaInput& input) const {
   Tensor h = patch_embed.forward(cx, nn::in_form(cx, input.sample));
   auto time = embedded_time(cx, input);
-  SanaContext shared{.text = {}, .modulation = time.modulation};
+  nn::SanaContext shared{.text = {}, .modulation = time.modulation};
   shared.grid = {input.sample.size(2) / config_.patch_size,
                  input.sample.size(3) / config_.patch_size};
   // No step changes it.
@@ -93,8 +84,12 @@ Tensor SanaTransformer2DModel::forward(Context& cx, const SanaInput& input) cons
     Tensor text = nn::in_form(cx, input.encoder_hidden_states);
     return caption_norm.forward(cx, caption_projection.forward(cx, text));
   });
-  for (size_t i = 0; i < transformer_blocks.size(); ++i)
+  const std::vector<Tensor>& residuals = input.controlnet_block_samples;
+  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
     h = transformer_blocks[i].forward(cx, h, shared);
+    // The first block has none (diffusers sana_transformer.py).
+    if (i > 0 && i <= residuals.size()) h = nn::with_residual(cx, h, residuals, i - 1);
+  }
   h = nn::normed_by_table(cx, norm_out.norm, h, cx[scale_shift_table], time.embedded);
   h = proj_out.forward(cx, h);
   return nn::image_of_patches(h, shared.grid[0], shared.grid[1], config_.patch_size);

@@ -1,7 +1,7 @@
 #pragma once
-#include "networks/sana_transformer_2d_model/blocks.hpp"
 #include "networks/sana_transformer_2d_model/guided_time.hpp"
 #include "nn/blocks/pixart_embeddings.hpp"
+#include "nn/blocks/sana_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
@@ -11,12 +11,15 @@ struct SanaInput {
   Tensor timestep;                 // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;    // {B, T, caption_channels}: tokens alone, no padding
   std::optional<Tensor> guidance;  // {B}: the guidance scale; where guidance_embeds
+  // {B, L, D} each, of the blocks after the first, and no more than those.
+  std::vector<Tensor> controlnet_block_samples;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
     v("guidance", self.guidance);
+    v("controlnet_block_samples", self.controlnet_block_samples);
   }
 };
 
@@ -45,6 +48,10 @@ class SanaTransformer2DModel final : public nn::DenoiserNetwork {
   }
   int64_t context_dim() const override { return config_.caption_channels; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
+  std::vector<nn::ResidualSite> residual_sites() const override;
+  // What timesteps are multiplied by: 1 where the guidance scale is an input, since the reference's
+  // pipelines of such models do not.
+  double timestep_scale() const { return config_.guidance_embeds ? 1.0 : config_.timestep_scale; }
   int64_t predicted_channels() const { return config_.predicted_channels(); }
   // Latents of a token, a side.
   int64_t patch_size() const { return config_.patch_size; }
@@ -54,9 +61,9 @@ class SanaTransformer2DModel final : public nn::DenoiserNetwork {
   std::optional<SanaGuidedTime> guided_time_embed;  // by the same name, in its place
   nn::PixArtAlphaTextProjection caption_projection;
   nn::RmsNorm caption_norm;
-  nn::ModuleList<SanaTransformerBlock> transformer_blocks;
+  nn::ModuleList<nn::SanaTransformerBlock> transformer_blocks;
   Param scale_shift_table;  // {2, D}: shift and scale of the last norm
-  SanaModulatedNorm norm_out;
+  nn::SanaModulatedNorm norm_out;
   nn::Linear proj_out;
 
  private:

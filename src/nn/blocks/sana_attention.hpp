@@ -2,13 +2,12 @@
 #include <array>
 #include <optional>
 
-#include "networks/sana_transformer_2d_model/config.hpp"
 #include "nn/layers.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 
 // The projections of an attention, whose queries and keys may be normalised over all heads.
-class SanaAttention : public nn::Module {
+class SanaAttention : public Module {
  public:
   struct Options {
     int64_t dim = 0;
@@ -21,9 +20,9 @@ class SanaAttention : public nn::Module {
   SanaAttention(Module* parent, const std::string& name, const Options& options);
   const char* class_name() const override { return "Attention"; }
 
-  nn::Linear to_q, to_k, to_v;
-  std::optional<nn::RmsNorm> norm_q, norm_k;
-  nn::ModuleList<nn::Linear> to_out;
+  Linear to_q, to_k, to_v;
+  std::optional<RmsNorm> norm_q, norm_k;
+  ModuleList<Linear> to_out;
 
  protected:
   Tensor query(Context& cx, const Tensor& x) const;
@@ -51,4 +50,4 @@ class SanaCrossAttention final : public SanaAttention {
   Tensor forward(Context& cx, const Tensor& x, const Tensor& text, const Tensor& residual) const;
 };
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

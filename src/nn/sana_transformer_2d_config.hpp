@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/config.hpp"
+#include "nn/config_check.hpp"
 
 namespace omnirt {
 
@@ -62,6 +63,9 @@ struct SanaTransformer2DConfig {
   int64_t predicted_channels() const { return out_channels.value_or(in_channels); }
 };
 
+// Finds what is wrong with it.
+void check_sana_transformer_2d_config(const SanaTransformer2DConfig& config,
+                                      nn::ConfigCheck& check);
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 SanaTransformer2DConfig read_sana_transformer_2d_config(const Json& json, const std::string& where);
 

@@ -1,6 +1,4 @@
-#include "networks/sana_transformer_2d_model/config.hpp"
-
-#include "nn/config_check.hpp"
+#include "nn/sana_transformer_2d_config.hpp"
 
 namespace omnirt {
 namespace {
@@ -21,10 +19,8 @@ void check_sana_widths(const SanaTransformer2DConfig& config, nn::ConfigCheck& c
 
 }  // namespace
 
-SanaTransformer2DConfig read_sana_transformer_2d_config(const Json& json,
-                                                        const std::string& where) {
-  auto config = read_config<SanaTransformer2DConfig>(json, where);
-  nn::ConfigCheck check(where);
+void check_sana_transformer_2d_config(const SanaTransformer2DConfig& config,
+                                      nn::ConfigCheck& check) {
   check.range("in_channels", config.in_channels, 1, 1 << 12);
   check.range("out_channels", config.predicted_channels(), 1, 1 << 12);
   check.range("num_attention_heads", config.num_attention_heads, 1, 1 << 10);
@@ -45,6 +41,13 @@ SanaTransformer2DConfig read_sana_transformer_2d_config(const Json& json,
     check.positive("interpolation_scale", *config.interpolation_scale);
   if (config.qk_norm) check.one_of("qk_norm", *config.qk_norm, {"rms_norm_across_heads"});
   if (check.ok()) check_sana_widths(config, check);
+}
+
+SanaTransformer2DConfig read_sana_transformer_2d_config(const Json& json,
+                                                        const std::string& where) {
+  auto config = read_config<SanaTransformer2DConfig>(json, where);
+  nn::ConfigCheck check(where);
+  check_sana_transformer_2d_config(config, check);
   check.finish();
   return config;
 }

@@ -1,8 +1,8 @@
-#include "networks/sana_transformer_2d_model/attention.hpp"
+#include "nn/blocks/sana_attention.hpp"
 
 #include <cmath>
 
-namespace omnirt {
+namespace omnirt::nn {
 namespace {
 
 constexpr double sana_qk_norm_eps = 1e-5;
@@ -62,4 +62,4 @@ Tensor SanaCrossAttention::forward(Context& cx, const Tensor& x, const Tensor& t
   return to_out[0].forward(cx, y, ops::Activation::none, &residual);
 }
 
-}  // namespace omnirt
+}  // namespace omnirt::nn

@@ -1,8 +1,8 @@
-#include "networks/sana_transformer_2d_model/blocks.hpp"
+#include "nn/blocks/sana_blocks.hpp"
 
 #include "nn/layout.hpp"
 
-namespace omnirt {
+namespace omnirt::nn {
 namespace {
 
 constexpr double sana_norm_out_eps = 1e-6;
@@ -27,6 +27,14 @@ SanaAttention::Options sana_cross_attention(const SanaTransformer2DConfig& confi
 
 }  // namespace
 
+PatchEmbedOptions sana_patches(const SanaTransformer2DConfig& config) {
+  return {.in_channels = config.in_channels,
+          .dim = config.inner_dim(),
+          .patch_size = config.patch_size,
+          .base_size = config.sample_size / config.patch_size,
+          .position_scale = config.interpolation_scale};
+}
+
 SanaTransformerBlock::SanaTransformerBlock(Module* parent, const std::string& name,
                                            const SanaTransformer2DConfig& config)
     : Module(parent, name),
@@ -41,7 +49,7 @@ SanaTransformerBlock::SanaTransformerBlock(Module* parent, const std::string& na
 
 Tensor SanaTransformerBlock::fed_forward(Context& cx, const Tensor& x,
                                          const std::array<int64_t, 2>& grid) const {
-  return nn::tokens_of(ff.forward(cx, nn::image_of(x, grid[0], grid[1])));
+  return tokens_of(ff.forward(cx, image_of(x, grid[0], grid[1])));
 }
 
 Tensor SanaTransformerBlock::forward(Context& cx, const Tensor& x,
@@ -69,4 +77,4 @@ Tensor SanaTransformerBlock::forward(Context& cx, const Tensor& x,
 SanaModulatedNorm::SanaModulatedNorm(Module* parent, const std::string& name, int64_t dim)
     : Module(parent, name), norm(this, "norm", dim, sana_norm_out_eps, /*affine=*/false) {}
 
-}  // namespace omnirt
+}  // namespace omnirt::nn
