@@ -8,6 +8,7 @@
 
 #include "catalogue/catalogue.hpp"
 #include "catalogue/support.hpp"
+#include "engine/plugins.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
 
@@ -188,6 +189,12 @@ TEST(Report, TimesEveryStageAndTellsWhereEachComponentRan) {
   EXPECT_GT(report.memory.tensor_peak_bytes, 0u);
   EXPECT_EQ(report.device_placement.size(), 3u);
   EXPECT_EQ(report.device_placement.front().stored_dtype, "fp16");
+}
+
+// Plug-ins are held against it together with what is built in.
+TEST(Registry, OfThisBuildHoldsNothingTwice) {
+  for (const Finding& finding : check_catalogue(builtin_catalogue()))
+    ADD_FAILURE() << finding.text();
 }
 
 TEST(Registry, EveryEntrysExampleIsOfAModelAndTaskThatAreThere) {

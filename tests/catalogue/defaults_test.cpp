@@ -227,6 +227,7 @@ std::vector<Case> cases() {
       // An edit is the call of text2image's pipeline.
       if (!entry.alias_of.empty() || task == "edit" || task == "upscale") continue;
       all.push_back({reference_of(id, task, ""), id, task});
+      if (id == "sana") all.push_back({"SanaControlNetPipeline", id, task, "controlnet"});
       if (family.name != "sd" && family.name != "sdxl") continue;
       all.push_back({reference_of(id, task, "ControlNet"), id, task, "controlnet"});
       if (task != "text2image") continue;
@@ -251,7 +252,9 @@ GenerateRequest request_of(const Case& each) {
   std::string parts =
       is_xl(each.id) ? "tests/goldens/control/parts_xl/" : "tests/goldens/control/parts/";
   if (each.component == "controlnet") {
-    request.components["controlnet"] = source_path(parts + "controlnet_a").string();
+    const std::string other = parts + "controlnet_a";
+    request.components["controlnet"] =
+        source_path(each.id == "sana" ? "tests/goldens/networks/sana_controlnet" : other).string();
     request.inputs["control_image"] = picture("image.png");
   } else if (each.component == "t2i_adapter") {
     request.components["t2i_adapter"] =

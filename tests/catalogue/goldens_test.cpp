@@ -143,7 +143,7 @@ std::vector<Case> cases() {
             {std::string(kind) + "_" + entry.path().filename().string(), entry.path(), false});
     }
   }
-  for (const char* model : {"flux", "qwen_image", "sd15", "sd3", "sdxl", "z_image"}) {
+  for (const char* model : {"flux", "qwen_image", "sana", "sd15", "sd3", "sdxl", "z_image"}) {
     fs::path runs = source_path("tests/goldens/control") / model;
     for (const auto& entry : fs::directory_iterator(runs))
       all.push_back({"control_" + std::string(model) + "_" + entry.path().filename().string(),
@@ -158,7 +158,7 @@ TEST(Goldens, AreThereOfEveryKind) {
   for (const char* kind :
        {"emoji_sd_", "emoji_text2image", "sd15_", "sd2_", "sdxl_", "sdxl_refiner_", "step_cache_",
         "guiders_", "control_sd15_", "control_sdxl_", "control_flux_", "control_qwen_image_",
-        "control_sd3_", "control_z_image_"}) {
+        "control_sana_", "control_sd3_", "control_z_image_"}) {
     auto of_kind = [&](const Case& golden) { return golden.name.starts_with(kind); };
     EXPECT_TRUE(std::ranges::any_of(all, of_kind)) << kind;
   }

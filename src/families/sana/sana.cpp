@@ -1,6 +1,7 @@
 #include "families/sana/sana.hpp"
 
 #include "blocks/binned_size.hpp"
+#include "blocks/control_blocks.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/hires.hpp"
@@ -9,6 +10,7 @@
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/sana/check.hpp"
+#include "families/sana/control.hpp"
 #include "families/sana/encode_prompt.hpp"
 #include "families/sana/entries.hpp"
 #include "families/sana/timesteps.hpp"
@@ -23,6 +25,8 @@ BlockList sana_blocks() {
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<sana::CheckParts>());
+  for (auto& block : blocks::token_control_checks()) list.push_back(block);
+  add(std::make_shared<sana::CheckControlNet>());
   add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<blocks::BinnedImageSize>(sizes));
@@ -30,10 +34,15 @@ BlockList sana_blocks() {
   add(std::make_shared<sana::EncodePrompt>());
   add(std::make_shared<blocks::SetTimesteps>(from_noise));
   add(std::make_shared<sana::SetPartialTimesteps>(image));
+  add(std::make_shared<sana::EncodeControl>(sizes));
   add(std::make_shared<blocks::TakeBinnedNoise>(sizes, given_noise));
   add(std::make_shared<blocks::PrepareBinnedLatents>(sizes, from_noise));
   add(std::make_shared<blocks::EncodeBinnedImage>(sizes, image));
   add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
+  add(std::make_shared<blocks::TokenControlNet>(
+      0, blocks::TokenControlOptions{.class_name = "SanaControlNetModel",
+                                     .own_text = true,
+                                     .text_width = "caption_channels"}));
   add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
       .network = "transformer", .text_mask = sana::prompt_attention_mask.name}));
   add(std::make_shared<blocks::DecodeLatents>());
@@ -50,7 +59,8 @@ Family sana() {
           .tasks = {{"text2image", {}}, {"image2image", {"image"}}},
           .blocks = sana_blocks(),
           .entries = sana::entries(),
-          .pipeline_classes = {"SanaPipeline", "SanaSprintPipeline", "SanaSprintImg2ImgPipeline"},
+          .pipeline_classes = {"SanaPipeline", "SanaSprintPipeline", "SanaSprintImg2ImgPipeline",
+                               "SanaControlNetPipeline"},
           .variant_of = sana::variant_of,
           .adopt_scheduler = sana::adopt_scheduler,
           .adapter_families = sana::adapter_families()};
