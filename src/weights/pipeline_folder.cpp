@@ -221,9 +221,10 @@ fs::path place_of(const fs::path& folder, const ComponentSource& source,
 }
 
 // Indices name processors, or classes that look for one; here a processor's folder is its
-// tokenizer's.
-std::string tokenizer_class_in(const fs::path& place, const std::string& named,
-                               ConfigFiles& configs) {
+// tokenizer's, but for a component that is called processor, which prepares images, too.
+std::string tokenizer_class_in(const fs::path& place, const std::string& name,
+                               const std::string& named, ConfigFiles& configs) {
+  if (name == "processor") return named;
   const fs::path file = place / "tokenizer_config.json";
   if (!named.ends_with("Processor") && named != "AutoTokenizer") return named;
   if (!is_file(file)) return named;
@@ -249,7 +250,7 @@ void read_modular(PipelineFolder& folder, const fs::path& index, const FindRepos
       folder.elsewhere[name] = source->repository;
       continue;
     }
-    source->class_name = tokenizer_class_in(place, source->class_name, configs);
+    source->class_name = tokenizer_class_in(place, name, source->class_name, configs);
     entry = {source->library, source->class_name};
     add(folder, index, {name, source->library, source->class_name, place, {}, Json::object()},
         configs);

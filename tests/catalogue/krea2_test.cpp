@@ -38,6 +38,22 @@ TEST(Krea2, FoldersHaveTheDefaultsOfTheirModels) {
   EXPECT_EQ(turbo.guider->conditions().size(), 1U);
 }
 
+// Whose index says by its blocks' name which model it is, and names no layers of the text encoder:
+// those of the published one, which these small ones do not have.
+TEST(Krea2, ModularFoldersHaveThemToo) {
+  const Json layers = {{"text_encoder_select_layers", {1, 3, 4}}};
+  Proposal base = krea2_proposal(layers, "krea2_modular");
+  EXPECT_THAT(base.errors, IsEmpty());
+  EXPECT_EQ(base.spec->id, "krea-2");
+  EXPECT_EQ(base.config.find("guidance_scale")->value, 4.5);
+  Proposal turbo = krea2_proposal(layers, "krea2_turbo_modular");
+  EXPECT_THAT(turbo.errors, IsEmpty());
+  EXPECT_EQ(turbo.spec->id, "krea-2-turbo");
+  EXPECT_EQ(turbo.config.find("num_inference_steps")->value, 8);
+  EXPECT_THAT(krea2_proposal(Json::object(), "krea2_modular").errors,
+              about("text_encoder_select_layers"));
+}
+
 TEST(Krea2, RefusesByNameWhatItDoesNotDo) {
   auto errors = [](const Json& config) { return krea2_proposal(config).errors; };
   EXPECT_THAT(errors({{"width", 40}}), about("config.width", "multiple of 16"));

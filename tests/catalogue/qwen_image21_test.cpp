@@ -53,6 +53,23 @@ TEST(QwenImage21, TurboTakesTheLevelsOfItsFolder) {
   EXPECT_THAT(errors({{"sigmas", {1.0, 0.5}}}), IsEmpty());
 }
 
+// Those of diffusers' modular pipelines, in text2image and in edit.
+TEST(QwenImage21, ModularFoldersHaveTheSameDefaults) {
+  Proposal base = qwen21_proposal(Json::object(), "qwen_image_21_modular");
+  EXPECT_THAT(base.errors, IsEmpty());
+  EXPECT_EQ(base.spec->id, "qwen-image-2.1");
+  EXPECT_EQ(base.config.find("num_inference_steps")->value, 40);
+  EXPECT_EQ(base.config.find("guidance_scale")->value, 1.0);
+  Proposal turbo = qwen21_proposal(Json::object(), "qwen_image_21_turbo_modular");
+  EXPECT_THAT(turbo.errors, IsEmpty());
+  EXPECT_EQ(turbo.spec->id, "qwen-image-2.1-turbo");
+  EXPECT_EQ(turbo.config.find("sigmas")->value, Json({1.0, 0.875, 0.6, 0.3}));
+  GenerateRequest edit = qwen21_request(Json::object(), "qwen_image_21_turbo_modular");
+  edit.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image_88x72.png").string();
+  EXPECT_THAT(engine().check(edit, {}).errors, IsEmpty());
+  EXPECT_EQ(engine().check(edit, {}).config.find("output_resolution")->value, 1024);
+}
+
 TEST(QwenImage21, RefusesByNameWhatItDoesNotDo) {
   auto errors = [](const Json& config) { return qwen21_proposal(config).errors; };
   EXPECT_THAT(errors({{"width", 48}}), about("config.width", "multiple of 32"));

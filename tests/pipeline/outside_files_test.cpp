@@ -117,13 +117,16 @@ TEST(PipelineFolder, ReadsAModularPipelinesComponentsInItAndInTheRepositoriesTha
   omnirt::testing::TempFolder folder, other;
   std::filesystem::create_directories(folder / "parts/transformer");
   std::filesystem::create_directories(folder / "tokenizer");
+  std::filesystem::create_directories(folder / "processor");
   std::filesystem::create_directories(other / "vae");
   write_text(folder / "parts/transformer/config.json", R"({"_class_name": "A"})");
-  write_text(folder / "tokenizer/tokenizer_config.json", R"({"tokenizer_class": "T"})");
+  for (const char* name : {"tokenizer", "processor"})
+    write_text(folder / name / "tokenizer_config.json", R"({"tokenizer_class": "T"})");
   Json index = {{"_class_name", "Flux3ModularPipeline"},
                 {"_blocks_class_name", "Flux3AutoBlocks"},
                 {"transformer", modular_entry("A", "org/whole", "parts/transformer", "abc")},
                 {"tokenizer", modular_entry("AutoProcessor", "org/whole", "tokenizer")},
+                {"processor", modular_entry("QProcessor", "org/whole", "processor")},
                 {"vae", modular_entry("B", "org/other", "vae")},
                 {"pinned", modular_entry("B", "org/other", "vae", "abc")},
                 {"far", modular_entry("C", "org/far", "")},
@@ -134,10 +137,11 @@ TEST(PipelineFolder, ReadsAModularPipelinesComponentsInItAndInTheRepositoriesTha
     return id == "org/other" ? other.path() : std::filesystem::path();
   });
   EXPECT_EQ(read.class_name, "Flux3ModularPipeline");
-  ASSERT_EQ(read.components.size(), 3u);
+  ASSERT_EQ(read.components.size(), 4u);
   EXPECT_EQ(read.find("transformer")->folder, folder / "parts/transformer");
   EXPECT_EQ(read.find("transformer")->class_name, "A");
   EXPECT_EQ(read.find("tokenizer")->class_name, "T");
+  EXPECT_EQ(read.find("processor")->class_name, "QProcessor");  // which prepares images, too
   EXPECT_EQ(read.find("vae")->folder, other / "vae");
   EXPECT_EQ(read.index.at("vae"), Json::array({"diffusers", "B"}));
   const std::map<std::string, std::string> elsewhere{{"pinned", "org/other"}, {"far", "org/far"}};

@@ -1,22 +1,27 @@
 #!/usr/bin/env python3
 """Tiny random Krea 2 folders: what diffusers makes of their transformer, of its LoRAs, and of requests to them.
 
-  tools/goldens/krea2.py [--only networks,loras,krea2,krea2_turbo] [--runs negative] [--keep-models] [--check]
+  tools/goldens/krea2.py [--only networks,loras,krea2,krea2_turbo,modular] [--runs negative] [--keep-models] [--check]
 
 tests/goldens/networks/krea2_transformer* as networks.py makes them, with lora_LAYOUT.safetensors and
 lora_LAYOUT_deltas.safetensors next to the first, as flux_originals.py makes them; tests/goldens/pipelines/krea2/model and
-krea2_turbo/model are folders and RUN/{request.json,golden.safetensors} next to them runs, as pipelines.py makes them.
+krea2_turbo/model are folders and RUN/{request.json,golden.safetensors} next to them runs, as pipelines.py makes them;
+so are krea2_modular and krea2_turbo_modular, as folders of the modular pipelines.
 """
 
+import json
 import shutil
+import sys
 
 import common
+import diffusers
 import flux
 import flux2
 import networks
 import qwen3_vl
 import qwen_image
 import torch
+import transformers
 from diffusers import Krea2Pipeline
 from diffusers.loaders import lora_conversion_utils as loras
 from flux2_originals import deltas, factors
@@ -179,7 +184,16 @@ VISION = dict(depth=1, hidden_size=8, intermediate_size=8, out_hidden_size=24, d
 SCHEDULER = {**qwen_image.SCHEDULER, "max_image_seq_len": 6400, "max_shift": 1.15, "shift_terminal": None}
 
 
-def write_model(distilled):
+def modular_entry(name, library, kind):
+    """Of an index as the modular pipeline's save_pretrained writes it, in which nothing is loaded yet."""
+    from diffusers.modular_pipelines.modular_pipeline import ComponentSpec, ModularPipeline
+
+    where = {"diffusers": diffusers, "transformers": transformers}[library]
+    spec = ComponentSpec(name, getattr(where, kind), pretrained_model_name_or_path="krea/Krea-2-Raw", subfolder=name)
+    return [None, None, ModularPipeline._component_spec_to_dict(spec)]
+
+
+def write_model(distilled, modular=False):
     def write(folder):
         from diffusers import AutoencoderKLQwenImage, Krea2Transformer2DModel
 
@@ -207,9 +221,36 @@ def write_model(distilled):
             "transformer": ["diffusers", "Krea2Transformer2DModel"],
             "vae": ["diffusers", "AutoencoderKLQwenImage"],
         }
-        common.write_json(folder / "model_index.json", index)
+        if not modular:
+            common.write_json(folder / "model_index.json", index)
+            return
+        kinds = {name: each for name, each in index.items() if isinstance(each, list) and each[0] != 1}
+        kinds["tokenizer"][1] = "AutoTokenizer"  # as its blocks look for one
+        blocks = "Krea2TurboAutoBlocks" if distilled else "Krea2AutoBlocks"
+        named = {"_blocks_class_name": blocks, "_class_name": "Krea2ModularPipeline", "_diffusers_version": "0.42.1"}
+        entries = {name: modular_entry(name, *each) for name, each in kinds.items()}
+        common.write_json(folder / "modular_model_index.json", named | entries)
 
     return write
+
+
+def load_modular(folder):
+    """The folder's modular pipeline, which reads the layers that it is given: its blocks know those of the published
+    text encoder alone."""
+    index = json.loads((folder / "modular_model_index.json").read_text())
+    blocks = getattr(diffusers, index["_blocks_class_name"])()
+    pipe = blocks.init_pipeline(str(folder.resolve()))
+    assert type(pipe).__name__ == index["_class_name"]
+    kinds = {"transformer": diffusers.Krea2Transformer2DModel, "vae": diffusers.AutoencoderKLQwenImage}
+    parts = {
+        name: kind.from_pretrained(folder / name, torch_dtype=torch.float32).eval()
+        for name, kind in kinds.items()
+    }
+    text = transformers.Qwen3VLModel.from_pretrained(folder / "text_encoder", dtype=torch.float32).eval()
+    scheduler = diffusers.FlowMatchEulerDiscreteScheduler.from_pretrained(folder / "scheduler")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder / "tokenizer")
+    pipe.update_components(text_encoder=text, scheduler=scheduler, tokenizer=tokenizer, **parts)
+    return pipe
 
 
 # ------------------------------------------------------------------------------------------ runs
@@ -227,6 +268,20 @@ def distilled_runs():
     size = {"width": 64, "height": 32}
     yield "text2image", qwen_image.run(qwen_image.PROMPT, 95, guidance_scale=0.0, num_inference_steps=8, **size)
     yield "guided", qwen_image.run(qwen_image.PROMPT, 96, guidance_scale=1.5, **size)
+
+
+LAYERS = {"text_encoder_select_layers": [1, 3, 4]}
+
+
+def modular_runs():
+    prompt, run = qwen_image.PROMPT, qwen_image.run
+    size = {"width": 48, "height": 32, **LAYERS}
+    yield "text2image", run(prompt, 97, num_images_per_prompt=2, **size)
+    yield "negative", run({**prompt, **qwen_image.NEGATIVE}, 98, guidance_scale=3.0, **size)
+
+
+def turbo_modular_runs():
+    yield "text2image", qwen_image.run(qwen_image.PROMPT, 99, width=64, height=32, **LAYERS)
 
 
 def embedded(states, mask, repeats):
@@ -252,9 +307,44 @@ def generate(pipe, request, folder):
     return out
 
 
+def generate_modular(pipe, request, folder):
+    """As generate, of the modular pipeline, whose guider has the scale."""
+    config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
+    encoders = sys.modules["diffusers.modular_pipelines.krea2.encoders"]
+    encoders.KREA2_TEXT_ENCODER_SELECT_LAYERS = tuple(config["text_encoder_select_layers"])
+    if hasattr(pipe, "guider"):
+        guider = diffusers.ClassifierFreeGuidance(
+            guidance_scale=config.get("guidance_scale", 4.5), use_original_formulation=True
+        )
+        pipe.update_components(guider=guider)
+    names = ["num_inference_steps", "num_images_per_prompt", "width", "height"]
+    given = {name: config[name] for name in names if name in config}
+    given |= {name: inputs[name] for name in ("prompt", "negative_prompt") if name in inputs}
+    steps, times, step = [], [], pipe.scheduler.step
+
+    def recorded(prediction, time, *arguments, **named):
+        made = step(prediction, time, *arguments, **named)
+        steps.append(made[0].clone())
+        times.append(float(time))
+        return made
+
+    pipe.scheduler.step = recorded
+    try:
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        state = pipe(generator=generators, output_type="pt", **given)
+    finally:
+        del pipe.scheduler.step
+    image = state.get("images")
+    size = [side // pipe.vae_scale_factor for side in image.shape[2:]]
+    out = {"image": image, "timesteps": torch.tensor(times, dtype=torch.float64)}
+    for index in sorted({0, len(steps) // 2, len(steps) - 1}):
+        out[f"latents_after_step_{index}"] = flux.unpacked(steps[index], *size)
+    return out
+
+
 def main():
     options = arguments(__doc__)
-    wanted = options.only or {"networks", "loras", "krea2", "krea2_turbo"}
+    wanted = options.only or {"networks", "loras", "krea2", "krea2_turbo", "modular"}
     if "networks" in wanted:
         make_networks(network_cases(), options.check)
     if "loras" in wanted:
@@ -264,6 +354,12 @@ def main():
         make_pipeline("krea2", write_model(False), runs(), generate, options)
     if "krea2_turbo" in wanted:
         make_pipeline("krea2_turbo", write_model(True), distilled_runs(), generate, options)
+    if "modular" in wanted:
+        for name, distilled, its_runs in (
+            ("krea2_modular", False, modular_runs()),
+            ("krea2_turbo_modular", True, turbo_modular_runs()),
+        ):
+            make_pipeline(name, write_model(distilled, True), its_runs, generate_modular, options, load_modular)
 
 
 if __name__ == "__main__":

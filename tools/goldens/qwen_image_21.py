@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Tiny random Qwen-Image 2.1 folders: what diffusers makes of their networks, of LoRAs, and of requests to them.
 
-  tools/goldens/qwen_image_21.py [--only networks,originals,qwen_image_21,qwen_image_21_turbo] [--runs negative] \
+  tools/goldens/qwen_image_21.py [--only networks,originals,qwen_image_21,qwen_image_21_turbo,modular] [--runs negative] \
 [--keep-models] [--check]
 
 tests/goldens/networks/qwen_image_21_* as networks.py makes them; in qwen_image_21_transformer original.safetensors holds
 the same weights as ComfyUI's files name them, and lora_LAYOUT.safetensors and lora_LAYOUT_deltas.safetensors are as
 flux2_originals.py makes them. tests/goldens/pipelines/qwen_image_21*/model are folders and
 RUN/{request.json,golden.safetensors} next to them runs, as pipelines.py makes them. The processor is put together here
-from its parts, of which transformers wants torchvision.
+from its parts, of which transformers wants torchvision. qwen_image_21_modular and qwen_image_21_turbo_modular are folders
+of the modular pipelines, which make their runs.
 """
 
 import json
@@ -24,6 +25,7 @@ import torch
 from diffusers import QwenImage21Pipeline as Pipeline
 from diffusers.loaders import lora_conversion_utils as loras
 from diffusers.loaders.single_file_utils import convert_qwen_image21_transformer_checkpoint_to_diffusers
+from diffusers.modular_pipelines.modular_pipeline import ComponentSpec, ModularPipeline
 from flux2_originals import deltas, factors
 from golden_files import arguments, check_or_write, make_networks, make_pipeline
 from PIL import Image
@@ -354,7 +356,30 @@ def text_encoder(entries, ids):
     return transformers.Qwen3VLForConditionalGeneration(config)
 
 
-def write_model(sample_sigmas):
+def modular_index(index, pipeline):
+    """The index of the same folder as the modular pipeline's: each component by where it is, as its save_pretrained
+    writes it."""
+    import diffusers
+    import transformers
+
+    made = {"_blocks_class_name": pipeline.replace("ModularPipeline", "AutoBlocks"), "_class_name": pipeline}
+    for name, value in index.items():
+        if not isinstance(value, list) or not isinstance(value[0], str):
+            if not name.startswith("_class"):
+                made[name] = value
+            continue
+        library, kind = value
+        where = {"diffusers": diffusers, "transformers": transformers}[library]
+        spec = ComponentSpec(
+            name, getattr(where, kind), pretrained_model_name_or_path="Qwen/Qwen-Image-2.1", subfolder=name
+        )
+        made[name] = [library, kind, ModularPipeline._component_spec_to_dict(spec)]
+    return made
+
+
+def write_model(sample_sigmas, pipeline=""):
+    """pipeline: of a modular folder."""
+
     def write(folder):
         from diffusers import AutoencoderKLQwenImage21, QwenImage21Transformer2DModel
 
@@ -378,23 +403,44 @@ def write_model(sample_sigmas):
             "transformer": ["diffusers", "QwenImage21Transformer2DModel"],
             "vae": ["diffusers", "AutoencoderKLQwenImage21"],
         }
-        common.write_json(folder / "model_index.json", index)
+        if pipeline:
+            common.write_json(folder / "modular_model_index.json", modular_index(index, pipeline))
+        else:
+            common.write_json(folder / "model_index.json", index)
 
     return write
 
 
-def load(folder):
+def load_modular(folder):
+    """The folder's modular pipeline."""
+    import diffusers
+
+    index = json.loads((folder / "modular_model_index.json").read_text())
+    blocks = getattr(diffusers, index["_blocks_class_name"])()
+    pipe = blocks.init_pipeline(str(folder.resolve()))
+    parts = parts_of(folder)
+    pipe.update_components(**{name: parts[name] for name in ("scheduler", "vae", "text_encoder", "transformer")})
+    pipe.processor = parts["processor"]
+    assert pipe.config.get("sample_sigmas") == index.get("sample_sigmas")
+    return pipe
+
+
+def parts_of(folder):
     from diffusers import FlowMatchEulerDiscreteScheduler
     from transformers import AutoTokenizer
 
-    pipe = Pipeline(
+    return dict(
         scheduler=FlowMatchEulerDiscreteScheduler.from_pretrained(folder / "scheduler"),
         vae=load_vae(folder / "vae"),
         text_encoder=qwen3_vl.load(folder / "text_encoder"),
         processor=processor(folder / "processor", AutoTokenizer.from_pretrained(folder / "processor")),
         transformer=load_transformer(folder / "transformer"),
-        sample_sigmas=json.loads((folder / "model_index.json").read_text())["sample_sigmas"],
     )
+
+
+def load(folder):
+    sigmas = json.loads((folder / "model_index.json").read_text())["sample_sigmas"]
+    pipe = Pipeline(**parts_of(folder), sample_sigmas=sigmas)
     pipe.set_progress_bar_config(disable=True)
     return pipe
 
@@ -423,6 +469,22 @@ def turbo_runs():
     yield "sigmas", qwen_image.run(qwen_image.PROMPT, 196, sigmas=[0.9, 0.45], num_inference_steps=2, **size)
     alpha = {"image": "../../inputs/image_alpha.png"}
     yield "edit", qwen_image.run({**qwen_image.PROMPT, **alpha}, 200, "edit", output_resolution=64)
+
+
+def modular_runs():
+    prompt, run = qwen_image.PROMPT, qwen_image.run
+    negative, size = qwen_image.NEGATIVE, {"width": 64, "height": 96}
+    wide = {"image": "../../inputs/image_88x72.png"}
+    yield "text2image", run(prompt, 201, width=96, height=64, num_images_per_prompt=2)
+    yield "negative", run({**prompt, **negative}, 202, guidance_scale=3.0, **size)
+    yield "edit", run({**prompt, **wide}, 203, "edit", output_resolution=96)
+    yield "edit_negative", run({**prompt, **negative, **wide}, 204, "edit", guidance_scale=2.0, output_resolution=64)
+
+
+def turbo_modular_runs():
+    yield "text2image", qwen_image.run(qwen_image.PROMPT, 205, width=64, height=32)
+    alpha = {"image": "../../inputs/image_alpha.png"}
+    yield "edit", qwen_image.run({**qwen_image.PROMPT, **alpha}, 206, "edit", output_resolution=64)
 
 
 def pictures(inputs, folder):
@@ -456,9 +518,50 @@ def generate(pipe, request, folder):
     return out
 
 
+def generate_modular(pipe, request, folder):
+    """As generate, of the modular pipeline, whose guider has the scale and which is given one prompt."""
+    from diffusers import ClassifierFreeGuidance
+
+    config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
+    if hasattr(pipe, "guider") and "guidance_scale" in config:
+        pipe.update_components(guider=ClassifierFreeGuidance(guidance_scale=config["guidance_scale"]))
+    elif hasattr(pipe, "guider"):
+        pipe.update_components(guider=ClassifierFreeGuidance(guidance_scale=1.0))
+    names = ["num_inference_steps", "width", "height", "output_resolution", "num_images_per_prompt"]
+    given = {name: config[name] for name in names if name in config}
+    given |= {name: inputs[name] for name in ("prompt", "negative_prompt") if name in inputs}
+    images = pictures(inputs, folder)
+    if images:
+        given["image"] = images
+    steps, times, step = [], [], pipe.scheduler.step
+
+    def recorded(prediction, time, *arguments, **named):
+        made = step(prediction, time, *arguments, **named)
+        steps.append(made[0].clone())
+        times.append(float(time))
+        return made
+
+    pipe.scheduler.step = recorded
+    try:
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        state = pipe(generator=generators, output_type="pt", **given)
+    finally:
+        del pipe.scheduler.step
+    image = state.get("images")
+    height, width = (side // pipe.vae_scale_factor for side in image.shape[-2:])
+    out = {"image": image, "timesteps": torch.tensor(times, dtype=torch.float64)}
+    for index in sorted({0, len(steps) // 2, len(steps) - 1}):
+        out[f"latents_after_step_{index}"] = unpacked(steps[index], height, width)
+    for kind in ("", "negative_"):
+        states, slots = state.get(f"{kind}prompt_embeds"), state.get(f"{kind}image_pad_mask")
+        if states is not None and (not kind or "negative_prompt" in inputs):
+            out[f"{kind}prompt_embeds"] = states[:1, ~slots[0]]
+    return out
+
+
 def main():
     options = arguments(__doc__)
-    wanted = options.only or {"networks", "originals", "qwen_image_21", "qwen_image_21_turbo"}
+    wanted = options.only or {"networks", "originals", "qwen_image_21", "qwen_image_21_turbo", "modular"}
     if "networks" in wanted:
         make_networks(network_cases(), options.check)
     if "originals" in wanted:
@@ -468,6 +571,13 @@ def main():
         make_pipeline("qwen_image_21", write_model(None), runs(), generate, options, load)
     if "qwen_image_21_turbo" in wanted:
         make_pipeline("qwen_image_21_turbo", write_model(SAMPLE_SIGMAS), turbo_runs(), generate, options, load)
+    if "modular" in wanted:
+        folders = {
+            "qwen_image_21_modular": (None, "QwenImage21ModularPipeline", modular_runs()),
+            "qwen_image_21_turbo_modular": (SAMPLE_SIGMAS, "QwenImage21TurboModularPipeline", turbo_modular_runs()),
+        }
+        for name, (sigmas, pipeline, its_runs) in folders.items():
+            make_pipeline(name, write_model(sigmas, pipeline), its_runs, generate_modular, options, load_modular)
 
 
 if __name__ == "__main__":

@@ -37,8 +37,17 @@ std::vector<ModelSpec> entries() {
   return {entry(base), entry(turbo)};
 }
 
+// A modular pipeline's index has no is_distilled, but the name of its blocks; its class may be the
+// undistilled one's (diffusers modular_blocks_krea2_turbo.py).
+Trigger is_distilled() {
+  return index_is("is_distilled", true) || index_is("_class_name", "Krea2TurboModularPipeline") ||
+         index_is("_blocks_class_name", "Krea2TurboAutoBlocks");
+}
+
 std::string variant_of(const PipelineFolder& folder) {
-  return folder.index.value("is_distilled", Json(false)) == Json(true) ? turbo : base;
+  Facts facts;
+  facts.index = folder.index;
+  return is_distilled()(facts) ? turbo : base;
 }
 
 std::vector<AdapterFamily> adapter_families() {

@@ -23,7 +23,7 @@ double mu_of_turbo(const Json& /*scheduler_config*/, int64_t /*tokens*/, int64_t
 
 BlockList krea2_blocks() {
   constexpr int64_t patch = Krea2Transformer2DConfig::patch_side;
-  const Trigger distilled = index_is("is_distilled", true);
+  const Trigger distilled = krea2::is_distilled();
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<krea2::CheckParts>());
@@ -47,18 +47,19 @@ BlockList krea2_blocks() {
 }  // namespace
 
 Family krea2() {
-  return {.name = "krea2",
-          .tasks = {{"text2image", {}}},
-          .blocks = krea2_blocks(),
-          .entries = krea2::entries(),
-          .pipeline_classes = {"Krea2Pipeline"},
-          .variant_of = krea2::variant_of,
-          .adopt_scheduler = {},
-          .shifts_by_size = true,
-          .adapter_families = krea2::adapter_families(),
-          .previews = {{"", blocks::wan_latents()}},
-          .guider = "cfg_original",
-          .guider_keys = {&keys::guidance_scale}};
+  return {
+      .name = "krea2",
+      .tasks = {{"text2image", {}}},
+      .blocks = krea2_blocks(),
+      .entries = krea2::entries(),
+      .pipeline_classes = {"Krea2Pipeline", "Krea2ModularPipeline", "Krea2TurboModularPipeline"},
+      .variant_of = krea2::variant_of,
+      .adopt_scheduler = {},
+      .shifts_by_size = true,
+      .adapter_families = krea2::adapter_families(),
+      .previews = {{"", blocks::wan_latents()}},
+      .guider = "cfg_original",
+      .guider_keys = {&keys::guidance_scale}};
 }
 
 }  // namespace omnirt::families

@@ -40,8 +40,10 @@ std::vector<ModelSpec> entries() {
   return all;
 }
 
-// As the reference tells them apart (diffusers modular_pipeline.py _qwenimage21_map_fn).
+// As the reference tells them apart (diffusers modular_pipeline.py _qwenimage21_map_fn), or by the
+// name of a modular pipeline.
 std::string variant_of(const PipelineFolder& folder) {
+  if (folder.class_name == "QwenImage21TurboModularPipeline") return turbo;
   const Json levels = folder.index.value("sample_sigmas", Json());
   return levels.is_array() && !levels.empty() ? turbo : base;
 }
