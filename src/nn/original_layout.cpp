@@ -59,6 +59,10 @@ std::vector<int64_t> original_shape(const Param& param, const LayoutRule& rule) 
     case Form::conv1x1:
       if (shape.size() == 2) shape.insert(shape.end(), {1, 1});
       break;
+    case Form::flat:
+      ensure(shape.size() == 2, "'{}' is flat, but no matrix", param.name);
+      shape = {shape[0] * shape[1]};
+      break;
     case Form::rows:
       ensure(!shape.empty() && rule.span > 0 && rule.part + rule.span <= rule.parts &&
                  shape[0] % static_cast<int64_t>(rule.span) == 0,

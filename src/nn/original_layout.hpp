@@ -13,6 +13,7 @@ enum class Form {
   same,
   transposed,  // {in, out} for a matrix {out, in}
   conv1x1,     // {out, in, 1, 1} for a matrix {out, in}
+  flat,        // {n * m} for a matrix {n, m}
   rows,        // one or more of equal parts that are stacked along the first dimension
   swapped,     // the halves along the first dimension the other way round
   head_pairs,  // the rows of each of `parts` heads: i and i + d / 2, which turn together, side by

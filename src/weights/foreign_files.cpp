@@ -30,6 +30,8 @@ constexpr Sign signs[] = {
     {"model.diffusion_model.cap_embedder.", true, "a Lumina 2 or Z-Image transformer"},
     {"cap_embedder.", true, "a Lumina 2 or Z-Image transformer"},
     {"double_layers.0.attn.w1q.weight", false, "an AuraFlow transformer"},
+    {"model.diffusion_model.txtfusion.", true, "a Krea 2 transformer"},
+    {"txtfusion.", true, "a Krea 2 transformer"},
     {"clip_txt_mapper.weight", false, "a Stable Cascade model (stage C)"},
     {"down_blocks.1.0.channelwise.0.weight", false, "a Stable Cascade model (stage B)"},
     {"control_model.", true, "a ControlNet in the original layout"},

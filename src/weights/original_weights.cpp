@@ -76,6 +76,15 @@ std::vector<std::byte> turned(const Weight& weight, const OriginalPlace& place,
                                      : transposed(from.data(), from.size(), weight.dtype, shape);
 }
 
+// Whether a shape is another but for sizes of 1 in front, which ggml's files have no place for.
+bool is_without_leading_ones(const std::vector<int64_t>& shape, const std::vector<int64_t>& whole) {
+  if (shape.size() >= whole.size()) return false;
+  const size_t dropped = whole.size() - shape.size();
+  for (size_t i = 0; i < dropped; ++i)
+    if (whole[i] != 1) return false;
+  return std::equal(shape.begin(), shape.end(), whole.begin() + static_cast<ptrdiff_t>(dropped));
+}
+
 // Whether rows can be moved as they are stored: blocks that say all of their numbers, and end with
 // the rows.
 bool moves_encoded_rows(const Weight& weight) {
@@ -117,7 +126,8 @@ class Reader {
         return;
       }
     }
-    if (shape != place->shape && !matrix) {
+    bool same_rows = !is_turned(place->form) && is_without_leading_ones(shape, place->shape);
+    if (shape != place->shape && !matrix && !same_rows) {
       find(place->name, shape_text(shape),
            "mis-shaped: " + shape_text(place->shape) + " is expected");
       return;

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Tiny random Krea 2 folders: what diffusers makes of their transformer, of its LoRAs, and of requests to them.
 
-  tools/goldens/krea2.py [--only networks,loras,krea2,krea2_turbo,modular] [--runs negative] [--keep-models] [--check]
+  tools/goldens/krea2.py [--only networks,originals,loras,krea2,krea2_turbo,modular] [--runs negative] [--keep-models]
+                         [--check]
 
-tests/goldens/networks/krea2_transformer* as networks.py makes them, with lora_LAYOUT.safetensors and
-lora_LAYOUT_deltas.safetensors next to the first, as flux_originals.py makes them; tests/goldens/pipelines/krea2/model and
+tests/goldens/networks/krea2_transformer* as networks.py makes them; next to the first original.safetensors, the same
+weights as the original code names them (github krea-ai/krea-2, SingleStreamDiT), and lora_LAYOUT.safetensors and
+lora_LAYOUT_deltas.safetensors, as flux_originals.py makes them; tests/goldens/pipelines/krea2/model and
 krea2_turbo/model are folders and RUN/{request.json,golden.safetensors} next to them runs, as pipelines.py makes them;
 so are krea2_modular and krea2_turbo_modular, as folders of the modular pipelines.
 """
@@ -24,6 +26,7 @@ import torch
 import transformers
 from diffusers import Krea2Pipeline
 from diffusers.loaders import lora_conversion_utils as loras
+from diffusers.loaders import single_file_utils as files
 from flux2_originals import deltas, factors
 from golden_files import arguments, check_or_write, make_networks, make_pipeline
 from safetensors.torch import load_file
@@ -143,6 +146,33 @@ def original_name(layer):
     for ours, theirs in ORIGINAL.items():
         layer = layer.replace(ours, theirs)
     return layer
+
+
+# Parameters that no LoRA changes, whose names end so.
+NORMS = {
+    ".attn.norm_q.weight": ".attn.qknorm.qnorm.scale",
+    ".attn.norm_k.weight": ".attn.qknorm.knorm.scale",
+    ".norm1.weight": ".prenorm.scale",
+    ".norm2.weight": ".postnorm.scale",
+    "txt_in.norm.weight": "txtmlp.0.scale",
+    "last.norm.weight": "last.norm.scale",
+    "last.scale_shift_table": "last.modulation.lin",
+    ".scale_shift_table": ".mod.lin",
+}
+
+
+def original(state):
+    """The weights under the original's names; checked against the reference's conversion back."""
+    made = {}
+    for name, value in state.items():
+        name = original_name(name)
+        for ours, theirs in NORMS.items():
+            if name.endswith(ours):
+                name = name.removesuffix(ours) + theirs
+        made[name] = value.flatten() if name.endswith(".mod.lin") else value
+    back = files.convert_krea2_transformer_checkpoint_to_diffusers(dict(made))
+    assert back.keys() == state.keys() and all(back[k].equal(state[k]) for k in state)
+    return made
 
 
 def lora(state, seed, prefix, name_of=lambda layer: layer):
@@ -344,9 +374,12 @@ def generate_modular(pipe, request, folder):
 
 def main():
     options = arguments(__doc__)
-    wanted = options.only or {"networks", "loras", "krea2", "krea2_turbo", "modular"}
+    wanted = options.only or {"networks", "originals", "loras", "krea2", "krea2_turbo", "modular"}
     if "networks" in wanted:
         make_networks(network_cases(), options.check)
+    if "originals" in wanted:
+        state = load_file(FOLDER / "diffusion_pytorch_model.safetensors")
+        check_or_write(FOLDER / "original.safetensors", original(state), options.check)
     if "loras" in wanted:
         for name, tensors in lora_files():
             check_or_write(FOLDER / f"{name}.safetensors", tensors, options.check)

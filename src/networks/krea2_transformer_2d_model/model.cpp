@@ -30,8 +30,8 @@ nn::Metadata Krea2Transformer2DModel::metadata() const {
        .repeated_blocks = {"Krea2TransformerBlock"}});
 }
 
-nn::AdapterNames Krea2Transformer2DModel::adapter_names() const {
-  return {.layouts = {krea2_original_layout()}};
+std::vector<nn::OriginalLayout> Krea2Transformer2DModel::original_layouts() const {
+  return {krea2_original_layout()};
 }
 
 int64_t Krea2Transformer2DModel::in_channels() const {
@@ -110,6 +110,10 @@ const nn::NetworkInfo& krea2_transformer_2d_model_info() {
       .summary = "the diffusion transformer of Krea 2",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",
+      .from_tensors = {.signs = "Krea 2's transformer (txtfusion.*, blocks.*.mod.lin)",
+                       .config = krea2_original_config,
+                       .layout = [](const auto&) { return std::string("krea2"); },
+                       .prefixes = krea2_original_prefixes()},
   };
   return info;
 }

@@ -25,7 +25,7 @@ class Krea2Transformer2DModel final : public nn::DenoiserNetwork {
   Krea2Transformer2DModel(const Krea2Transformer2DConfig& config, Json json);
   const char* class_name() const override { return "Krea2Transformer2DModel"; }
   nn::Metadata metadata() const override;
-  nn::AdapterNames adapter_names() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   // {B, out_channels(), H, W}. Throws InternalError for odd sides.
   Tensor predict(Context& cx, const Values& inputs) const override;
