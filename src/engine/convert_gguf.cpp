@@ -71,7 +71,9 @@ io::GgufTensor gguf_tensor(const io::TensorSource& tensor, const io::GgmlType* w
   return {tensor.name, &type, tensor.shape, tensor.produce, {}};
 }
 
-// As in city96's files.
+// As in city96's files; Krea 2's as molbal's converter has it (github molbal/ComfyUI-GGUF,
+// tools/convert.py). Qwen-Image 2.1's files say qwen_image or qwen_image21: the first is what all
+// loaders take. Of FLUX.3 and Sana no writer is known, and their names are made as these are.
 std::string architecture_of(std::span<const io::TensorSource> tensors) {
   auto any = [&](const char* part) {
     return std::ranges::any_of(tensors, [&](const io::TensorSource& tensor) {
@@ -80,6 +82,10 @@ std::string architecture_of(std::span<const io::TensorSource> tensors) {
   };
   if (any("double_blocks.0.")) return "flux";
   if (any("transformer_blocks.0.img_mod.")) return "qwen_image";
+  if (any("txt_in.text_norm.")) return "qwen_image";
+  if (any("txtfusion.projector.")) return "krea2";
+  if (any("content_mode_blocks.")) return "flux3";
+  if (any("blocks.0.cross_attn.kv_linear.")) return "sana";
   if (any("joint_blocks.0.x_block.")) return "sd3";
   if (any("context_refiner.0.")) return "lumina2";  // Z-Image's, too
   if (any("double_layers.0.modX.")) return "aura";

@@ -26,6 +26,10 @@ constexpr std::array kept_parts{
     "embed_tokens.",      "shared.weight",     "relative_attention_bias.",
     "lm_head.",           "visual.",           "x_embedder.proj.",
     "y_embedder.",        "context_embedder."};
+// The same of Krea 2, FLUX.3, Qwen-Image and Sana (github molbal/ComfyUI-GGUF, tools/convert.py).
+constexpr std::array kept_parts_of_newer{"first.weight", "last.linear.", "tmlp.",
+                                         "tproj.",       "emb_in.",      "time_text_embed.",
+                                         "norm_out.",    "t_embedder.",  "t_block."};
 
 float number_at(io::Dtype dtype, const std::byte* at) {
   switch (dtype) {
@@ -55,8 +59,10 @@ std::vector<std::byte> all_bytes(const io::TensorSource& tensor) {
 bool may_be_rounded(const io::TensorSource& tensor) {
   const auto count =
       static_cast<int64_t>(io::tensor_bytes(io::Dtype::u8, tensor.shape).value_or(0));
-  bool kept = std::ranges::any_of(
-      kept_parts, [&](const char* part) { return tensor.name.find(part) != std::string::npos; });
+  auto named = [&](const char* part) { return tensor.name.find(part) != std::string::npos; };
+  bool kept = std::ranges::any_of(kept_parts, named) ||
+              std::ranges::any_of(kept_parts_of_newer, named) || tensor.name == "proj_out.weight" ||
+              tensor.name.ends_with("_model.proj_out.weight");
   bool numbers = io::is_plain_float(tensor.dtype) || tensor.dtype == io::Dtype::f8_e4m3 ||
                  tensor.dtype == io::Dtype::f8_e5m2;
   return numbers && !kept && count >= least_numbers && tensor.shape.size() >= 2 &&

@@ -168,13 +168,14 @@ void write_component(const fs::path& folder, Json config, const std::string& cla
 
 // The image with a component from a folder, as quantised GGUF and as the numbers of that.
 void expect_same_with(const std::string& name, const fs::path& folder, const std::string& expected,
-                      const fs::path& model = klein()) {
+                      const fs::path& model = klein(), const Json& config = Json::object()) {
   TempFolder temp;
   convert(gguf_catalogue(), {folder, temp / "part.gguf", "", "", {}, "q8_0"});
   write_numbers(temp / "part.gguf", temp / "part.safetensors");
   Json types = inspect((temp / "part.gguf").string())["weights"]["parameters_by_dtype"];
   EXPECT_TRUE(types.contains("q8_0")) << types;
   GenerateRequest request = small_request(model);
+  request.config.update(config);
   request.components[name] = (temp / "part.gguf").string();
   Outcome made = run(request);
   std::string stored;  // the type that most of its bytes are in
@@ -254,6 +255,73 @@ TEST(Gguf, ATransformerOfAuraFlowIsAComponent) {
   write_component(temp / "transformer", config, "AuraFlowTransformer2DModel");
   expect_same_with("transformer", temp / "transformer", "q8_0", model);
 }
+
+// The image with a component from a folder, and as one file of the original's names, whose shapes
+// alone tell its config.
+void expect_folders_image(const std::string& name, const fs::path& folder, const fs::path& model,
+                          const Json& config) {
+  TempFolder temp;
+  convert(gguf_catalogue(), {folder, temp / "exact.gguf", "", "", {}});
+  write_numbers(temp / "exact.gguf", temp / "exact.safetensors", /*with_config=*/false);
+  GenerateRequest request = small_request(model);
+  request.config.update(config);
+  request.components[name] = folder.string();
+  const Outcome expected = run(request);
+  request.components[name] = (temp / "exact.safetensors").string();
+  EXPECT_TRUE(run(request).image.equal(expected.image));
+}
+
+// A transformer of the family, its config changed by `changes`; `architecture`: what a GGUF file of
+// it says.
+struct NewerFamily {
+  const char *model, *class_name, *architecture;
+  Json changes, request;
+  bool told_by_shapes = true;
+};
+
+class NewerFamilies : public ::testing::TestWithParam<NewerFamily> {};
+
+TEST_P(NewerFamilies, HaveTransformersInTheOriginalsNamesAsComponents) {
+  const NewerFamily& family = GetParam();
+  TempFolder temp;
+  const fs::path model = source_path("tests/goldens/pipelines") / family.model / "model";
+  Json config = read_json_file(model / "transformer/config.json");
+  config.update(family.changes);
+  write_component(temp / "transformer", config, family.class_name);
+  expect_same_with("transformer", temp / "transformer", "q8_0", model, family.request);
+  if (family.told_by_shapes)
+    expect_folders_image("transformer", temp / "transformer", model, family.request);
+  convert(gguf_catalogue(), {temp / "transformer", temp / "q4.gguf", "", "", {}, "q4_0"});
+  auto metadata = io::TensorFiles::open_file(temp / "q4.gguf").files().front()->metadata();
+  EXPECT_EQ(metadata["general.architecture"], family.architecture);
+}
+
+std::vector<NewerFamily> newer_families() {
+  const Json heads_of_128 = {{"attention_head_dim", 128}, {"num_attention_heads", 1}};
+  Json krea2 = {{"attention_head_dim", 32},
+                {"num_attention_heads", 2},
+                {"num_key_value_heads", 1},
+                {"intermediate_size", 512},
+                {"axes_dims_rope", {8, 12, 12}}};
+  Json flux3 = heads_of_128, qwen = heads_of_128;
+  flux3["axes_dims_rope"] = {32, 32, 32, 32};
+  qwen["axes_dims_rope"] = {16, 56, 56};
+  qwen["num_layers"] = 6;  // what is rounded is more than what stays as it is
+  Json sana = {{"num_layers", 5},
+               {"num_attention_heads", 16},
+               {"cross_attention_head_dim", 64},
+               {"cross_attention_dim", 128}};
+  const Json size = {{"width", 64}, {"height", 64}};
+  Json as_given = size;
+  as_given["use_resolution_binning"] = false;
+  return {{"krea2", "Krea2Transformer2DModel", "krea2", krea2, size},
+          {"flux3_klein", "Flux3Transformer2DModel", "flux3", flux3, size},
+          {"qwen_image_21", "QwenImage21Transformer2DModel", "qwen_image", qwen, size},
+          {"sana", "SanaTransformer2DModel", "sana", sana, as_given, /*told_by_shapes=*/false}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Gguf, NewerFamilies, ::testing::ValuesIn(newer_families()),
+                         [](const auto& info) { return std::string(info.param.model); });
 
 TEST(Gguf, ATransformerOfStableDiffusion3IsAComponent) {
   TempFolder temp;

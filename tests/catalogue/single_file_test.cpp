@@ -204,6 +204,8 @@ TEST(SingleFile, IsRefusedWithWhatItWasRecognisedAs) {
               HasSubstr("a Stable Diffusion 3 transformer"));
   EXPECT_THAT(refusal({{"model.diffusion_model.txtfusion.projector.weight", {1, 12}}}),
               HasSubstr("a Krea 2 transformer"));
+  EXPECT_THAT(refusal({{"content_mode_blocks.image.0.q_proj.weight", {8, 8}}}),
+              HasSubstr("a FLUX.3 transformer"));
   EXPECT_THAT(refusal({{"lora_unet_mid_block.lora_down.weight", {8}}}),
               HasSubstr("a LoRA adapter"));
   EXPECT_THAT(refusal({{"first_stage_model.decoder.conv_in.weight", {8, 4, 3, 3}}}),
