@@ -3,6 +3,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/cancel.hpp"
@@ -65,6 +66,8 @@ class Dispatcher final : public Jobs {
   void leave(int64_t listener) override;
   Counts counts() const override;
   std::string refuses() const override;
+  // The ids of all jobs that there are.
+  std::set<std::string> ids() const;
   bool drain(int64_t ms) override;
   void hand_back() override;
   void stop() override;

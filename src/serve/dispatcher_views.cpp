@@ -9,6 +9,7 @@ JobView Dispatcher::view(const Job& job) const {
   JobView view;
   view.job = job;
   view.job.request.clear();
+  if (job.state == JobState::done) view.job.result = queue_.result(job.id);
   if (const JobProgress* progress = queue_.progress_of(job.id)) view.progress = *progress;
   view.remaining_ms = queue_.remaining_ms(job.id);
   return view;
@@ -42,6 +43,13 @@ std::vector<JobView> Dispatcher::list(const std::string& client, size_t most) co
   std::vector<JobView> views;
   for (const Job* job : found) views.push_back(view(*job));
   return views;
+}
+
+std::set<std::string> Dispatcher::ids() const {
+  std::scoped_lock lock(mutex_);
+  std::set<std::string> all;
+  for (const auto& [id, job] : queue_.jobs()) all.insert(id);
+  return all;
 }
 
 std::optional<JobView> Dispatcher::cancel(const std::string& id) {

@@ -9,6 +9,21 @@ namespace {
 
 constexpr int64_t per_attempt = 1'000'000;
 
+// To what is kept, once the last one has come.
+void trim(std::vector<JobEvent>& events) {
+  if (events.back().last) {
+    std::erase_if(events,
+                  [](const JobEvent& event) { return event.type != "state" && !event.last; });
+    events.shrink_to_fit();
+  } else if (events.back().type == "preview") {
+    const int64_t newest = events.back().number;
+    std::erase_if(events, [&](const JobEvent& event) {
+      return event.type == "preview" && event.number < newest;
+    });
+  }
+  if (events.size() > JobEvents::most_kept) events.erase(events.begin());
+}
+
 }  // namespace
 
 std::string state_event(const Job& job) {
@@ -27,22 +42,9 @@ int64_t last_event_number(int64_t attempt) {
   return attempt * per_attempt + per_attempt - 1;
 }
 
-void JobEvents::trim(std::deque<JobEvent>& events) const {
-  const JobEvent& newest = events.back();
-  if (newest.type == "preview" || newest.last) {
-    const bool all = newest.last;
-    auto is_old = [&](const JobEvent& event) {
-      return event.number < newest.number && event.type == "preview" &&
-             (all || event.number != newest.number);
-    };
-    events.erase(std::remove_if(events.begin(), events.end(), is_old), events.end());
-  }
-  while (events.size() > most_kept) events.pop_front();
-}
-
 void JobEvents::add(const std::string& job, int64_t attempt, std::string type, std::string data,
                     bool last) {
-  const std::deque<JobEvent>& events = events_[job];
+  const std::vector<JobEvent>& events = events_[job];
   int64_t number = first_event_number(attempt);
   if (!events.empty()) number = std::max(number, events.back().number + 1);
   // The same number whether the server restarted since or not.
@@ -51,7 +53,7 @@ void JobEvents::add(const std::string& job, int64_t attempt, std::string type, s
 }
 
 void JobEvents::put(const std::string& job, JobEvent event) {
-  std::deque<JobEvent>& events = events_[job];
+  std::vector<JobEvent>& events = events_[job];
   if (!events.empty() && events.back().number >= event.number) return;
   const bool last = event.last;
   events.push_back(std::move(event));

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -25,7 +24,8 @@ int64_t first_event_number(int64_t attempt);
 int64_t last_event_number(int64_t attempt);
 
 // The latest events of each job, and who listens to them. Of previews the latest is kept alone, and
-// no more than `most_kept` of the rest: who comes later misses steps, and no state.
+// no more than `most_kept` of the rest, of a job that has ended its states: who comes later misses
+// steps, and no state.
 class JobEvents {
  public:
   static constexpr size_t most_kept = 256;
@@ -51,9 +51,8 @@ class JobEvents {
     std::string job;
     Listener listener;
   };
-  void trim(std::deque<JobEvent>& events) const;
 
-  std::map<std::string, std::deque<JobEvent>> events_;
+  std::map<std::string, std::vector<JobEvent>> events_;
   std::map<int64_t, Listening> listeners_;
   int64_t next_listener_ = 1;
 };

@@ -23,7 +23,6 @@ void JobQueue::restart(Job job) {
   if (has_ended(job.state)) {
     ended_.push_back(job.id);
     ended_bytes_ += job.bytes;
-    job.request.clear();
     return put(std::move(job));
   }
   shares_.enter(job.client);

@@ -73,9 +73,16 @@ const Job& JobQueue::submit(const Submission& submission) {
   return jobs_.at(submission.id);
 }
 
+// Texts that are not needed any more leave their memory, too.
 void JobQueue::put(Job job) {
   Job& kept = jobs_[job.id];
   kept = std::move(job);
+  if (has_ended(kept.state)) {
+    kept.request = {};
+    kept.result = {};
+    kept.request.shrink_to_fit();
+    kept.result.shrink_to_fit();
+  }
   if (on_change) on_change(kept);
 }
 
@@ -124,7 +131,6 @@ void JobQueue::take_out(const std::string& id) {
 // A job that has ended by a rule.
 void JobQueue::end(Job ended) {
   store_.update(ended);
-  ended.request.clear();
   count_end(ended);
   put(std::move(ended));
 }

@@ -119,7 +119,10 @@ class JobQueue {
   // beyond what is kept; the ids of these.
   std::vector<std::string> tick();
 
+  // Ended jobs are without their request and result, which are the store's.
   const Job* find(const std::string& id) const;
+  // Of a job that is done. Throws what the store throws.
+  std::string result(const std::string& id) const { return store_.result(id); }
   const JobProgress* progress_of(const std::string& id) const;
   const std::map<std::string, Job>& jobs() const { return jobs_; }
   size_t waiting() const { return waiting_.size(); }

@@ -1,5 +1,4 @@
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,25 +12,16 @@ namespace omnirt::serve {
 class JobStore {
  public:
   virtual ~JobStore() = default;
-  // All jobs, by number.
+  // All jobs, by number; results may be left out.
   virtual std::vector<Job> load() = 0;
   // A job whose id is new.
   virtual void insert(const Job& job) = 0;
   // All but what never changes (id, number, client, model, work, request, waited_for).
   virtual void update(const Job& job) = 0;
   virtual void remove(const std::string& id) = 0;
-};
-
-// Of this process alone.
-class MemoryJobStore final : public JobStore {
- public:
-  std::vector<Job> load() override;
-  void insert(const Job& job) override;
-  void update(const Job& job) override;
-  void remove(const std::string& id) override;
-
- private:
-  std::map<std::string, Job> jobs_;
+  // Of a job that is done. It is asked of the store each time: ended jobs are many, and the memory
+  // of a server is not to grow with them.
+  virtual std::string result(const std::string& id) = 0;
 };
 
 }  // namespace omnirt::serve

@@ -9,6 +9,7 @@
 #include "serve/served_models.hpp"
 #include "serve/sqlite_store.hpp"
 #include "serve/state_folder.hpp"
+#include "serve/temporary_store.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::unique_ptr<JobStore> open_store(const std::string& state, const fs::path& folder) {
-  if (state.empty()) return std::make_unique<MemoryJobStore>();
+  if (state.empty()) return std::make_unique<TemporaryJobStore>(folder / "results");
   return std::make_unique<SqliteJobStore>(folder / "jobs.sqlite");
 }
 
@@ -111,9 +112,7 @@ struct Server::Impl {
         RunOnSession(
             session, files, hider, [this](const RunReport& report) { metrics.count(report); },
             traces.get()));
-    std::set<std::string> known;
-    for (const JobView& view : made->list("", SIZE_MAX)) known.insert(view.job.id);
-    files.sweep(known);
+    files.sweep(made->ids());
     return made;
   }
 

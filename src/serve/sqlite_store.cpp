@@ -34,12 +34,12 @@ std::string tables() {
       fmt::arg("version", version));
 }
 
-// The request of what has ended is not read again.
+// The request of what has ended is not read again, and its result when it is asked for.
 constexpr const char* select_all =
     "SELECT id, number, client, model, work, "
     "CASE WHEN state IN ('queued', 'running') THEN request ELSE '' END, priority, steps, "
     "created_ms, deadline_ms, started_ms, ended_ms, attempts, crashes, state, cancelling, "
-    "waited_for, reason_kind, reason, result, bytes FROM jobs ORDER BY number";
+    "waited_for, reason_kind, reason, bytes FROM jobs ORDER BY number";
 constexpr const char* insert_one =
     "INSERT INTO jobs (priority, steps, created_ms, deadline_ms, started_ms, ended_ms, attempts, "
     "crashes, state, cancelling, reason_kind, reason, result, bytes, id, number, client, model, "
@@ -92,7 +92,6 @@ Job read_job(const SqliteStatement& row) {
   job.waited_for = number() != 0;
   job.reason.kind = text();
   job.reason.message = text();
-  job.result = text();
   job.bytes = std::max<int64_t>(number(), 0);
   read_state(state, job);
   return job;
@@ -124,8 +123,10 @@ SqliteJobStore::SqliteJobStore(const std::filesystem::path& file)
     : database_(std::make_unique<Database>(file)),
       insert_(std::make_unique<SqliteStatement>(database_->connection, insert_one)),
       update_(std::make_unique<SqliteStatement>(database_->connection, update_one)),
-      remove_(std::make_unique<SqliteStatement>(database_->connection,
-                                                "DELETE FROM jobs WHERE id=?")) {}
+      remove_(
+          std::make_unique<SqliteStatement>(database_->connection, "DELETE FROM jobs WHERE id=?")),
+      result_(std::make_unique<SqliteStatement>(database_->connection,
+                                                "SELECT result FROM jobs WHERE id=?")) {}
 SqliteJobStore::~SqliteJobStore() = default;
 
 std::vector<Job> SqliteJobStore::load() {
@@ -156,6 +157,14 @@ void SqliteJobStore::remove(const std::string& id) {
   remove_->reset();
   remove_->bind(id);
   remove_->run();
+}
+
+std::string SqliteJobStore::result(const std::string& id) {
+  result_->reset();
+  result_->bind(id);
+  std::string found = result_->step() ? result_->text(0) : "";
+  result_->reset();
+  return found;
 }
 
 }  // namespace omnirt::serve

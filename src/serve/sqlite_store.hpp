@@ -21,11 +21,12 @@ class SqliteJobStore final : public JobStore {
   void insert(const Job& job) override;
   void update(const Job& job) override;
   void remove(const std::string& id) override;
+  std::string result(const std::string& id) override;
 
  private:
   struct Database;
   std::unique_ptr<Database> database_;
-  std::unique_ptr<SqliteStatement> insert_, update_, remove_;
+  std::unique_ptr<SqliteStatement> insert_, update_, remove_, result_;
 };
 
 }  // namespace omnirt::serve

@@ -24,6 +24,7 @@ class FailingStore final : public JobStore {
   void remove(const std::string& id) override {
     call([&] { inner_.remove(id); });
   }
+  std::string result(const std::string& id) override { return inner_.result(id); }
 
  private:
   void call(const std::function<void()>& work) {

@@ -1,4 +1,5 @@
 #include "serve/job_queue.hpp"
+#include "serve/memory_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,8 +52,21 @@ TEST(JobQueue, AJobIsQueuedRunsAndIsDone) {
   EXPECT_EQ(server.queue.progress_of("one")->step, 1);
   EXPECT_TRUE(server.queue.finish(lease, R"({"ok":true})", 7));
   EXPECT_EQ(server.state("one"), JobState::done);
-  EXPECT_EQ(server.queue.find("one")->result, R"({"ok":true})");
+  EXPECT_EQ(server.queue.result("one"), R"({"ok":true})");
   EXPECT_EQ(server.store.load().at(0).state, JobState::done);
+}
+
+TEST(JobQueue, TextsOfAnEndedJobTakeNoMemory) {
+  Server server;
+  for (const char* id : {"done", "cancelled"})
+    server.queue.submit({.id = id, .work = "w", .request = std::string(1000, ' ')});
+  server.queue.finish(server.queue.lease("done"), std::string(1000, ' '), 0);
+  server.queue.cancel("cancelled");
+  for (const auto& [id, job] : server.queue.jobs()) {
+    EXPECT_LT(job.request.capacity(), 100u) << id;
+    EXPECT_LT(job.result.capacity(), 100u) << id;
+  }
+  EXPECT_EQ(server.queue.result("done").size(), 1000u);
 }
 
 TEST(JobQueue, AJobEndsOnce) {

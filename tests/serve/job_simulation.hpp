@@ -8,6 +8,7 @@
 
 #include "serve/failing_store.hpp"
 #include "serve/job_queue.hpp"
+#include "serve/memory_store.hpp"
 #include "serve/virtual_clock.hpp"
 
 namespace omnirt::serve {

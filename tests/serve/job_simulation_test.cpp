@@ -154,6 +154,7 @@ TEST(CrashSweep, InMemoryNothingIsLostWhereverTheStoreStops) {
     void insert(const Job& job) override { inner->insert(job); }
     void update(const Job& job) override { inner->update(job); }
     void remove(const std::string& id) override { inner->remove(id); }
+    std::string result(const std::string& id) override { return inner->result(id); }
     std::shared_ptr<MemoryJobStore> inner;
   };
   sweep([&](bool first) {

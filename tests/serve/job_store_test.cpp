@@ -11,6 +11,7 @@
 #include "serve/job_files.hpp"
 #include "serve/sqlite_store.hpp"
 #include "serve/temporary.hpp"
+#include "serve/temporary_store.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -66,6 +67,41 @@ TEST(SqliteJobStore, KeepsJobsBeyondTheProcess) {
   EXPECT_TRUE(read.cancelling);
   EXPECT_TRUE(read.waited_for);
   EXPECT_EQ(read.reason, job.reason);
+}
+
+TEST(SqliteJobStore, GivesTheResultOfAJobWhenAsked) {
+  Temporary folder;
+  SqliteJobStore store(folder.path() / "jobs.sqlite");
+  Job job = full_job();
+  store.insert(job);
+  job.state = JobState::done;
+  job.result = R"({"artifacts": []})";
+  store.update(job);
+  EXPECT_EQ(store.load().at(0).result, "");
+  EXPECT_EQ(store.result("j1"), job.result);
+  EXPECT_EQ(store.result("j1"), job.result);
+  EXPECT_EQ(store.result("none"), "");
+}
+
+TEST(TemporaryJobStore, KeepsResultsAsFilesOfItsFolder) {
+  Temporary folder;
+  TemporaryJobStore store(folder.path() / "results");
+  Job job = full_job();
+  store.insert(job);
+  job.state = JobState::done;
+  job.result = "{}";
+  store.update(job);
+  EXPECT_EQ(store.result("j1"), "{}");
+  store.remove("j1");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "results"));
+  EXPECT_THROW(store.result("j1"), Error);
+  // Of a folder that was tidied up, and of one that cannot be written to.
+  std::filesystem::remove_all(folder.path() / "results");
+  store.update(job);
+  EXPECT_EQ(store.result("j1"), "{}");
+  std::filesystem::create_directories(folder.path() / "results" / "j2");
+  job.id = "j2";
+  EXPECT_THROW(store.update(job), RunFailed);
 }
 
 TEST(SqliteJobStore, ForgetsWhatIsRemoved) {

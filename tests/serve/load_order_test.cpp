@@ -8,6 +8,7 @@
 
 #include "serve/job_queue.hpp"
 #include "serve/load.hpp"
+#include "serve/memory_store.hpp"
 #include "serve/step_sharing.hpp"
 #include "serve/virtual_clock.hpp"
 

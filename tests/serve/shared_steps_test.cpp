@@ -7,6 +7,7 @@
 
 #include "request/request.hpp"
 #include "serve/dispatcher.hpp"
+#include "serve/memory_store.hpp"
 #include "serve/running_server.hpp"
 #include "serve/virtual_clock.hpp"
 

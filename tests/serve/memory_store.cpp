@@ -1,7 +1,8 @@
+#include "serve/memory_store.hpp"
+
 #include <algorithm>
 
 #include "base/ensure.hpp"
-#include "serve/job_store.hpp"
 
 namespace omnirt::serve {
 
