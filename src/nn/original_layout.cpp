@@ -68,6 +68,7 @@ std::vector<int64_t> original_shape(const Param& param, const LayoutRule& rule) 
                  shape[0] % static_cast<int64_t>(rule.span) == 0,
              "'{}' has no rows to stack", param.name);
       shape[0] = shape[0] / static_cast<int64_t>(rule.span) * static_cast<int64_t>(rule.parts);
+      if (rule.filter) shape.insert(shape.end(), {1, 1});
       break;
   }
   return shape;

@@ -29,7 +29,8 @@ struct LayoutRule {
   Form form = Form::same;
   size_t part = 0, parts = 1;  // of Form::rows; of Form::head_pairs, `parts` heads
   std::vector<LayoutRule> within{};
-  size_t span = 1;  // of Form::rows: from `part` on, how many of the `parts` the parameter is
+  size_t span = 1;      // of Form::rows: from `part` on, how many of the `parts` the parameter is
+  bool filter = false;  // of Form::rows: matrices stacked as one filter {out, in, 1, 1}
 };
 
 // How the authors of a network arranged its parameters in their own files: names below the prefix

@@ -38,6 +38,7 @@ constexpr Sign signs[] = {
     {"txt_in.text_norm.", true, "a Qwen-Image 2.1 transformer"},
     {"model.diffusion_model.blocks.0.cross_attn.kv_linear.", true, "a Sana transformer"},
     {"blocks.0.cross_attn.kv_linear.", true, "a Sana transformer"},
+    {"encoder.stages.0.op_list.", true, "an autoencoder of Sana alone"},
     {"clip_txt_mapper.weight", false, "a Stable Cascade model (stage C)"},
     {"down_blocks.1.0.channelwise.0.weight", false, "a Stable Cascade model (stage B)"},
     {"control_model.", true, "a ControlNet in the original layout"},

@@ -317,11 +317,18 @@ std::vector<NewerFamily> newer_families() {
   return {{"krea2", "Krea2Transformer2DModel", "krea2", krea2, size},
           {"flux3_klein", "Flux3Transformer2DModel", "flux3", flux3, size},
           {"qwen_image_21", "QwenImage21Transformer2DModel", "qwen_image", qwen, size},
-          {"sana", "SanaTransformer2DModel", "sana", sana, as_given, /*told_by_shapes=*/false}};
+          {"sana", "SanaTransformer2DModel", "sana", sana, as_given, /*told_by_shapes=*/false},
+          {"sana_sprint", "SanaTransformer2DModel", "sana", sana, as_given, false}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Gguf, NewerFamilies, ::testing::ValuesIn(newer_families()),
                          [](const auto& info) { return std::string(info.param.model); });
+
+TEST(Gguf, TheAutoencoderOfSanaInTheOriginalsNamesIsAComponent) {
+  const fs::path model = source_path("tests/goldens/pipelines/sana/model");
+  const Json size = {{"width", 64}, {"height", 64}, {"use_resolution_binning", false}};
+  expect_folders_image("vae", model / "vae", model, size);
+}
 
 TEST(Gguf, ATransformerOfStableDiffusion3IsAComponent) {
   TempFolder temp;

@@ -26,15 +26,13 @@ TEST(OriginalLayouts, HoldEveryParameterOfEveryStockNetwork) {
     SCOPED_TRACE(component);
     // The reference has no original names for an embedded guidance scale, tiny autoencoders and
     // FLUX.2's; videos, PixArt's transformers and language models are published as folders. The
-    // vision tower of Qwen-Image's text encoder has no names in the language model's files. That
-    // of Sana's autoencoder is not read yet, and of Krea 2's and Qwen-Image 2.1's parts the
-    // reference reads the transformer alone.
+    // vision tower of Qwen-Image's text encoder has no names in the language model's files. Of
+    // Krea 2's and Qwen-Image 2.1's parts the reference reads the transformer alone.
     if (component == "lcm-dreamshaper-v7/unet" || component == "taesd/vae") continue;
     if (component.starts_with("svd") || component.starts_with("pixart")) continue;
     if (component.starts_with("flux2") && !component.ends_with("/transformer")) continue;
     if (component == "qwen-image/text_encoder" || component == "krea-2/text_encoder") continue;
     if (component == "qwen-image-2.1/text_encoder" || component == "qwen-image-2.1/vae") continue;
-    if (component == "sana-1600m/vae") continue;
     if (component == "aura-flow/text_encoder" || component == "lumina-image-2/text_encoder")
       continue;
     auto network = make_network(read_json(folder / component / "config.json"), component);

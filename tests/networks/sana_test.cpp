@@ -1,5 +1,5 @@
-// Sana's transformer, its original layout and its LoRAs, and its autoencoder against diffusers,
-// over tiny random checkpoints (tools/goldens/sana.py).
+// Sana's transformer, its LoRAs, its autoencoder and their original layouts against diffusers, over
+// tiny random checkpoints (tools/goldens/sana.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +76,23 @@ TEST(SanaOriginals, TellThePublishedModelsConfigs) {
               ThrowsMessage<Unsupported>(HasSubstr("no released Sana")));
 }
 
+// Sana-Sprint's, whose guidance scale is an input; what its training alone used is left out.
+TEST(SanaSprintOriginals, HoldTheSameWeightsAsAFolder) {
+  OriginalFile original("tests/goldens/networks/sana_transformer_sprint");
+  EXPECT_EQ(original.store->all().size(), expect_weights_of_folder(original).size());
+}
+
+TEST(SanaSprintOriginals, TellThatTheGuidanceScaleIsAnInput) {
+  const nn::FromTensors& told = sana_transformer_2d_model_info().from_tensors;
+  auto network = make_network({{"_class_name", "SanaTransformer2DModel"},
+                               {"qk_norm", "rms_norm_across_heads"},
+                               {"guidance_embeds", true}});
+  const Json config = told.config(original_shapes(*network), "components.transformer");
+  EXPECT_EQ(config["guidance_embeds"], true);
+  EXPECT_EQ(config["qk_norm"], "rms_norm_across_heads");
+  expect_same_parameters(*make_network(config), *network);
+}
+
 TEST(SanaLora, ChangesWeightsAsTheReferenceDoes) {
   expect_changes_of_reference(*tiny_sana(), sana_case, "lora_diffusers", 12);
 }
@@ -102,6 +119,50 @@ TEST(AutoencoderDC, GivesTheReferencesLatentsAndImages) {
       }
     }
   }
+}
+
+TEST(AutoencoderDCOriginals, HoldTheSameWeightsAsAFolderAndAreWrittenAsTheyWereRead) {
+  OriginalFile original("tests/goldens/networks/autoencoder_dc");
+  EXPECT_EQ(original.store->all().size(), expect_weights_of_folder(original).size());
+  expect_written_as_read(original);
+}
+
+TEST(AutoencoderDCOriginals, TellTheConfig) {
+  const nn::FromTensors& told = autoencoder_dc_info().from_tensors;
+  for (const char* folder :
+       {"tests/data/configs/sana-1600m/vae", "tests/goldens/networks/autoencoder_dc"}) {
+    const Json config = read_json(source_path(folder) / "config.json");
+    auto network = make_network(config);
+    const Json made = told.config(original_shapes(*network), "components.vae");
+    expect_same_parameters(*make_network(made), *network);
+    for (const auto& [key, value] : made.items()) {
+      const Json& wanted = config.contains(key) ? config[key] : value;
+      EXPECT_EQ(value, wanted) << folder << ": " << key;
+    }
+  }
+}
+
+// What no released autoencoder has: other ways between two levels, and no shortcuts at the ends.
+TEST(AutoencoderDCOriginals, TellWaysBetweenLevelsAndShortcuts) {
+  const nn::FromTensors& told = autoencoder_dc_info().from_tensors;
+  auto network = make_network(
+      read_json(source_path("tests/goldens/networks/autoencoder_dc_rare_options/config.json")));
+  const Json made = told.config(original_shapes(*network), "components.vae");
+  EXPECT_EQ(made["upsample_block_type"], "pixel_shuffle");
+  EXPECT_EQ(made["downsample_block_type"], "pixel_unshuffle");
+  EXPECT_EQ(made["encoder_out_shortcut"], false);
+  EXPECT_EQ(made["decoder_in_shortcut"], false);
+  EXPECT_EQ(made["encoder_qkv_multiscales"], Json::parse("[[], [3, 5], []]"));
+  expect_same_parameters(*make_network(made), *network);
+}
+
+TEST(AutoencoderDCOriginals, AreRefusedWhereTheFinestLevelHasNoLayers) {
+  const nn::FromTensors& told = autoencoder_dc_info().from_tensors;
+  Shapes shapes{{"encoder.project_in.conv.conv.weight", {64, 3, 3, 3}},
+                {"decoder.stages.1.op_list.0.main.conv.conv.bias", {1024}}};
+  EXPECT_THAT([&] { told.config(shapes, "components.vae"); },
+              ThrowsMessage<Unsupported>(HasSubstr("finest level has no layers")));
+  EXPECT_TRUE(told.config({{"encoder.conv_in.weight", {8, 3, 3, 3}}}, "components.vae").is_null());
 }
 
 TEST(AutoencoderDC, HasThirtyTwoPixelsALatentAndRefusesWhatItCannotMake) {

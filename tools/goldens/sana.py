@@ -3,9 +3,9 @@
 
   tools/goldens/sana.py [--only networks,originals,sana,sprint] [--runs text2image] [--keep-models] [--check]
 
-tests/goldens/networks/{sana_transformer,autoencoder_dc}* as networks.py makes them, with original.safetensors, the same
-weights as the original code names them, and lora_LAYOUT.safetensors with lora_LAYOUT_deltas.safetensors next to the
-first transformer, as z_image_originals.py makes them; tests/goldens/pipelines/{sana,sana_sprint}/model are folders and
+tests/goldens/networks/{sana_transformer,autoencoder_dc}* as networks.py makes them; next to the first transformer,
+Sana-Sprint's and the first autoencoder original.safetensors, the same weights as the original code names them, and next
+to the first transformer lora_LAYOUT.safetensors with lora_LAYOUT_deltas.safetensors, as z_image_originals.py makes them; tests/goldens/pipelines/{sana,sana_sprint}/model are folders and
 RUN/{request.json, golden.safetensors} next to them runs, as pipelines.py makes them.
 """
 
@@ -187,6 +187,10 @@ RENAMED = {
     "patch_embed.proj.": "x_embedder.proj.",
     "time_embed.emb.timestep_embedder.linear_1.": "t_embedder.mlp.0.",
     "time_embed.emb.timestep_embedder.linear_2.": "t_embedder.mlp.2.",
+    "time_embed.timestep_embedder.linear_1.": "t_embedder.mlp.0.",
+    "time_embed.timestep_embedder.linear_2.": "t_embedder.mlp.2.",
+    "time_embed.guidance_embedder.linear_1.": "cfg_embedder.mlp.0.",
+    "time_embed.guidance_embedder.linear_2.": "cfg_embedder.mlp.2.",
     "time_embed.linear.": "t_block.1.",
     "caption_projection.linear_1.": "y_embedder.y_proj.fc1.",
     "caption_projection.linear_2.": "y_embedder.y_proj.fc2.",
@@ -197,6 +201,8 @@ RENAMED = {
     ".attn2.to_q.": ".cross_attn.q_linear.",
     ".attn2.to_out.0.": ".cross_attn.proj.",
     ".attn2.": ".cross_attn.",
+    "attn.norm_q.": "attn.q_norm.",
+    "attn.norm_k.": "attn.k_norm.",
     ".ff.conv_inverted.": ".mlp.inverted_conv.conv.",
     ".ff.conv_depth.": ".mlp.depth_conv.conv.",
     ".ff.conv_point.": ".mlp.point_conv.conv.",
@@ -208,8 +214,8 @@ COMPARED = {
 }
 
 
-def original(state):
-    """The weights under the original's names; checked against the reference's conversion back."""
+def original_names(state):
+    """The weights under the original's names."""
     made = {}
     for name, weight in state.items():
         for ours, theirs in RENAMED.items():
@@ -224,7 +230,74 @@ def original(state):
     dtype = next(iter(state.values())).dtype
     made["pos_embed"] = torch.zeros(1, 4, 32, dtype=dtype)
     made["y_embedder.y_embedding"] = torch.zeros(5, 20, dtype=dtype)
+    return made
+
+
+def original(state):
+    """Checked against the reference's conversion back."""
+    made = original_names(state)
     back = files.convert_sana_transformer_to_diffusers(dict(made))
+    assert back.keys() == state.keys() and all(back[k].equal(state[k]) for k in state)
+    return made
+
+
+def sprint_original(state):
+    """The reference's package has no conversion of Sana-Sprint's. Names of its guidance scale and norms are those of
+    github huggingface/diffusers, scripts/convert_sana_to_diffusers.py, and NVlabs/Sana, SanaMS with cfg_embed."""
+    made = original_names(state)
+    dtype = made["pos_embed"].dtype
+    return made | {"logvar_linear.weight": torch.zeros(1, 32, dtype=dtype), "logvar_linear.bias": torch.zeros(1, dtype=dtype)}
+
+
+DC_LAYERS = {
+    "conv1.": "main.conv1.conv.",
+    "conv2.": "main.conv2.conv.",
+    "norm.": "main.conv2.norm.",
+    "attn.to_qkv_multiscale.0.proj_in.": "context_module.main.aggreg.0.0.",
+    "attn.to_qkv_multiscale.0.proj_out.": "context_module.main.aggreg.0.1.",
+    "attn.to_out.": "context_module.main.proj.conv.",
+    "attn.norm_out.": "context_module.main.proj.norm.",
+    "attn.": "context_module.main.",
+    "conv_out.conv_inverted.": "local_module.main.inverted_conv.conv.",
+    "conv_out.conv_depth.": "local_module.main.depth_conv.conv.",
+    "conv_out.conv_point.": "local_module.main.point_conv.conv.",
+    "conv_out.norm.": "local_module.main.point_conv.norm.",
+}
+DC_ENDS = {
+    "encoder.conv_in.": "encoder.project_in.conv.",
+    "encoder.conv_out.": "encoder.project_out.main.op_list.0.conv.",
+    "decoder.conv_in.": "decoder.project_in.main.conv.",
+    "decoder.norm_out.": "decoder.project_out.op_list.0.",
+    "decoder.conv_out.": "decoder.project_out.op_list.2.conv.",
+}
+
+
+def renamed(name, names):
+    for ours, theirs in names.items():
+        if name.startswith(ours):
+            return theirs + name.removeprefix(ours)
+    return name
+
+
+def dc_name(name):
+    """Of github mit-han-lab/efficientvit, dc_ae.py: `main` is what has a shortcut around it."""
+    half, blocks, *rest = name.split(".", 4)
+    if not blocks.endswith("_blocks"):
+        return renamed(name, DC_ENDS)
+    stage, layer, inner = rest
+    resampling = {"conv.": "main.conv." if half == "encoder" else "main.conv.conv."}
+    return f"{half}.stages.{stage}.op_list.{layer}.{renamed(inner, resampling | DC_LAYERS)}"
+
+
+def dc_original(state):
+    """The autoencoder's weights under the original's names; checked against the reference's conversion back."""
+    made = {dc_name(name): weight for name, weight in state.items()}
+    for query in [name for name in made if name.endswith(".to_q.weight")]:
+        names = [query.replace("to_q", f"to_{part}") for part in "qkv"]
+        made[query.replace("to_q", "qkv.conv")] = torch.cat([made.pop(name) for name in names])[..., None, None]
+    for name in [name for name in made if name.endswith(".proj.conv.weight")]:
+        made[name] = made[name][..., None, None]
+    back = files.convert_autoencoder_dc_checkpoint_to_diffusers(dict(made))
     assert back.keys() == state.keys() and all(back[k].equal(state[k]) for k in state)
     return made
 
@@ -244,6 +317,10 @@ def originals(options):
     folder = NETWORKS / "sana_transformer"
     state = load_file(folder / "diffusion_pytorch_model.safetensors")
     check_or_write(folder / "original.safetensors", original(state), options.check)
+    for name, make in {"sana_transformer_sprint": sprint_original, "autoencoder_dc": dc_original}.items():
+        made = make(load_file(NETWORKS / name / "diffusion_pytorch_model.safetensors"))
+        made = {key: value.contiguous() for key, value in made.items()}
+        check_or_write(NETWORKS / name / "original.safetensors", made, options.check)
     file = {key: value.contiguous().float() for key, value in lora_diffusers(state).items()}
     kept = {k: v.contiguous().float() for k, v in deltas(file).items() if k in COMPARED}
     assert kept.keys() == COMPARED, COMPARED - kept.keys()

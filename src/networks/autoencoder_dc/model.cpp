@@ -1,5 +1,6 @@
 #include "networks/autoencoder_dc/model.hpp"
 
+#include "networks/autoencoder_dc/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -13,6 +14,10 @@ AutoencoderDC::AutoencoderDC(const AutoencoderDCConfig& config, Json json)
 
 nn::Metadata AutoencoderDC::metadata() const {
   return nn::feature_metadata(*this, {.no_split_modules = {"ResBlock", "EfficientViTBlock"}});
+}
+
+std::vector<nn::OriginalLayout> AutoencoderDC::original_layouts() const {
+  return {dc_autoencoder_layout(config_)};
 }
 
 Tensor AutoencoderDC::encode(Context& cx, const Tensor& image,
@@ -33,6 +38,10 @@ const nn::NetworkInfo& autoencoder_dc_info() {
       .summary = "the deep compression autoencoder of Sana",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",
+      .from_tensors = {.signs = "Sana's autoencoder (encoder.stages.*.op_list.*)",
+                       .config = dc_autoencoder_config,
+                       .layout = [](const auto&) { return std::string("dc-ae"); },
+                       .prefixes = {"", "vae.", "first_stage_model."}},
   };
   return info;
 }

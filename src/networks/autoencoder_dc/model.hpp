@@ -11,6 +11,7 @@ class AutoencoderDC final : public nn::Autoencoder {
   AutoencoderDC(const AutoencoderDCConfig& config, Json json);
   const char* class_name() const override { return "AutoencoderDC"; }
   nn::Metadata metadata() const override;
+  std::vector<nn::OriginalLayout> original_layouts() const override;
 
   Tensor encode(Context& cx, const Tensor& image, const nn::NoiseSource& noise) const override;
   Tensor decode(Context& cx, const Tensor& latents) const override;

@@ -37,7 +37,6 @@ nn::WeightMap SanaTransformer2DModel::weight_map() const {
 }
 
 std::vector<nn::OriginalLayout> SanaTransformer2DModel::original_layouts() const {
-  if (config_.guidance_embeds) return {};  // the reference has no names for its embedding
   return {sana_original_layout()};
 }
 

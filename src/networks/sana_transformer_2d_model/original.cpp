@@ -44,6 +44,10 @@ nn::OriginalLayout sana_original_layout() {
           {{"patch_embed.proj", "x_embedder.proj"},
            {"time_embed.emb.timestep_embedder.linear_1", "t_embedder.mlp.0"},
            {"time_embed.emb.timestep_embedder.linear_2", "t_embedder.mlp.2"},
+           {"time_embed.timestep_embedder.linear_1", "t_embedder.mlp.0"},
+           {"time_embed.timestep_embedder.linear_2", "t_embedder.mlp.2"},
+           {"time_embed.guidance_embedder.linear_1", "cfg_embedder.mlp.0"},
+           {"time_embed.guidance_embedder.linear_2", "cfg_embedder.mlp.2"},
            {"time_embed.linear", "t_block.1"},
            {"caption_projection.linear_1", "y_embedder.y_proj.fc1"},
            {"caption_projection.linear_2", "y_embedder.y_proj.fc2"},
@@ -56,7 +60,7 @@ nn::OriginalLayout sana_original_layout() {
             {{"*", "*", nn::Form::same, 0, 1, sana_block_rules()}}},
            {"proj_out", "final_layer.linear"},
            {"scale_shift_table", "final_layer.scale_shift_table"}},
-          {"pos_embed", "y_embedder.y_embedding"}};
+          {"pos_embed", "y_embedder.y_embedding", "logvar_linear"}};
 }
 
 Json sana_original_config(const std::map<std::string, std::vector<int64_t>>& all,
@@ -84,6 +88,7 @@ Json sana_original_config(const std::map<std::string, std::vector<int64_t>>& all
       {"mlp_ratio", static_cast<double>(shapes.size("blocks.0.mlp.point_conv.conv.weight", 1)) /
                         static_cast<double>(dim)}};
   if (shapes.has("blocks.0.attn.q_norm.weight")) config["qk_norm"] = "rms_norm_across_heads";
+  if (shapes.has("cfg_embedder.mlp.0.weight")) config["guidance_embeds"] = true;
   if (!shapes.has("pos_embed")) return config;
   const double side = std::sqrt(static_cast<double>(shapes.size("pos_embed", 1)));
   config["sample_size"] = static_cast<int64_t>(side);

@@ -15,8 +15,9 @@ inline const std::vector<std::string>& sana_original_prefixes() {
 }
 
 // The names of the original code (github NVlabs/Sana; diffusers
-// single_file_utils.convert_sana_transformer_to_diffusers): query, key and value in one matrix, of
-// attention to the text key and value.
+// single_file_utils.convert_sana_transformer_to_diffusers, and of Sana-Sprint's guidance scale
+// scripts/convert_sana_to_diffusers.py): query, key and value in one matrix, of attention to the
+// text key and value.
 nn::OriginalLayout sana_original_layout();
 
 // The config.json of such a file, as inferred from names (without prefix) and shapes; null for
