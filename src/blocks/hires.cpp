@@ -73,7 +73,7 @@ Trigger asks_for_hires() {
 }
 
 int64_t HiresSize::grid(const Checks& checks) const {
-  return checks[vae].scale_factor();
+  return checks[vae].scale_factor() * patch_;
 }
 
 void HiresSize::settle_side(Checks& checks, const Config<int64_t>& side,
@@ -167,7 +167,7 @@ io::Image HiresNetwork::enlarged(Frame& frame, const io::Image& image) const {
 
 std::shared_ptr<Scheduler> DenoiseHires::whole_schedule(const SchedulerChoice& choice,
                                                         int64_t steps, double eta_of_steps,
-                                                        int64_t /*places*/) const {
+                                                        at::IntArrayRef /*latents*/) const {
   return planned(choice, steps, eta_of_steps);
 }
 
@@ -178,7 +178,7 @@ int64_t DenoiseHires::first_of(int64_t steps, double strength) const {
 Walk DenoiseHires::begin(Frame& frame) const {
   const Tensor& start = frame[hires_start];
   int64_t steps = frame.maybe(hires_steps).value_or(frame[num_inference_steps]);
-  auto whole = whole_schedule(frame[scheduler], steps, frame[eta], start.size(2) * start.size(3));
+  auto whole = whole_schedule(frame[scheduler], steps, frame[eta], start.sizes());
   Schedule part = begun_at(std::move(whole), first_of(steps, frame[hires_strength]));
   Tensor noise = frame[noise_source]->randn(start.sizes());
   Tensor noisy = part.scheduler->add_noise(start, noise, part.begin);
@@ -200,14 +200,30 @@ void DenoiseHires::check(Checks& checks) const {
          fmt::format("give at least {:.3g}, or more steps", 1.0 / static_cast<double>(steps))});
     return;
   }
-  constexpr int64_t any = 1;
+  constexpr std::array<int64_t, 4> any{1, 1, 1, 1};
   // Throws where the scheduler has no such schedule.
   if (checks[scheduler].info) whole_schedule(checks[scheduler], steps, checks[eta], any);
 }
 
+namespace {
+
+// The part of a request because of which its model has no second pass, or "".
+const char* refused_part(const Checks& checks) {
+  if (checks.task() != "text2image") return "";
+  for (const char* part : {"controlnet", "ip_adapter"}) {
+    if (checks.holds(has_component(part))) return part;
+  }
+  return "";
+}
+
+}  // namespace
+
 void RefuseHires::check(Checks& checks) const {
-  const std::string why = fmt::format("this model does {} in one pass", checks.task());
-  const std::string way_out = "remove it";
+  const char* part = refused_part(checks);
+  const std::string why = fmt::format("this model does {}{}{} in one pass", checks.task(),
+                                      *part ? " with components." : "", part);
+  const std::string way_out =
+      *part ? fmt::format("remove it, or components.{}", part) : "remove it";
   if (auto given = checks.maybe(scale))
     checks.error({"config.hires_scale", fmt::format("{}", *given), why, way_out});
   for (const auto* side : {&hires_width, &hires_height}) {

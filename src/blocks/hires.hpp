@@ -87,18 +87,22 @@ class HiresSize : public Block {
   Config<int64_t> height{this, keys::height};
   Described<nn::Autoencoder> vae{this, "vae"};
 
-  explicit HiresSize(Trigger trigger)
-      : Block("size_of_hires", Stage::prepare_conditions, Guidance::shared, std::move(trigger)) {}
+  // `patch`: latents of a token, in height and in width, of which sides are made.
+  explicit HiresSize(Trigger trigger, int64_t patch = 1)
+      : Block("size_of_hires", Stage::prepare_conditions, Guidance::shared, std::move(trigger)),
+        patch_(patch) {}
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
   void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 
  protected:
-  // The pixels that sides are multiples of: a latent's.
+  // The pixels that sides are multiples of: a latent's, or a token's.
   virtual int64_t grid(const Checks& checks) const;
 
  private:
   void settle_side(Checks& checks, const Config<int64_t>& side, const Config<int64_t>& first) const;
+
+  int64_t patch_;
 };
 
 // The first pass's latents resampled to the second's size (reference: A1111's latent upscale modes,
@@ -174,9 +178,10 @@ class DenoiseHires : public DenoiseLoop {
   void check(Checks& checks) const override;
 
  protected:
-  // The whole schedule of this many steps, for latents of this many places.
+  // The whole schedule of this many steps, for latents {B, C, H, W} of these sizes.
   virtual std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
-                                                    double eta_of_steps, int64_t places) const;
+                                                    double eta_of_steps,
+                                                    at::IntArrayRef latents) const;
   // The step that the second pass begins with.
   virtual int64_t first_of(int64_t steps, double strength) const;
 };

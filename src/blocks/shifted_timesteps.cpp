@@ -95,12 +95,19 @@ void SetPartialShiftedTimesteps::run(Frame& frame) const {
 std::shared_ptr<Scheduler> DenoiseShiftedHires::whole_schedule(const SchedulerChoice& choice,
                                                                int64_t steps,
                                                                double /*eta_of_steps*/,
-                                                               int64_t places) const {
-  return planned_shifted(choice, shift_, steps, places / (shift_.patch * shift_.patch));
+                                                               at::IntArrayRef latents) const {
+  const int64_t tokens = latents[2] * latents[3] / (shift_.patch * shift_.patch);
+  return planned_shifted(choice, shift_, steps, shift_.counts_channels ? latents[1] : tokens);
 }
 
 int64_t DenoiseShiftedHires::first_of(int64_t steps, double strength) const {
   return first_flow_step(steps, strength);
+}
+
+void add_shifted_hires(BlockList& list, const LevelShift& shift, const DenoiseOptions& options,
+                       const Trigger& hires) {
+  add_hires(list, std::make_shared<DenoiseShiftedHires>(shift, hires_options(options, hires)),
+            hires);
 }
 
 }  // namespace omnirt::blocks

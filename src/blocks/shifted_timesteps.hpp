@@ -72,7 +72,7 @@ class SetPartialShiftedTimesteps final : public Block {
 };
 
 // The second pass of a text's image: its schedule is shifted by its own size, and begins as
-// inpainting's does.
+// image2image's does.
 class DenoiseShiftedHires final : public DenoiseHires {
  public:
   DenoiseShiftedHires(const LevelShift& shift, const DenoiseOptions& options)
@@ -80,11 +80,16 @@ class DenoiseShiftedHires final : public DenoiseHires {
 
  protected:
   std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
-                                            double eta_of_steps, int64_t places) const override;
+                                            double eta_of_steps,
+                                            at::IntArrayRef latents) const override;
   int64_t first_of(int64_t steps, double strength) const override;
 
  private:
   LevelShift shift_;
 };
+
+// The second pass with its loop, as add_hires().
+void add_shifted_hires(BlockList& list, const LevelShift& shift, const DenoiseOptions& options,
+                       const Trigger& hires);
 
 }  // namespace omnirt::blocks

@@ -51,7 +51,6 @@ TEST(AuraFlow, RefusesWhatItDoesNotHave) {
     config[key] = value;
     return checked_aura_flow(config).errors;
   };
-  EXPECT_THAT(with("hires_scale", 2.0), about("config.hires_scale"));
   EXPECT_THAT(with("cache", "deep"), about("config.cache"));
 }
 

@@ -58,7 +58,6 @@ TEST(Chroma, GoesByTheNameThatOthersUse) {
 TEST(Chroma, RefusesWhatItDoesNotHave) {
   auto errors = [](const Json& config) { return chroma_proposal(chroma_request(config)).errors; };
   EXPECT_THAT(errors({{"max_sequence_length", 513}}), about("config.max_sequence_length"));
-  EXPECT_THAT(errors({{"hires_scale", 2.0}}), about("config.hires_scale"));
   EXPECT_THAT(errors({{"scheduler", "ddim"}}), about("config.scheduler", "cannot be given"));
   EXPECT_THAT(errors({{"width", 100}, {"height", 64}}), about("config.width", "multiple of 8"));
   GenerateRequest request = chroma_request();

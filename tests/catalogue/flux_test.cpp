@@ -112,8 +112,6 @@ TEST(Flux, StartsFromImagesAtTheModelsSize) {
 TEST(Flux, RefusesWhatItHasNot) {
   Proposal length = engine().check(flux_request("flux_dev", {{"max_sequence_length", 513}}), {});
   EXPECT_THAT(length.errors, about("config.max_sequence_length", "more than 512"));
-  Proposal hires = engine().check(flux_request("flux_dev", {{"hires_scale", 2}}), {});
-  EXPECT_THAT(hires.errors, about("config.hires_scale"));
   Proposal ddim = engine().check(flux_request("flux_dev", {{"scheduler", "ddim"}}), {});
   EXPECT_THAT(ddim.errors, about("config.scheduler", "cannot be given"));
   Proposal cache = engine().check(flux_request("flux_dev", {{"cache", "deep"}}), {});

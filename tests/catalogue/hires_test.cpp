@@ -1,4 +1,5 @@
-// Text to image in two passes: files against diffusers' (tools/goldens/hires.py, hires_built.py),
+// Text to image in two passes: files against diffusers' (tools/goldens/hires.py, hires_flow.py,
+// hires_built.py),
 // split runs, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,11 +17,25 @@ fs::path goldens() {
   return source_path("tests/goldens/hires");
 }
 
+// The calls of both passes, each along its own schedule: timesteps of 1000 to 1e-6.
+void expect_walk(const std::vector<double>& timesteps, const fs::path& golden) {
+  const Tensor expected = read_tensors(golden / "golden.safetensors").at("timesteps");
+  ASSERT_EQ(static_cast<int64_t>(timesteps.size()), expected.numel());
+  for (size_t i = 0; i < timesteps.size(); ++i)
+    EXPECT_NEAR(timesteps[i], expected[static_cast<int64_t>(i)].item<double>(), 1e-3) << i;
+}
+
 class Hires : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Hires, EqualsTheReference) {
   const fs::path golden = goldens() / GetParam();
-  const std::vector<io::Image> made = written_images(folder_request(golden));
+  TemporaryFolder folder;
+  GenerateRequest request = folder_request(golden);
+  request.config["output"] = folder.file("made_{index}.png");
+  const Outcome outcome = run(request);
+  std::vector<io::Image> made;
+  for (const ArtifactReport& artifact : outcome.report.artifacts)
+    made.push_back(io::read_image(artifact.path));
   ASSERT_FALSE(made.empty());
   for (size_t i = 0; i < made.size(); ++i) {
     SCOPED_TRACE(i);
@@ -30,6 +45,7 @@ TEST_P(Hires, EqualsTheReference) {
     ASSERT_EQ(made[i].height, expected.height);
     EXPECT_GE(io::psnr(made[i], expected), 60);
   }
+  if (fs::exists(golden / "golden.safetensors")) expect_walk(outcome.timesteps, golden);
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names_in(goldens())),
@@ -37,8 +53,9 @@ INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names_in(goldens())
 
 // Wherever it is cut: the second pass's size is not the first's, and each has its schedule.
 TEST(Hires, IsTheSameImageInASplitRun) {
-  for (const char* name : {"sd15_latent", "sd15_two_images", "sd15_own_sides",
-                           "sd15_controlnet_two", "sdxl_latent", "flux2_latent"}) {
+  for (const char* name :
+       {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sd15_controlnet_two", "sdxl_latent",
+        "flux2_latent", "z_image_latent"}) {
     const auto whole = written_images(folder_request(goldens() / name));
     const bool by_image = std::string(name).find("_two") != std::string::npos;
     for (const char* block : {"start_noise", "denoise", by_image ? "hires_images" : "hires_latents",
@@ -143,12 +160,13 @@ TEST(Hires, IsRefusedBesideWhatHasNoSecondPass) {
 
 TEST(Hires, IsRefusedWhereThereIsOnePass) {
   GenerateRequest request;
-  request.model = source_path("tests/goldens/pipelines/z_image/model");
+  request.model = source_path("tests/goldens/pipelines/sana/model");
   request.inputs["prompt"] = "a red apple";
   request.config["hires_scale"] = 2;
   EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"});
   request.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image.png").string();
-  for (const char* model : {"sd15", "sdxl", "flux2_klein"}) {
+  for (const char* model :
+       {"sd15", "sdxl", "flux2_klein", "flux_dev", "chroma", "z_image", "sd3", "qwen_image"}) {
     request.model = source_path("tests/goldens/pipelines/" + std::string(model) + "/model");
     EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"}) << model;
   }
@@ -167,6 +185,27 @@ TEST(Hires, IsRefusedSidesAndStrengthsThatCannotBe) {
   request.config["hires_strength"] = 0.7;
   request.config["hires_upscaler"] = "latnt";
   EXPECT_EQ(refused_fields(request), std::vector<std::string>{"components.hires_upscaler"});
+}
+
+// The second pass's tokens have positions of the transformer's table, too.
+TEST(Hires, IsNoLargerThanTheTransformerHasPositionsFor) {
+  GenerateRequest request = folder_request(goldens() / "sd3_latent");
+  request.config["hires_scale"] = 2;  // 128 x 96 pixels, and the table ends at 96
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_width"});
+  request = folder_request(goldens() / "qwen_image_latent");
+  request.config.erase("hires_scale");
+  request.config["hires_width"] = request.config["hires_height"] = 72;
+  EXPECT_EQ(refused_fields(request),
+            (std::vector<std::string>{"config.hires_width", "config.hires_height"}));
+}
+
+TEST(Hires, IsRefusedNextToAControlNetOfTokensByThePartsName) {
+  for (const char* run_of :
+       {"flux/one", "flux/ip_one", "sd3/one", "z_image/one", "qwen_image/one"}) {
+    GenerateRequest request = folder_request(source_path("tests/goldens/control") / run_of);
+    request.config["hires_scale"] = 1.5;
+    EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"}) << run_of;
+  }
 }
 
 // Of sizes that PixArt's bins change, the second pass could not begin.

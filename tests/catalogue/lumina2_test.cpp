@@ -53,8 +53,6 @@ TEST(Lumina2, RefusesTextsThatItHasNoPositionsFor) {
 }
 
 TEST(Lumina2, RefusesWhatItDoesNotHave) {
-  EXPECT_THAT(checked_lumina2(lumina2_request({{"hires_scale", 2.0}})).errors,
-              about("config.hires_scale"));
   EXPECT_THAT(checked_lumina2(lumina2_request({{"cache", "deep"}})).errors, about("config.cache"));
   EXPECT_THAT(checked_lumina2(lumina2_request({{"scheduler", "ddim"}})).errors,
               about("config.scheduler", "cannot be given"));

@@ -54,7 +54,6 @@ TEST(QwenImage, RefusesByNameWhatItDoesNotDo) {
   EXPECT_THAT(errors({{"width", 40}}), about("config.width", "multiple of 16"));
   EXPECT_THAT(errors({{"max_sequence_length", 1025}}),
               about("config.max_sequence_length", "1024 tokens"));
-  EXPECT_THAT(errors({{"hires_scale", 2.0}}), about("config.hires_scale", "one pass"));
   EXPECT_THAT(errors({{"cache", "deep"}}), about("config.cache", "no place"));
   EXPECT_THAT(errors({{"scheduler", "ddim"}}), about("config.scheduler", "cannot be given"));
   GenerateRequest none = qwen_request({{"strength", 0.0}});

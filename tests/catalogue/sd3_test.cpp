@@ -107,7 +107,6 @@ TEST(SD3, RefusesWhatItDoesNotHave) {
   auto errors_of = [](const Json& config) {
     return sd3_checked(sd3_request("sd3", config)).errors;
   };
-  EXPECT_THAT(errors_of({{"hires_scale", 2.0}}), about("config.hires_scale"));
   EXPECT_THAT(errors_of({{"cache", "deep"}}), about("config.cache"));
   EXPECT_THAT(errors_of({{"guidance_rescale", 0.5}}), about("config.guidance_rescale"));
   GenerateRequest request = sd3_request("sd3");

@@ -80,7 +80,6 @@ TEST(ZImage, MakesAnImageOfAnotherAtItsSize) {
 }
 
 TEST(ZImage, RefusesWhatItDoesNotHave) {
-  EXPECT_THAT(checked(z_image_request({{"hires_scale", 2.0}})).errors, about("config.hires_scale"));
   EXPECT_THAT(checked(z_image_request({{"cache", "deep"}})).errors, about("config.cache"));
   EXPECT_THAT(checked(z_image_request({{"scheduler", "ddim"}})).errors,
               about("config.scheduler", "cannot be given"));

@@ -3,7 +3,7 @@
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
-#include "blocks/hires.hpp"
+#include "blocks/hires_in_tokens.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/set_timesteps.hpp"
@@ -17,21 +17,33 @@ namespace {
 
 constexpr const char* id = "aura-flow";
 
+blocks::DenoiseOptions denoise_options() {
+  return {.network = "transformer"};
+}
+
+blocks::TokenSides aura_flow_tokens(const AuraFlowTransformer2DModel& network) {
+  return {network.positions_side(), network.positions_side()};
+}
+
 BlockList aura_flow_blocks() {
-  const Trigger given_noise = has("latents");
+  const Trigger given_noise = has("latents"), hires = blocks::asks_for_hires();
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<aura_flow::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<aura_flow::ImageSize>());
+  add(std::make_shared<blocks::HiresSizeInTokens<AuraFlowTransformer2DModel>>(hires,
+                                                                              aura_flow_tokens));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<aura_flow::EncodePrompt>());
   add(std::make_shared<blocks::SetTimesteps>(Trigger{}));
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(Trigger{}));
-  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{.network = "transformer"}));
-  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
+  blocks::add_hires(
+      list, std::make_shared<blocks::DenoiseHires>(blocks::hires_options(denoise_options(), hires)),
+      hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;

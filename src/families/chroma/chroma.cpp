@@ -27,12 +27,14 @@ blocks::DenoiseOptions denoise_options() {
 BlockList chroma_blocks() {
   const Trigger image = has("image"), mask = has("mask");
   const Trigger inpaint = image && mask;
+  const Trigger hires = blocks::asks_for_hires() && !image;
   const blocks::LevelShift shift{blocks::linear_mu, nn::patch_side};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<chroma::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::RefuseHires>(image));
   add(std::make_shared<blocks::SizeInTokens>(nn::patch_side));
+  add(std::make_shared<blocks::HiresSize>(hires, nn::patch_side));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<chroma::EncodePrompt>());
   add(std::make_shared<blocks::SetShiftedTimesteps>(shift, !image));
@@ -46,7 +48,8 @@ BlockList chroma_blocks() {
   add(std::make_shared<blocks::KeepUnmasked>(inpaint));
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
-  add(std::make_shared<blocks::DecodeLatents>());
+  blocks::add_shifted_hires(list, shift, denoise_options(), hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());

@@ -24,18 +24,28 @@
 namespace omnirt::families {
 namespace {
 
+blocks::DenoiseOptions denoise_options() {
+  return {.network = "transformer",
+          .constants = {{flux::pooled_prompt_embeds.name, "pooled_projections",
+                         flux::pooled_prompt_embeds.help}}};
+}
+
 BlockList flux_blocks() {
   const Trigger image = has("image"), mask = has("mask");
   const Trigger inpaint = image && mask;
   const Trigger fill = inpaint && flux::fills_masks(), put_back = inpaint && !flux::fills_masks();
+  const Trigger alone = !image && !flux::follows_control() && !has_component("controlnet") &&
+                        !has_component("ip_adapter");
+  const Trigger hires = blocks::asks_for_hires() && alone;
   const blocks::LevelShift shift{blocks::linear_mu, nn::patch_side};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux::CheckParts>());
   for (auto& block : blocks::token_control_checks(!flux::follows_control())) list.push_back(block);
   for (auto& block : blocks::image_prompt_checks()) list.push_back(block);
-  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::RefuseHires>(!alone));
   add(std::make_shared<blocks::SizeInTokens>(nn::patch_side));
+  add(std::make_shared<blocks::HiresSize>(hires, nn::patch_side));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux::EncodePooled>());
   add(std::make_shared<flux::EncodePrompt>());
@@ -58,11 +68,9 @@ BlockList flux_blocks() {
            {.class_name = "FluxControlNetModel", .own_text = false, .unions = true}))
     list.push_back(block);
   for (size_t i = 0; i < blocks::most_prompts; ++i) add(std::make_shared<flux::ImagePrompt>(i));
-  add(std::make_shared<blocks::DenoiseLoop>(
-      blocks::DenoiseOptions{.network = "transformer",
-                             .constants = {{flux::pooled_prompt_embeds.name, "pooled_projections",
-                                            flux::pooled_prompt_embeds.help}}}));
-  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
+  blocks::add_shifted_hires(list, shift, denoise_options(), hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());

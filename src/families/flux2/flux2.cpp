@@ -56,10 +56,7 @@ BlockList flux2_blocks() {
   add(std::make_shared<flux2::KeepSmoothly>(inpaint));
   add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
-  blocks::add_hires(list,
-                    std::make_shared<blocks::DenoiseShiftedHires>(
-                        flux2::level_shift(), blocks::hires_options(denoise_options(), hires)),
-                    hires);
+  blocks::add_shifted_hires(list, flux2::level_shift(), denoise_options(), hires);
   add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());

@@ -51,13 +51,16 @@ BlockList qwen_image_blocks() {
   const Trigger by_control = inpaint && qwen_image::any_control_reads_mask();
   const Trigger from_image = image && !by_control, put_back = inpaint && !by_control;
   const Trigger given_noise = has("latents") && !image;
+  const Trigger alone = !image && !has_component("controlnet") && !has("context_image");
+  const Trigger hires = blocks::asks_for_hires() && alone;
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<qwen_image::CheckParts>());
   for (auto& block : blocks::token_control_checks()) list.push_back(block);
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<qwen_image::ImageSize>());
-  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::RefuseHires>(!alone));
+  add(std::make_shared<blocks::HiresSize>(hires, nn::patch_side));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<blocks::EncodeQwenImagePrompt>());
   add(std::make_shared<qwen_image::PlaceEntities>());
@@ -81,7 +84,8 @@ BlockList qwen_image_blocks() {
     list.push_back(block);
   add(std::make_shared<qwen_image::BlockByBlock>());
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
-  add(std::make_shared<blocks::DecodeLatents>());
+  blocks::add_shifted_hires(list, by_tokens, denoise_options(), hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());

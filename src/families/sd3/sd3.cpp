@@ -5,7 +5,7 @@
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
 #include "blocks/given_latents.hpp"
-#include "blocks/hires.hpp"
+#include "blocks/hires_in_tokens.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/shifted_timesteps.hpp"
@@ -24,19 +24,32 @@ namespace {
 // Latents of a token of all models.
 constexpr int64_t sd3_patch = 2;
 
+blocks::DenoiseOptions denoise_options() {
+  return {.network = "transformer",
+          .constants = {{sd3::pooled_prompt_embeds.name, "pooled_projections",
+                         sd3::pooled_prompt_embeds.help}}};
+}
+
+blocks::TokenSides sd3_tokens(const SD3Transformer2DModel& network) {
+  return {network.max_side(), network.max_side()};
+}
+
 BlockList sd3_blocks() {
   const Trigger image = has("image"), mask = has("mask");
   const Trigger from_noise = !image && !mask, inpaint = image && mask;
   const Trigger third = has_component("text_encoder_3");
+  const Trigger alone = from_noise && !has_component("controlnet");
+  const Trigger hires = blocks::asks_for_hires() && alone;
   const blocks::LevelShift shift{blocks::linear_mu, sd3_patch, /*gives_levels=*/false};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<sd3::CheckParts>());
   for (auto& block : blocks::token_control_checks()) list.push_back(block);
-  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::RefuseHires>(!alone));
   const Trigger given_noise = has("latents") && from_noise;
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<sd3::ImageSize>());
+  add(std::make_shared<blocks::HiresSizeInTokens<SD3Transformer2DModel>>(hires, sd3_tokens));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<sd3::EncodePromptFirst>());
   add(std::make_shared<sd3::EncodePromptSecond>());
@@ -57,11 +70,9 @@ BlockList sd3_blocks() {
   for (auto& block :
        blocks::token_controlnets({.class_name = "SD3ControlNetModel", .own_text = true}))
     list.push_back(block);
-  add(std::make_shared<blocks::DenoiseLoop>(
-      blocks::DenoiseOptions{.network = "transformer",
-                             .constants = {{sd3::pooled_prompt_embeds.name, "pooled_projections",
-                                            sd3::pooled_prompt_embeds.help}}}));
-  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
+  blocks::add_shifted_hires(list, shift, denoise_options(), hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   for (auto& block : blocks::put_back_blocks(inpaint)) list.push_back(block);
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
