@@ -142,7 +142,9 @@ std::shared_ptr<LoadedPipeline> Engine::load(const Proposal& proposal) {
 
 Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& options,
                         std::shared_ptr<LoadedPipeline>& into) {
-  Proposal proposal = validate(catalogue_, request, options);
+  ValidateOptions knowing = options;
+  knowing.networks = &networks_;
+  Proposal proposal = validate(catalogue_, request, knowing);
   if (!proposal.ok()) return proposal;
   try {
     into = load(proposal);

@@ -8,6 +8,7 @@
 #include "engine/executor.hpp"
 #include "engine/memory_plan.hpp"
 #include "engine/runs_in_flight.hpp"
+#include "pipeline/component_networks.hpp"
 #include "request/validate.hpp"
 
 namespace omnirt {
@@ -55,6 +56,7 @@ class Engine {
   FallbackCounter fallbacks_;
   std::map<std::string, std::unique_ptr<Backend>> backends_;
   ComponentCache components_;
+  KnownNetworks networks_;
   RunsInFlight in_flight_;
 };
 

@@ -17,6 +17,8 @@
 
 namespace omnirt {
 
+class KnownNetworks;
+
 // A request during validation: what is settled so far, and all that was found wrong. After
 // validation without errors it is all that a run needs, and no weight has been read.
 struct Proposal : Settled {
@@ -35,6 +37,7 @@ struct Proposal : Settled {
   std::map<std::string, const PortInfo*> across;
   std::string confine;          // the folder that the request's paths must be in; "": anywhere
   Files files = Files::always;  // settles writes_files
+  KnownNetworks* networks = nullptr;
   // By component: what their layers' weights are kept in, where that is narrower than stored.
   std::map<std::string, StorageType> storage{};
   Json memory_plan;   // once it is made (engine/planned_memory.hpp); else null

@@ -108,6 +108,7 @@ Proposal validate(const Catalogue& catalogue, const GenerateRequest& request,
   proposal.catalogue = &catalogue;
   proposal.confine = options.confine;
   proposal.files = options.files;
+  proposal.networks = options.networks;
   try {
     settle_all(proposal);
   } catch (const InvalidRequest& thrown) {

@@ -11,6 +11,7 @@ struct ValidateOptions {
   bool strict = false;    // warnings about unknown keys and schedulers become errors
   std::string confine{};  // a folder outside which no path of a request may be; "": anywhere
   Files files = Files::always;
+  KnownNetworks* networks = nullptr;  // of earlier requests to the same catalogue; null: none
 };
 
 // Settles a request against the catalogue and the model's folder, reading JSON files and image

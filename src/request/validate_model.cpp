@@ -296,7 +296,8 @@ void settle_networks(Proposal& proposal) {
 void describe(Proposal& proposal, const ComponentFolder& component) {
   auto& network = proposal.facts.components[component.name];
   try {
-    network = described_network(*proposal.catalogue, component);
+    network = proposal.networks ? proposal.networks->describe(*proposal.catalogue, component)
+                                : described_network(*proposal.catalogue, component);
   } catch (const InvalidRequest& thrown) {
     network = nullptr;
     proposal.refused_components[component.name] = thrown.findings();
