@@ -86,19 +86,32 @@ def show(name, result):
               f"{kind['attainment']:.3f}, p50 {kind['p50_ms']:.0f}, p99 {kind['p99_ms']:.0f} ms")
 
 
-# The same arrivals for both, at the rate that was measured first, so that they differ by the order alone.
+def load_once(arguments, order, rate, seed):
+    with Server(arguments.omnirt, "--order", order, "--share-steps", arguments.share_steps, "--queue", "1000",
+                "--connections", "2000") as server:
+        flags = ["--rate", str(rate)] if rate else ["--load", "0.9"]
+        result = bench(arguments.omnirt, server, *flags, "--seconds", str(arguments.seconds), "--total", "100000",
+                       "--arrival-seed", str(seed))
+        show(order, result)
+        return result
+
+
+# The same arrivals for both orders, at the rate that was measured first, so that they differ by the order alone; by
+# turns, which begin with the other order each time.
 def load(arguments):
-    rate, p99 = None, {}
-    for order in ("shortest", "arrival"):
-        with Server(arguments.omnirt, "--order", order, "--share-steps", arguments.share_steps, "--queue", "1000", "--connections", "2000") as server:
-            flags = ["--rate", str(rate)] if rate else ["--load", "0.9"]
-            result = bench(arguments.omnirt, server, *flags, "--seconds", str(arguments.seconds), "--total", "100000",
-                           "--arrival-seed", str(arguments.seed))
+    rate, attained, ratios = None, {"shortest": [], "arrival": []}, {}
+    for turn in range(arguments.turns):
+        p99 = {}
+        for order in ("shortest", "arrival") if turn % 2 == 0 else ("arrival", "shortest"):
+            result = load_once(arguments, order, rate, arguments.seed + turn)
             rate = rate or result["rate"]
-            show(order, result)
+            attained[order].append(result["attainment"])
             p99[order] = {kind["name"]: kind["p99_ms"] for kind in result["kinds"]}
-    print("p99 of shortest over that of arrival:", ", ".join(
-        f"{name} {ms / p99['arrival'][name]:.2f}" for name, ms in p99["shortest"].items()))
+        for name, ms in p99["shortest"].items():
+            ratios.setdefault(name, []).append(ms / p99["arrival"][name])
+    print("attainment, median:", ", ".join(f"{order} {statistics.median(each):.3f}" for order, each in attained.items()))
+    print("p99 of shortest over that of arrival, median (all):", "; ".join(
+        f"{name} {statistics.median(each):.2f} ({', '.join(f'{one:.2f}' for one in each)})" for name, each in ratios.items()))
 
 
 def overload(arguments):
@@ -216,6 +229,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--turns", type=int, default=3, help="of load, each with both orders")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--share-steps", choices=["auto", "on", "off"], default="auto", help="of load and overload")
     arguments = parser.parse_args()
