@@ -9,19 +9,21 @@ namespace {
 
 constexpr int64_t per_attempt = 1'000'000;
 
-// To what is kept, once the last one has come.
+// To what is kept, once one more has come: no previews of a job that has ended.
 void trim(std::vector<JobEvent>& events) {
-  if (events.back().last) {
-    std::erase_if(events,
-                  [](const JobEvent& event) { return event.type != "state" && !event.last; });
-    events.shrink_to_fit();
-  } else if (events.back().type == "preview") {
+  const bool ended = events.back().last;
+  if (ended || events.back().type == "preview") {
     const int64_t newest = events.back().number;
     std::erase_if(events, [&](const JobEvent& event) {
-      return event.type == "preview" && event.number < newest;
+      return event.type == "preview" && (ended || event.number < newest);
     });
   }
   if (events.size() > JobEvents::most_kept) events.erase(events.begin());
+}
+
+void keep_states(std::vector<JobEvent>& events) {
+  std::erase_if(events, [](const JobEvent& event) { return event.type != "state" && !event.last; });
+  events.shrink_to_fit();
 }
 
 }  // namespace
@@ -61,7 +63,18 @@ void JobEvents::put(const std::string& job, JobEvent event) {
   for (const auto& [id, listening] : listeners_) {
     if (listening.job == job) listening.listener(events.back());
   }
-  if (last) std::erase_if(listeners_, [&](const auto& each) { return each.second.job == job; });
+  if (!last) return;
+  std::erase_if(listeners_, [&](const auto& each) { return each.second.job == job; });
+  note_end(job);
+}
+
+// A server has ended jobs by the thousand, of which few are asked for again, and soon.
+void JobEvents::note_end(const std::string& job) {
+  ended_.push_back(job);
+  if (ended_.size() <= most_whole) return;
+  if (auto oldest = events_.find(ended_.front()); oldest != events_.end())
+    keep_states(oldest->second);
+  ended_.pop_front();
 }
 
 int64_t JobEvents::listen(const std::string& job, int64_t after, Listener listener) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,11 +25,12 @@ int64_t first_event_number(int64_t attempt);
 int64_t last_event_number(int64_t attempt);
 
 // The latest events of each job, and who listens to them. Of previews the latest is kept alone, and
-// no more than `most_kept` of the rest, of a job that has ended its states: who comes later misses
-// steps, and no state.
+// no more than `most_kept` of the rest, and of jobs that ended before the last `most_whole` their
+// states: who comes later misses steps, and no state.
 class JobEvents {
  public:
   static constexpr size_t most_kept = 256;
+  static constexpr size_t most_whole = 32;
   using Listener = std::function<void(const JobEvent&)>;
 
   // Events of one attempt are numbered from `attempt` times a million.
@@ -47,12 +49,15 @@ class JobEvents {
   std::vector<std::string> listened() const;
 
  private:
+  void note_end(const std::string& job);
+
   struct Listening {
     std::string job;
     Listener listener;
   };
 
   std::map<std::string, std::vector<JobEvent>> events_;
+  std::deque<std::string> ended_;  // the last ones
   std::map<int64_t, Listening> listeners_;
   int64_t next_listener_ = 1;
 };

@@ -199,8 +199,7 @@ TEST(Dispatcher, EventsAreToldInOrderAndResumed) {
   const int64_t listener = jobs.dispatcher.listen(
       "one", third, [&](const JobEvent& event) { again.push_back(event.type); });
   EXPECT_EQ(listener, 0);
-  // Of one that has ended the states are left.
-  EXPECT_THAT(again, ElementsAre("state"));
+  EXPECT_THAT(again, ElementsAre("progress", "progress", "state"));
 }
 
 TEST(Dispatcher, AStopHandsBackWhatRuns) {
