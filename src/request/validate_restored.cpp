@@ -177,9 +177,12 @@ void check_restored(Proposal& proposal) {
   }
   auto needed = values_across(proposal.plan, proposal.part.first, proposal.guider->conditions());
   for (const auto& [condition, values] : proposal.restored) {
+    // Conditions may have texts of other lengths, each its own; what they share comes first, as "".
+    SymbolSizes of_condition = symbols;
+    SymbolSizes& sizes = condition.empty() ? symbols : of_condition;
     for (const auto& [name, value] : values) {
       try {
-        check_against_port(proposal, symbols, name, *needed.at(name), value);
+        check_against_port(proposal, sizes, name, *needed.at(name), value);
       } catch (const InvalidRequest& thrown) {
         refuse_value(proposal, name, thrown);
       }

@@ -208,9 +208,22 @@ TEST_F(State, IsRefusedWhoseTensorsAreOfAnotherShapeOrType) {
     width = value(run, "prompt_embeds").saved.tensors["value"].size(2);
   }
   for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{
-           {1, 32, 7}, {1, 0, width}, {32, width}, {0, 32, width}, {2, 32, width}, {1, 31, width}})
+           {1, 32, 7}, {1, 0, width}, {32, width}, {0, 32, width}, {2, 32, width}})
     EXPECT_NE(refusal([&](SavedRun& run) { set_tensor(run, "prompt_embeds", at::zeros(shape)); }),
               "");
+}
+
+// Each condition has a text of its own.
+TEST_F(State, IsTakenWhoseConditionsHaveTextsOfOtherLengths) {
+  stop(request(), "prepare_latents");
+  SavedRun saved = read_saved_run(file("state"));
+  const int64_t width = value(saved, "prompt_embeds").saved.tensors["value"].size(2);
+  EXPECT_EQ(refusal([&](SavedRun& run) {
+              set_tensor(run, "prompt_embeds", at::zeros({1, 31, width}));
+            }),
+            "");
+  RunReport report;
+  EXPECT_NO_THROW(engine().run(resume("forged"), {}, {}, report));
 }
 
 TEST_F(State, IsRefusedThatLeavesOutATensorThatTheRunGoesOnWith) {
