@@ -146,6 +146,13 @@ void add_usual_scheduler(PipelineFolder& folder, const Json& config) {
           name, "diffusers", config.at("_class_name").get<std::string>(), folder.path, {}, config});
 }
 
+// Dozens are known, of which one is of use.
+std::string nearest_class(const std::string& name, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(name, known);
+  const std::string all = "`omnirt models` lists the models that it has";
+  return nearest.empty() ? all : fmt::format("the nearest that it has is {}; {}", nearest, all);
+}
+
 }  // namespace
 
 bool settle_model(Proposal& proposal) {
@@ -163,7 +170,7 @@ bool settle_model(Proposal& proposal) {
                        fmt::format("its index names the pipeline class '{}', which this "
                                    "build does not have",
                                    proposal.folder.class_name),
-                       fmt::format("known: {}", fmt::join(known, ", "))});
+                       nearest_class(proposal.folder.class_name, known)});
   }
   add_usual_scheduler(proposal.folder, proposal.family->usual_scheduler);
   const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
