@@ -56,13 +56,13 @@ OpenAiRequest read_fields(Json given, Json inputs, const std::vector<Part>& part
                           const ServedModels& models) {
   OpenAiFields fields(std::move(given));
   OpenAiRequest made;
-  Json request = {{"inputs", std::move(inputs)}, {"config", Json::object()}};
+  // Put together at the end: to add to an object moves what it has, and references with it.
+  Json request = Json::object(), config = Json::object();
   made.stream = fields.flag("stream");
   made.partial_images = fields.count("partial_images", 0, 3);
   fields.move("model", request, "model");
-  fields.move("prompt", request["inputs"], "prompt");
-  fields.move("negative_prompt", request["inputs"], "negative_prompt");
-  Json& config = request["config"];
+  fields.move("prompt", inputs, "prompt");
+  fields.move("negative_prompt", inputs, "negative_prompt");
   made.quality = quality_of(
       fields.one_of("quality", {"auto", "low", "medium", "high", "standard", "hd"}), config);
   fields.move("n", config, "num_images_per_prompt");
@@ -80,6 +80,8 @@ OpenAiRequest read_fields(Json given, Json inputs, const std::vector<Part>& part
   fields.one_of("moderation", {"auto", "low"});
   fields.take("user");  // says who asks, and nothing of the image
   fields.finish();
+  request["inputs"] = std::move(inputs);
+  request["config"] = std::move(config);
   made.served = read_served_request(text_of(request), parts, models);
   made.served.all_take_effect = true;
   const Json& prompt = request["inputs"]["prompt"];

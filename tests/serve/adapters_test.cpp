@@ -84,6 +84,14 @@ TEST(Adapters, ALoraThatWasSentIsNamedByRequestsOfEveryRoute) {
                 {{"prompt", "a red apple"}, {"seed", 3}, {"steps", 2}, {"adapters", {"style:0.5"}}})
           .json();
   EXPECT_TRUE(pixels_in(openai["data"][0]["b64_json"]) == pixels);
+  // Fields that are read after the adapters count, too.
+  const Json sized = running
+                         .post("/v1/images/generations", {{"prompt", "a red apple"},
+                                                          {"steps", 1},
+                                                          {"adapters", {"style:0.5"}},
+                                                          {"size", "32x64"}})
+                         .json();
+  EXPECT_EQ(sized["size"], "32x64") << sized;
   const Json webui =
       running
           .post("/sdapi/v1/txt2img",
