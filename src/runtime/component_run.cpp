@@ -172,13 +172,14 @@ Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, C
   Backend& backend = wrapped_->backend();
   CallRunner* runner = plan_->runner.get();
   // Batches of other values or rows each make what they keep.
-  const bool again = cx.state() && state_.has_made(lasting(inputs));
+  RunState::Batch batch = cx.state() ? lasting(inputs) : RunState::Batch();
+  const bool again = cx.state() && state_.has_made(batch);
   if (size_t planned = runner ? runner->planned_peak(call, inputs, again) : 0)
     predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
   Values there = on_device(inputs);
   Values results = runner ? runner->run(cx, call, there) : call.run(cx, there);
   backend.synchronize();
-  if (cx.state()) state_.note_made(lasting(inputs));
+  if (cx.state()) state_.note_made(std::move(batch));
   return results;
 }
 
