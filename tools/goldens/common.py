@@ -4,6 +4,7 @@ A request has the shape of OmniRT's own: {"task", "inputs": {...}, "config": {..
 relative to the folder of its request.json. Runs are fp32 on the CPU.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -122,6 +123,24 @@ def load_pipeline(folder, task="text2image"):
             encoder, "text_model", types.SimpleNamespace(final_layer_norm=encoder.final_layer_norm)
         )
     return pipe
+
+
+@contextlib.contextmanager
+def recorded_steps(scheduler):
+    """What a modular pipeline, which calls nobody back, makes of its latents at each step, and the timesteps."""
+    steps, times, step = [], [], scheduler.step
+
+    def recorded(prediction, time, *arguments, **named):
+        made = step(prediction, time, *arguments, **named)
+        steps.append(made[0].clone())
+        times.append(float(time))
+        return made
+
+    scheduler.step = recorded
+    try:
+        yield steps, times
+    finally:
+        del scheduler.step
 
 
 def load_any(folder, **parts):

@@ -405,21 +405,10 @@ def one_prompt(pipe, request, folder, prompt, seeds):
     given.update({name: config[name] for name in names if name in config})
     if "text_encoder_out_layers" in config:
         given["text_encoder_out_layers"] = tuple(config["text_encoder_out_layers"])
-    steps, times, step = [], [], pipe.scheduler.step
-
-    def recorded(prediction, time, *arguments, **named):
-        made = step(prediction, time, *arguments, **named)
-        steps.append(made[0].clone())
-        times.append(float(time))
-        return made
-
-    pipe.scheduler.step = recorded
-    try:
+    with common.recorded_steps(pipe.scheduler) as (steps, times):
         state = pipe(
             generator=[torch.Generator().manual_seed(seed) for seed in seeds], output_type="pt", **given
         )
-    finally:
-        del pipe.scheduler.step
     size = state.get("latents").shape[-2:]
     return state, [latents.unflatten(1, size).permute(0, 3, 1, 2) for latents in steps], times
 

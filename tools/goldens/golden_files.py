@@ -55,6 +55,26 @@ def make_pipeline(name, write_model, runs, generate, options, load=common.load_a
         check_or_write(folder / title / "golden.safetensors", tensors, options.check)
 
 
+def make_controls(doc, family, network_cases, runs, generate):
+    """The main of a family's ControlNets: their networks, and the runs below tests/goldens/control/FAMILY.
+    `generate`: the tensors of a run, of its folder and request."""
+    options = arguments(doc)
+    wanted = options.only or {"networks", "runs"}
+    if "networks" in wanted:
+        make_networks(network_cases(), options.check)
+    if "runs" not in wanted:
+        return
+    for title, request in runs():
+        if options.runs and title not in options.runs:
+            continue
+        folder = common.GOLDENS / "control" / family / title
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = generate(folder, request)
+        if not options.check:
+            common.write_json(folder / "request.json", request)
+        check_or_write(folder / "golden.safetensors", tensors, options.check)
+
+
 def write_or_compare(paths, doc):
     """Files of one script that has --check alone: {path: tensors}."""
     parser = argparse.ArgumentParser(

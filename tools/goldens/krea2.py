@@ -350,20 +350,9 @@ def generate_modular(pipe, request, folder):
     names = ["num_inference_steps", "num_images_per_prompt", "width", "height"]
     given = {name: config[name] for name in names if name in config}
     given |= {name: inputs[name] for name in ("prompt", "negative_prompt") if name in inputs}
-    steps, times, step = [], [], pipe.scheduler.step
-
-    def recorded(prediction, time, *arguments, **named):
-        made = step(prediction, time, *arguments, **named)
-        steps.append(made[0].clone())
-        times.append(float(time))
-        return made
-
-    pipe.scheduler.step = recorded
-    try:
+    with common.recorded_steps(pipe.scheduler) as (steps, times):
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         state = pipe(generator=generators, output_type="pt", **given)
-    finally:
-        del pipe.scheduler.step
     image = state.get("images")
     size = [side // pipe.vae_scale_factor for side in image.shape[2:]]
     out = {"image": image, "timesteps": torch.tensor(times, dtype=torch.float64)}

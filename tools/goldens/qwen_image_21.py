@@ -533,20 +533,9 @@ def generate_modular(pipe, request, folder):
     images = pictures(inputs, folder)
     if images:
         given["image"] = images
-    steps, times, step = [], [], pipe.scheduler.step
-
-    def recorded(prediction, time, *arguments, **named):
-        made = step(prediction, time, *arguments, **named)
-        steps.append(made[0].clone())
-        times.append(float(time))
-        return made
-
-    pipe.scheduler.step = recorded
-    try:
+    with common.recorded_steps(pipe.scheduler) as (steps, times):
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         state = pipe(generator=generators, output_type="pt", **given)
-    finally:
-        del pipe.scheduler.step
     image = state.get("images")
     height, width = (side // pipe.vae_scale_factor for side in image.shape[-2:])
     out = {"image": image, "timesteps": torch.tensor(times, dtype=torch.float64)}

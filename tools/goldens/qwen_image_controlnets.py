@@ -13,12 +13,11 @@ import common
 import networks
 import qwen_image
 import torch
-from golden_files import arguments, check_or_write, make_networks
+from golden_files import make_controls
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
 HALF = torch.float16
-FOLDER = common.GOLDENS / "control"
 
 # -------------------------------------------------------------------------------------- networks
 CONTROLNETS = {
@@ -468,23 +467,5 @@ def generate(folder, request):
     return qwen_image.generate(made, request, folder)
 
 
-def main():
-    options = arguments(__doc__)
-    wanted = options.only or {"networks", "runs"}
-    if "networks" in wanted:
-        make_networks(network_cases(), options.check)
-    if "runs" not in wanted:
-        return
-    for title, request in runs():
-        if options.runs and title not in options.runs:
-            continue
-        folder = FOLDER / "qwen_image" / title
-        folder.mkdir(parents=True, exist_ok=True)
-        tensors = generate(folder, request)
-        if not options.check:
-            common.write_json(folder / "request.json", request)
-        check_or_write(folder / "golden.safetensors", tensors, options.check)
-
-
 if __name__ == "__main__":
-    main()
+    make_controls(__doc__, "qwen_image", network_cases, runs, generate)

@@ -11,11 +11,10 @@ import common
 import networks
 import sana
 import torch
-from golden_files import arguments, check_or_write, make_networks
+from golden_files import make_controls
 from PIL import Image
 
 HALF = torch.float16
-FOLDER = common.GOLDENS / "control"
 MODEL = {name: value for name, value in sana.SANA.items() if name != "num_layers"}
 
 # -------------------------------------------------------------------------------------- networks
@@ -117,24 +116,6 @@ def generate(folder, request):
     return sana.generate(made, request, folder, given)
 
 
-def main():
-    options = arguments(__doc__)
-    wanted = options.only or {"networks", "runs"}
-    if "networks" in wanted:
-        make_networks(network_cases(), options.check)
-    if "runs" not in wanted:
-        return
-    for title, request in runs():
-        if options.runs and title not in options.runs:
-            continue
-        folder = FOLDER / "sana" / title
-        folder.mkdir(parents=True, exist_ok=True)
-        tensors = torch.no_grad()(generate)(folder, request)
-        if not options.check:
-            common.write_json(folder / "request.json", request)
-        check_or_write(folder / "golden.safetensors", tensors, options.check)
-
-
 if __name__ == "__main__":
     with torch.no_grad():
-        main()
+        make_controls(__doc__, "sana", network_cases, runs, generate)

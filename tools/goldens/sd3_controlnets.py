@@ -12,10 +12,9 @@ import common
 import networks
 import sd3
 import torch
-from golden_files import arguments, check_or_write, make_networks
+from golden_files import make_controls
 
 HALF = torch.float16
-FOLDER = common.GOLDENS / "control"
 # The model's transformer reads what its CLIPs and T5 make.
 MODEL = dict(sd3.SD3)
 
@@ -152,23 +151,5 @@ def generate(folder, request):
     return sd3.generate(made, request, folder)
 
 
-def main():
-    options = arguments(__doc__)
-    wanted = options.only or {"networks", "runs"}
-    if "networks" in wanted:
-        make_networks(network_cases(), options.check)
-    if "runs" not in wanted:
-        return
-    for title, request in runs():
-        if options.runs and title not in options.runs:
-            continue
-        folder = FOLDER / "sd3" / title
-        folder.mkdir(parents=True, exist_ok=True)
-        tensors = torch.no_grad()(generate)(folder, request)
-        if not options.check:
-            common.write_json(folder / "request.json", request)
-        check_or_write(folder / "golden.safetensors", tensors, options.check)
-
-
 if __name__ == "__main__":
-    main()
+    make_controls(__doc__, "sd3", network_cases, runs, torch.no_grad()(generate))

@@ -12,11 +12,10 @@ import common
 import networks
 import torch
 import z_image
-from golden_files import arguments, check_or_write, make_networks
+from golden_files import make_controls
 from PIL import Image
 
 HALF = torch.float16
-FOLDER = common.GOLDENS / "control"
 
 # -------------------------------------------------------------------------------------- networks
 BLOCKS = {name: z_image.Z_IMAGE[name] for name in ("dim", "n_refiner_layers", "n_heads", "n_kv_heads")}
@@ -172,23 +171,5 @@ def generate(folder, request):
     return z_image.made_by(made, request, given)
 
 
-def main():
-    options = arguments(__doc__)
-    wanted = options.only or {"networks", "runs"}
-    if "networks" in wanted:
-        make_networks(network_cases(), options.check)
-    if "runs" not in wanted:
-        return
-    for title, request in runs():
-        if options.runs and title not in options.runs:
-            continue
-        folder = FOLDER / "z_image" / title
-        folder.mkdir(parents=True, exist_ok=True)
-        tensors = generate(folder, request)
-        if not options.check:
-            common.write_json(folder / "request.json", request)
-        check_or_write(folder / "golden.safetensors", tensors, options.check)
-
-
 if __name__ == "__main__":
-    main()
+    make_controls(__doc__, "z_image", network_cases, runs, generate)
