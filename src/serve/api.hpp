@@ -169,7 +169,8 @@ class Api {
   void job_events(const Exchange& exchange, const Values& values);
   void stream(const Exchange& exchange, const Values&);
   void job_artifact(const Exchange& exchange, const Values& values);
-  HttpResponse artifact(const HttpRequest& request, const JobView& view,
+  // Of a job that is told without its report.
+  HttpResponse artifact(const HttpRequest& request, const Json& job,
                         const std::string& number) const;
   void models(const Exchange& exchange, const Values&);
   void model(const Exchange& exchange, const Values& values);

@@ -214,8 +214,11 @@ Json Api::with_data(const JobView& view, size_t most_bytes) const {
 HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) const {
   if (view.job.state != JobState::done) return problem_of_job(view.job, request.id);
   const bool takes_images = request.header("accept").starts_with("image/");
-  if (takes_images && job_json(view, false)["artifacts"].size() == 1)
-    return artifact(request, view, "0");
+  if (takes_images) {
+    const Json json = job_json(view, false);
+    if (json.contains("artifacts") && json["artifacts"].size() == 1)
+      return artifact(request, json, "0");
+  }
   return json_response(200, with_data(view));
 }
 

@@ -116,24 +116,25 @@ void Api::cancel(const Exchange& exchange, const Values& values) {
 
 void Api::job_artifact(const Exchange& exchange, const Values& values) {
   const HttpRequest& request = exchange->request();
-  respond(exchange, artifact(request, named(request, values[0]), values[1]));
+  const JobView view = named(request, values[0]);
+  respond(exchange, artifact(request, job_json(view, false), values[1]));
 }
 
-HttpResponse Api::artifact(const HttpRequest& request, const JobView& view,
+HttpResponse Api::artifact(const HttpRequest& request, const Json& job,
                            const std::string& number) const {
-  const Json json = job_json(view, false);
   auto at = number_of(number);
-  if (!json.contains("artifacts") || !at || static_cast<size_t>(*at) >= json["artifacts"].size()) {
+  if (!job.contains("artifacts") || !at || static_cast<size_t>(*at) >= job["artifacts"].size()) {
     return problem(404, "no-such-artifact", "the job has no such artifact", request.id);
   }
-  const Json& artifact = json["artifacts"][static_cast<size_t>(*at)];
+  const Json& artifact = job["artifacts"][static_cast<size_t>(*at)];
   const std::string name = artifact["name"].get<std::string>();
-  const auto path = parts_.files.path_of(view.job.id, name);
+  const std::string id = job["id"].get<std::string>();
+  const auto path = parts_.files.path_of(id, name);
   const std::string mime = artifact["mime"].get<std::string>();
-  return {.type = mime.empty() ? "application/octet-stream" : mime,
-          .body = io::read_file(path, max_artifact_bytes),
-          .headers = {{"Content-Disposition", "inline; filename=\"" + name + "\""},
-                      {"X-Job-Id", view.job.id}}};
+  return {
+      .type = mime.empty() ? "application/octet-stream" : mime,
+      .body = io::read_file(path, max_artifact_bytes),
+      .headers = {{"Content-Disposition", "inline; filename=\"" + name + "\""}, {"X-Job-Id", id}}};
 }
 
 // A client that comes back says which event it saw last, and is given those after it; one that saw

@@ -129,7 +129,7 @@ void Api::video_content(const Exchange& exchange, const Values& values) {
     throw HttpRefusal(404, "NotYet", "the video is not made yet; its status says when it is");
   if (view.job.state != JobState::done)
     return respond(exchange, problem_of_job(view.job, request.id));
-  respond(exchange, artifact(request, view, "0"));
+  respond(exchange, artifact(request, job_json(view, false), "0"));
 }
 
 // One that is being made is cancelled first.

@@ -93,7 +93,9 @@ class Dispatcher final : public Jobs {
   void pass_on_cancels();
   void cancel_unreachable();
   void changed(const Job& job);
+  JobView view_without_result(const Job& job) const;
   JobView view(const Job& job) const;
+  std::vector<JobView> newest(const std::string& client, size_t most) const;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -5,13 +5,18 @@
 
 namespace omnirt::serve {
 
-JobView Dispatcher::view(const Job& job) const {
+JobView Dispatcher::view_without_result(const Job& job) const {
   JobView view;
   view.job = job;
   view.job.request.clear();
-  if (job.state == JobState::done) view.job.result = queue_.result(job.id);
   if (const JobProgress* progress = queue_.progress_of(job.id)) view.progress = *progress;
   view.remaining_ms = queue_.remaining_ms(job.id);
+  return view;
+}
+
+JobView Dispatcher::view(const Job& job) const {
+  JobView view = view_without_result(job);
+  if (job.state == JobState::done) view.job.result = queue_.result(job.id);
   return view;
 }
 
@@ -31,7 +36,7 @@ std::optional<JobView> Dispatcher::find(const std::string& id) const {
   return view(*job);
 }
 
-std::vector<JobView> Dispatcher::list(const std::string& client, size_t most) const {
+std::vector<JobView> Dispatcher::newest(const std::string& client, size_t most) const {
   std::scoped_lock lock(mutex_);
   std::vector<const Job*> found;
   for (const auto& [id, job] : queue_.jobs()) {
@@ -41,7 +46,21 @@ std::vector<JobView> Dispatcher::list(const std::string& client, size_t most) co
             [](const Job* a, const Job* b) { return a->number > b->number; });
   found.resize(std::min(found.size(), most));
   std::vector<JobView> views;
-  for (const Job* job : found) views.push_back(view(*job));
+  for (const Job* job : found) views.push_back(view_without_result(*job));
+  return views;
+}
+
+// Runs take their turns between the results that are read. What was forgotten meanwhile is left
+// out.
+std::vector<JobView> Dispatcher::list(const std::string& client, size_t most) const {
+  std::vector<JobView> views = newest(client, most);
+  std::erase_if(views, [&](JobView& each) {
+    if (each.job.state != JobState::done) return false;
+    std::scoped_lock lock(mutex_);
+    const bool forgotten = !queue_.find(each.job.id);
+    if (!forgotten) each.job.result = queue_.result(each.job.id);
+    return forgotten;
+  });
   return views;
 }
 
