@@ -116,8 +116,8 @@ export class Adapters {
       for (const id of ["upload-file", "upload-config", "upload-name"]) $(id).value = "";
       await this.load();
     } catch (error) {
-      $("upload-status").textContent = "The upload failed.";
-      throw error;
+      $("upload-status").textContent = "The upload failed: " + (error.lines || [error.message]).join(" ");
+      if (error.status === 401) throw error;  // the page asks for a key
     } finally {
       $("upload-send").disabled = false;
       $("upload-progress").hidden = true;

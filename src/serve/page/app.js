@@ -1,4 +1,4 @@
-import {cancelJob, follow, getBlob, getJson, Refused, setKey, submit} from "/page/server.js";
+import {cancelJob, follow, getBlob, getJson, setKey, submit} from "/page/server.js";
 import {Adapters, nameOf} from "/page/adapters.js";
 import {RequestForm, wordsOf} from "/page/form.js";
 
@@ -17,10 +17,7 @@ function option(value, text = value) {
 
 function showError(error) {
   if (error.status === 401) $("key-row").hidden = false;
-  const lines = error instanceof Refused && error.findings.length
-      ? error.findings.map(each => [each.field, each.value].filter(Boolean).join(" = ") +
-                                   (each.field ? ": " : "") + each.message + (each.way_out ? "; " + each.way_out : ""))
-      : [error.message];
+  const lines = error.lines || [error.message];
   $("findings").replaceChildren(...lines.map(text => Object.assign(document.createElement("p"), {textContent: text})));
 }
 

@@ -7,11 +7,17 @@ export function setKey(value) {
 }
 
 // A refusal with the findings of the server: [{field, message, way_out}].
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, problem) {
     super(problem.detail || problem.title || "The server answered " + status + ".");
     this.status = status;
     this.findings = problem.errors || [];
+  }
+
+  get lines() {
+    const line = each => [each.field, each.value].filter(Boolean).join(" = ") + (each.field ? ": " : "") +
+                         each.message + (each.way_out ? "; " + each.way_out : "");
+    return this.findings.length ? this.findings.map(line) : [this.message];
   }
 }
 
