@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/blocks/vision_heads.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt {
@@ -39,13 +40,7 @@ Tensor Qwen25VisionAttention::forward(Context& cx, const Tensor& x, const Tensor
                                       const VisionWindows* windows, const Tensor& residual) const {
   const int64_t patches = x.size(1), width = x.size(2);
   const double scale = 1.0 / std::sqrt(static_cast<double>(width / heads_));
-  const Tensor all = qkv.forward(cx, x);
-  auto part = [&](int64_t i) { return all.narrow(2, i * width, width); };
-  auto turned = [&](const Tensor& product) {
-    Tensor heads = product.reshape({1, patches, heads_, width / heads_});
-    return cx.ops().rotary(cx, {heads, rotary, ops::RotaryPairs::halves}).flatten(2);
-  };
-  const Tensor query = turned(part(0)), key = turned(part(1)), value = part(2).contiguous();
+  const auto parts = nn::vision_heads(cx, qkv.forward(cx, x), rotary, heads_);
   Tensor y;
   int64_t from = 0;
   const VisionWindows whole{.order = {}, .groups = {{1, patches}}, .tokens = {}};
@@ -54,7 +49,7 @@ Tensor Qwen25VisionAttention::forward(Context& cx, const Tensor& x, const Tensor
     auto rows = [&](const Tensor& of) {
       return of.narrow(1, from, count * size).view({count, size, width});
     };
-    const Tensor q = rows(query), k = rows(key), v = rows(value);
+    const Tensor q = rows(parts.query), k = rows(parts.key), v = rows(parts.value);
     Tensor made =
         cx.ops().attention(cx, {q, k, v, heads_, scale}).reshape({1, count * size, width});
     y = y.defined() ? cx.ops().concat(cx, {y, made}) : made;

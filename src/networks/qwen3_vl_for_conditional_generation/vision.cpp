@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/blocks/vision_heads.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt {
@@ -44,15 +45,8 @@ Qwen3VLVisionAttention::Qwen3VLVisionAttention(Module* parent, const std::string
 
 Tensor Qwen3VLVisionAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary,
                                        const Tensor& residual) const {
-  const int64_t patches = x.size(1), width = x.size(2);
-  const double scale = 1.0 / std::sqrt(static_cast<double>(width / heads_));
-  const Tensor all = qkv.forward(cx, x);
-  auto part = [&](int64_t i) { return all.narrow(2, i * width, width); };
-  auto turned = [&](const Tensor& product) {
-    Tensor heads = product.reshape({1, patches, heads_, width / heads_});
-    return cx.ops().rotary(cx, {heads, rotary, ops::RotaryPairs::halves}).flatten(2);
-  };
-  const Tensor query = turned(part(0)), key = turned(part(1)), value = part(2).contiguous();
+  const double scale = 1.0 / std::sqrt(static_cast<double>(x.size(2) / heads_));
+  const auto [query, key, value] = nn::vision_heads(cx, qkv.forward(cx, x), rotary, heads_);
   const Tensor y = cx.ops().attention(cx, {query, key, value, heads_, scale});
   return proj.forward(cx, y, ops::Activation::none, &residual);
 }

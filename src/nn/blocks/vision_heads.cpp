@@ -1,0 +1,15 @@
+#include "nn/blocks/vision_heads.hpp"
+
+namespace omnirt::nn {
+
+VisionHeads vision_heads(Context& cx, const Tensor& qkv, const Tensor& rotary, int64_t heads) {
+  const int64_t patches = qkv.size(1), width = qkv.size(2) / 3;
+  auto part = [&](int64_t i) { return qkv.narrow(2, i * width, width); };
+  auto turned = [&](const Tensor& product) {
+    const Tensor split = product.reshape({1, patches, heads, width / heads});
+    return cx.ops().rotary(cx, {split, rotary, ops::RotaryPairs::halves}).flatten(2);
+  };
+  return {turned(part(0)), turned(part(1)), part(2).contiguous()};
+}
+
+}  // namespace omnirt::nn
