@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "blocks/prompt_tokens.hpp"
+#include "blocks/text_width.hpp"
 
 namespace omnirt::aura_flow {
 namespace {
@@ -18,11 +19,8 @@ blocks::Encode tokens_of(const text::Tokenizer& tokenizer, int64_t length) {
 
 void EncodePrompt::check(Checks& checks) const {
   blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
-  const int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made == read) return;
-  checks.error({"text_encoder.d_model", std::to_string(made),
-                fmt::format("the transformer takes embeddings {} wide", read),
-                "use the text encoder of the same model"});
+  blocks::check_text_width(checks, "text_encoder.d_model", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 void EncodePrompt::check_loaded(Checks& checks) const {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "blocks/text_width.hpp"
+
 namespace omnirt::chroma {
 
 void CheckParts::check(Checks& checks) const {
@@ -17,11 +19,8 @@ void CheckParts::check(Checks& checks) const {
                   fmt::format("2x2 latents of {} channels want {}", latents, latents * squares),
                   ""});
   }
-  const int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made == read) return;
-  checks.error({"text_encoder.d_model", std::to_string(made),
-                fmt::format("the transformer takes embeddings {} wide", read),
-                "use the text encoder of the same model"});
+  blocks::check_text_width(checks, "text_encoder.d_model", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 }  // namespace omnirt::chroma

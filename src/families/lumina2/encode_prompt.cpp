@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "blocks/text_width.hpp"
+
 namespace omnirt::lumina2 {
 namespace {
 
@@ -35,12 +37,8 @@ int64_t longest(const std::vector<std::string>& prompts, const blocks::Encode& e
 
 void EncodePrompt::check(Checks& checks) const {
   blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
-  const int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made != read) {
-    checks.error({"text_encoder.hidden_size", std::to_string(made),
-                  fmt::format("the transformer reads texts of {} values a token", read),
-                  "use the text encoder of the same model"});
-  }
+  blocks::check_text_width(checks, "text_encoder.hidden_size", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
   if (checks[length] <= most_length) return;
   checks.error({"config.max_sequence_length", std::to_string(checks[length]),
                 fmt::format("more than {}", most_length), fmt::format("give {}", most_length)});

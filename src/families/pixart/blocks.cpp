@@ -3,6 +3,8 @@
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
+#include "blocks/text_width.hpp"
+
 namespace omnirt::pixart {
 void CheckParts::check(Checks& checks) const {
   const PixArtTransformer2DModel& network = checks[transformer];
@@ -17,12 +19,8 @@ void CheckParts::check(Checks& checks) const {
                   fmt::format("{} latent channels want {}, or {} with a variance", in, in, 2 * in),
                   ""});
   }
-  int64_t wanted = network.context_dim(), hidden = checks[text_encoder].hidden_size();
-  if (wanted != hidden) {
-    checks.error({"text_encoder.d_model", std::to_string(hidden),
-                  fmt::format("the transformer takes embeddings {} wide", wanted),
-                  "use the text encoder of the same model"});
-  }
+  blocks::check_text_width(checks, "text_encoder.d_model", checks[text_encoder].hidden_size(),
+                           network.context_dim());
   if (checks.pipeline_class() == "PixArtAlphaPipeline" && checks[num_inference_steps] == 1) {
     checks.warn({"config.num_inference_steps", "1",
                  "in one step the reference's pipeline takes the predicted image itself, here the "

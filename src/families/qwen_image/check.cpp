@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "blocks/image_size.hpp"
+#include "blocks/text_width.hpp"
 
 namespace omnirt::qwen_image {
 
@@ -17,12 +18,8 @@ void CheckParts::check(Checks& checks) const {
     checks.error({"transformer.out_channels", std::to_string(out),
                   fmt::format("latents of {} channels want as many", in), ""});
   }
-  int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made != read) {
-    checks.error({"text_encoder.hidden_size", std::to_string(made),
-                  fmt::format("the transformer reads states of {} values", read),
-                  "use the text encoder of the same model"});
-  }
+  blocks::check_text_width(checks, "text_encoder.hidden_size", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 void ImageSize::check(Checks& checks) const {

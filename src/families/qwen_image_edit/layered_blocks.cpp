@@ -11,6 +11,7 @@
 #include "blocks/alpha_format.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/latents.hpp"
+#include "blocks/text_width.hpp"
 #include "io/image_resize.hpp"
 #include "nn/patches.hpp"
 #include "tensor/image_tensor.hpp"
@@ -41,11 +42,8 @@ void CheckLayered::check_parts(Checks& checks) const {
     checks.error({"transformer.use_layer3d_rope", "false", "it was not trained on layers",
                   "use the transformer of a Qwen-Image-Layered"});
   }
-  const int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made == read) return;
-  checks.error({"text_encoder.hidden_size", std::to_string(made),
-                fmt::format("the transformer reads states of {} values", read),
-                "use the text encoder of the same model"});
+  blocks::check_text_width(checks, "text_encoder.hidden_size", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 void CheckLayered::check(Checks& checks) const {

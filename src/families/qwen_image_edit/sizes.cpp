@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "blocks/image_size.hpp"
+#include "blocks/text_width.hpp"
 
 namespace omnirt::qwen_image_edit {
 namespace {
@@ -27,12 +28,8 @@ void CheckEdit::check_parts(Checks& checks) const {
                   fmt::format("the autoencoder's latents have {} channels", latents),
                   "use the autoencoder of the same model"});
   }
-  int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made != read) {
-    checks.error({"text_encoder.hidden_size", std::to_string(made),
-                  fmt::format("the transformer reads states of {} values", read),
-                  "use the text encoder of the same model"});
-  }
+  blocks::check_text_width(checks, "text_encoder.hidden_size", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
   if (!checks[text_encoder].vision()) {
     checks.error({"text_encoder", "", "its weights have no vision tower, which edits look with",
                   "use the text encoder of the model's own folder"});

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "blocks/text_width.hpp"
+
 namespace omnirt::sana {
 namespace {
 
@@ -65,11 +67,8 @@ Tensor kept(const Tensor& all, int64_t from) {
 void EncodePrompt::check(Checks& checks) const {
   blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
   blocks::refuse_clean_caption(checks, clean);
-  const int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made == read) return;
-  checks.error({"text_encoder.hidden_size", std::to_string(made),
-                fmt::format("the transformer reads texts of {} values a token", read),
-                "use the text encoder of the same model"});
+  blocks::check_text_width(checks, "text_encoder.hidden_size", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 void EncodePrompt::check_loaded(Checks& checks) const {

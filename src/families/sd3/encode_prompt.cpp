@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "blocks/prompt_tokens.hpp"
+#include "blocks/text_width.hpp"
 
 namespace omnirt::sd3 {
 namespace {
@@ -112,11 +113,8 @@ void EncodePromptSecond::run(Frame& frame) const {
 void EncodePromptThird::check(Checks& checks) const {
   blocks::check_text_count(checks, checks.all_texts(prompt_3), checks.texts(prompt).size());
   check_t5_length(checks, length);
-  int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made == read) return;
-  checks.error({"text_encoder_3.d_model", std::to_string(made),
-                fmt::format("the transformer takes embeddings {} wide", read),
-                "use the text encoder of the same model"});
+  blocks::check_text_width(checks, "text_encoder_3.d_model", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 void EncodePromptThird::check_loaded(Checks& checks) const {

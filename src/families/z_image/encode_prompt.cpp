@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "blocks/prompt_tokens.hpp"
+#include "blocks/text_width.hpp"
 
 namespace omnirt::z_image {
 namespace {
@@ -61,12 +62,8 @@ TextStates tokens_in_front(const Tensor& states, const Tensor& mask) {
 
 void EncodePrompt::check(Checks& checks) const {
   blocks::check_text_count(checks, checks.all_texts(prompt), checks.texts(prompt).size());
-  int64_t made = checks[text_encoder].hidden_size(), read = checks[transformer].context_dim();
-  if (made != read) {
-    checks.error({"text_encoder.hidden_size", std::to_string(made),
-                  fmt::format("the transformer reads texts of {} values a token", read),
-                  "use the text encoder of the same model"});
-  }
+  blocks::check_text_width(checks, "text_encoder.hidden_size", checks[text_encoder].hidden_size(),
+                           checks[transformer].context_dim());
 }
 
 void EncodePrompt::check_loaded(Checks& checks) const {
