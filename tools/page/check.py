@@ -27,7 +27,7 @@ class Page:
 
     def __init__(self, browser, url, folder):
         # axe is evaluated from outside, which the page's own policy forbids.
-        self.page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 900}).new_page()
+        self.page = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 960}).new_page()
         self.folder, self.wrong = folder, []
         self.page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
         self.page.goto(url)
@@ -52,7 +52,6 @@ class Page:
         self.page.fill("#input-prompt", prompt)
         self.page.fill("#key-seed", str(seed))
         self.page.click("#generate")
-        self.wait_for_status(r"^(Waiting|Step|Preparing)|^Done")
         self.page.wait_for_function("!document.getElementById('generate').disabled")
         self.wait_for_status("^Done")
 
@@ -85,11 +84,14 @@ def run(page, image):
     page.draw_mask()
     page.generate("a green apple", 7)
     page.look("inpaint")
+    page.page.wait_for_function(f"document.querySelectorAll('#gallery li').length === {len(SHEET) + 1}")
     page.page.click("#gallery li:nth-child(3) button")
     page.page.wait_for_selector("#viewer[open]")
     page.look("viewer")
     page.page.click("#again")
-    page.page.wait_for_function("document.getElementById('input-prompt').value !== ''")
+    page.page.wait_for_function("!document.getElementById('viewer').open && "
+                                "document.getElementById('task').value === 'text2image'")
+    page.page.wait_for_timeout(300)
     page.want("again: the prompt", page.page.input_value("#input-prompt") == SHEET[-2][0])
     page.want("again: the seed", page.page.input_value("#key-seed") == str(SHEET[-2][1]))
     page.page.fill("#key-width", "131")

@@ -90,20 +90,25 @@ async function showResult(id) {
   $("preview").hidden = false;
 }
 
-async function generate() {
+async function run() {
   const {request, files} = await form.read($("model").value);
   adapters.add(request, files);
-  const job = await submit(request, files);
-  running = job.id;
-  $("generate").disabled = true;
+  running = (await submit(request, files)).id;
   $("cancel").disabled = false;
   $("progress").value = 0;
   $("preview").hidden = true;
   $("status").textContent = "Waiting";
+  await follow(running, onEvent);
+  await showResult(running);
+  await showGallery();
+}
+
+// One at a time, from the press on: a second press while the first is sent does nothing.
+async function generate() {
+  if ($("generate").disabled) return;
+  $("generate").disabled = true;
   try {
-    await follow(job.id, onEvent);
-    await showResult(job.id);
-    await showGallery();
+    await run();
   } finally {
     running = null;
     $("generate").disabled = false;
@@ -199,6 +204,6 @@ $("again").addEventListener("click", () => tried(again));
 $("close").addEventListener("click", () => $("viewer").close());
 $("form").addEventListener("submit", event => { event.preventDefault(); tried(generate); });
 document.addEventListener("keydown", event => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !running) tried(generate);
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tried(generate);
 });
 tried(begin);
