@@ -123,7 +123,8 @@ void TokenControlNet::check_feedback(Checks& checks) const {
            another);
 }
 
-// Whether this is one that feeds back, of a family that has those. All of a run do, or none.
+// Whether this is of a class that the family has. All of a run feed back, or none, and all are for
+// inpainting, or none.
 bool TokenControlNet::check_kind(Checks& checks) const {
   auto feeds_back = [&](const ComponentFolder* folder) {
     return folder && folder->class_name == options_.feedback_class;
@@ -131,10 +132,16 @@ bool TokenControlNet::check_kind(Checks& checks) const {
   const bool mine = feeds_back(checks.folder(controlnet));
   const std::string& wanted = mine ? options_.feedback_class : options_.class_name;
   if (!is_of_class(checks, controlnet, wanted.c_str())) return false;
-  if (mine == feeds_back(checks.folder(first))) return true;
-  refuse(checks, "ControlNets that look at each block's tokens go with no others",
-         "give ControlNets of one kind");
-  return false;
+  auto alone = [&](const char* which) {
+    refuse(checks, fmt::format("ControlNets {} go with no others", which),
+           "give ControlNets of one kind");
+    return false;
+  };
+  if (mine != feeds_back(checks.folder(first))) return alone("that look at each block's tokens");
+  const bool alike = checks.folder(first)->class_name == wanted;
+  if (alike && checks[controlnet].reads_mask() != checks[first].reads_mask())
+    return alone("for inpainting");
+  return true;
 }
 
 void TokenControlNet::check(Checks& checks) const {

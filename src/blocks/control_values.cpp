@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "tensor/generator.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -34,6 +37,16 @@ void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts) {
     return;
   }
   for (size_t i = 0; i < parts; ++i) preprocess_of(given, port, i);
+}
+
+Tensor drawn_at(size_t place, uint64_t seed, const std::vector<int64_t>& shape) {
+  Noise source({&seed, 1});
+  for (size_t i = 0; i < place; ++i) source.randn(shape);
+  return source.randn(shape);
+}
+
+bool asks_without_prompt(Frame& frame) {
+  return std::ranges::any_of(frame.guider().conditions(), &Condition::negative);
 }
 
 Json mode_at(const std::optional<Json>& given, size_t place) {

@@ -30,6 +30,14 @@ io::Preprocess preprocess_of(const std::optional<Json>& given, const Config<Json
 // Finds what is wrong with it, for this many parts.
 void check_preprocess(Checks& checks, const Config<Json>& port, size_t parts);
 
+// What the part at `place` draws from a generator for all that starts with this seed, where each
+// part before it draws as much.
+Tensor drawn_at(size_t place, uint64_t seed, const std::vector<int64_t>& shape);
+// A run that draws so, for what it does not take (refuse_generators).
+inline constexpr const char* drawing_control = "this model's ControlNet";
+// Whether a condition is without the prompt.
+bool asks_without_prompt(Frame& frame);
+
 // The mode of the ControlNet at `place`, of a number for all or a list; null where it is given
 // none.
 Json mode_at(const std::optional<Json>& given, size_t place);

@@ -228,6 +228,8 @@ std::vector<Case> cases() {
       if (!entry.alias_of.empty() || task == "edit" || task == "upscale") continue;
       all.push_back({reference_of(id, task, ""), id, task});
       if (id == "sana") all.push_back({"SanaControlNetPipeline", id, task, "controlnet"});
+      if (id == "sd3-medium" && task == "inpaint")
+        all.push_back({"StableDiffusion3ControlNetInpaintingPipeline", id, task, "controlnet"});
       if (family.name != "sd" && family.name != "sdxl") continue;
       all.push_back({reference_of(id, task, "ControlNet"), id, task, "controlnet"});
       if (task != "text2image") continue;
@@ -252,10 +254,13 @@ GenerateRequest request_of(const Case& each) {
   std::string parts =
       is_xl(each.id) ? "tests/goldens/control/parts_xl/" : "tests/goldens/control/parts/";
   if (each.component == "controlnet") {
-    const std::string other = parts + "controlnet_a";
-    request.components["controlnet"] =
-        source_path(each.id == "sana" ? "tests/goldens/networks/sana_controlnet" : other).string();
-    request.inputs["control_image"] = picture("image.png");
+    const std::string networks = "tests/goldens/networks/";
+    const bool by_mask = each.id.starts_with("sd3");
+    request.components["controlnet"] = source_path(each.id == "sana" ? networks + "sana_controlnet"
+                                                   : by_mask ? networks + "sd3_controlnet_inpaint"
+                                                             : parts + "controlnet_a")
+                                           .string();
+    if (!by_mask) request.inputs["control_image"] = picture("image.png");
   } else if (each.component == "t2i_adapter") {
     request.components["t2i_adapter"] =
         source_path(parts + (is_xl(each.id) ? "t2i_xl" : "t2i_full")).string();

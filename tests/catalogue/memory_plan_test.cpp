@@ -74,6 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"flux_controlnets", "../control/flux/union_two"},
         Case{"sd3_controlnet", "../control/sd3/one"},
         Case{"sd3_controlnet_single", "../control/sd3/single"},
+        Case{"sd3_controlnet_inpaint", "../control/sd3/inpaint_two"},
         Case{"qwen_image_controlnet", "../control/qwen_image/one"},
         Case{"qwen_image_controlnet_inpaint", "../control/qwen_image/inpaint"},
         Case{"qwen_image_blockwise", "../control/qwen_image/blockwise_two"},

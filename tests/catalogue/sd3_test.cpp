@@ -103,6 +103,51 @@ TEST(SD3, StartsFromImagesAtTheModelsSize) {
   EXPECT_THAT(sd3_checked(request).errors, about("config.strength", "none of the 50 steps"));
 }
 
+GenerateRequest sd3_control_run(const std::string& name) {
+  return folder_request(source_path("tests/goldens/control/sd3/" + name));
+}
+
+std::string sd3_network(const std::string& name) {
+  return source_path("tests/goldens/networks/" + name).string();
+}
+
+// It reads the image that is inpainted, from noise whatever the image.
+TEST(SD3, AControlNetForInpaintingTakesImageAndMaskAlone) {
+  EXPECT_THAT(sd3_checked(sd3_control_run("inpaint_two")).errors, IsEmpty());
+  GenerateRequest request = sd3_control_run("inpaint");
+  request.config["strength"] = 0.5;
+  EXPECT_THAT(sd3_checked(request).warnings, about("config.strength"));
+  request = sd3_control_run("inpaint");
+  request.inputs["control_image"] = sd3_input("image.png");
+  EXPECT_THAT(sd3_checked(request).errors, about("inputs.control_image"));
+  request = sd3_control_run("inpaint");
+  request.inputs.erase("mask");
+  request.task = "";
+  EXPECT_THAT(sd3_checked(request).errors, about("encode_masked_control"));
+  request = sd3_control_run("one");
+  request.components["controlnet"] = sd3_network("sd3_controlnet_inpaint");
+  EXPECT_THAT(sd3_checked(request).errors, about("inputs.image"));
+}
+
+TEST(SD3, ControlNetsForInpaintingGoWithNoOthers) {
+  GenerateRequest request = sd3_control_run("inpaint_two");
+  request.components["controlnet"] =
+      Json::array({sd3_network("sd3_controlnet_inpaint"), sd3_network("sd3_controlnet")});
+  request.inputs["control_image_1"] = sd3_input("image.png");
+  EXPECT_THAT(sd3_checked(request).errors, about("components.controlnet_1", "for inpainting"));
+}
+
+// What a ControlNet reads of the image is drawn of each image's own seed.
+TEST(SD3, AControlNetForInpaintingGivesAnImageTheSameInAnyBatch) {
+  GenerateRequest request = sd3_control_run("inpaint");
+  request.config["num_images_per_prompt"] = 2;
+  const Tensor together = run(request).image;
+  EXPECT_GT(psnr(run(sd3_control_run("inpaint")).image, together.narrow(0, 0, 1), 1.0), 60);
+  request.config["max_batch_rows"] = 3;
+  request.config["level"] = "eager";  // below which no other level would hide a failure
+  EXPECT_GT(psnr(run(request).image, together, 1.0), 60);
+}
+
 TEST(SD3, RefusesWhatItDoesNotHave) {
   auto errors_of = [](const Json& config) {
     return sd3_checked(sd3_request("sd3", config)).errors;

@@ -172,11 +172,18 @@ TEST(ControlNetworks, OfStableDiffusion3TakeWhatTheirConfigSays) {
   EXPECT_EQ(made(single)->max_side(), 0);
   EXPECT_THAT(made(single)->inputs(), named("image_tokens"));
   EXPECT_THAT(made(single)->inputs(), Not(named("encoder_hidden_states")));
-  EXPECT_THAT(
-      [&] {
-        made({{"extra_conditioning_channels", 1}});
-      },
-      ThrowsMessage<Unsupported>(HasSubstr("extra_conditioning_channels")));
+  EXPECT_FALSE(made({})->reads_mask());
+  const Json mask = {{"extra_conditioning_channels", 1}};
+  EXPECT_TRUE(made(mask)->reads_mask());
+  EXPECT_EQ(made(mask)->in_channels(), 16);
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, Json>>{{"extra_conditioning_channels", 2},
+                                                 {"joint_attention_dim", nullptr},
+                                                 {"use_pos_embed", false}}) {
+    Json config = mask;
+    config[key] = value;
+    EXPECT_THAT([&] { made(config); }, ThrowsMessage<Unsupported>(HasSubstr(key)));
+  }
 }
 
 std::vector<size_t> shared_out(nn::ResidualOrder order, size_t blocks, size_t count) {

@@ -47,7 +47,7 @@ PIPELINES = [
     "SanaPipeline",
     "SanaSprintImg2ImgPipeline",
     "SanaSprintPipeline",
-    *(f"{SD}3{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
+    *(f"{SD}3{kind}Pipeline" for kind in ("", "ControlNetInpainting", "Img2Img", "Inpaint")),
     "StableVideoDiffusionPipeline",
     "ZImageImg2ImgPipeline",
     "ZImageInpaintPipeline",

@@ -312,8 +312,13 @@ def generate(pipe, request, folder):
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
     given = given_images(request, folder, len(seeds))
-    if "control_image" in inputs:
+    controlled = hasattr(pipe, "controlnet")
+    if controlled and request["task"] == "inpaint":
+        nets = len(getattr(pipe.controlnet, "nets", [None]))
+        given = {"control_image": given["image"] * nets, "control_mask": given["mask_image"]}
+    elif controlled:
         given["control_image"] = control_images(inputs["control_image"], folder)
+    if controlled:
         names = ["controlnet_conditioning_scale", "control_guidance_start", "control_guidance_end"]
         given.update({name: config[name] for name in names if name in config})
     given.update({name: inputs[name] for name in TEXTS if name in inputs})

@@ -37,6 +37,12 @@ CONTROLNETS = {
         352,
         dict(num_layers=3, force_zeros_for_pooled_projection=False, **sd3.DUAL),
     ),
+    # As Alimama's, for inpainting, and one whose config asks for pooled texts, which the pipeline does not give.
+    "sd3_controlnet_inpaint": (353, dict(num_layers=2, extra_conditioning_channels=1)),
+    "sd3_controlnet_inpaint_pooled": (
+        354,
+        dict(num_layers=1, extra_conditioning_channels=1, force_zeros_for_pooled_projection=False),
+    ),
 }
 
 
@@ -45,23 +51,26 @@ def control_golden(model, seed, rows, height, width, text, timesteps):
     config, side = model.config, model.config.patch_size
     times = torch.tensor(timesteps, dtype=torch.float32).expand(rows).clone()
     pooled = common.normal(seed + 2, rows, config.pooled_projection_dim)
-    cond = common.normal(seed + 3, rows, config.in_channels, side * height, side * width)
+    sizes = rows, config.in_channels, side * height, side * width
+    channels = config.in_channels + config.extra_conditioning_channels
+    cond = common.normal(seed + 3, rows, channels, *sizes[2:])
     inputs = {"in.timestep": times, "in.pooled_projections": pooled, "in.controlnet_cond": cond}
     embeds = None
     if config.joint_attention_dim:
         embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
         inputs["in.encoder_hidden_states"] = embeds
     if config.use_pos_embed:
-        sample = inputs["in.sample"] = common.normal(seed, *cond.shape)
+        sample = inputs["in.sample"] = common.normal(seed, *sizes)
     else:
         width_of_tokens = config.num_attention_heads * config.attention_head_dim
         sample = inputs["in.image_tokens"] = common.normal(seed, rows, height * width, width_of_tokens)
+    # The pipelines have these zeros.
+    no_pooled = config.force_zeros_for_pooled_projection or config.extra_conditioning_channels
     residuals = model(
         sample,
         controlnet_cond=cond,
         encoder_hidden_states=embeds,
-        # The pipeline has these zeros.
-        pooled_projections=pooled * 0 if config.force_zeros_for_pooled_projection else pooled,
+        pooled_projections=pooled * 0 if no_pooled else pooled,
         timestep=times,
         return_dict=False,
     )[0]
@@ -92,14 +101,16 @@ def network_cases():
 
 
 # ------------------------------------------------------------------------------------------ runs
+IMAGE = {"image": "../../../pipelines/inputs/image.png", "mask": "../../../pipelines/inputs/mask.png"}
+LARGER = {key: f"../../../pipelines/inputs/{key.replace('mask', 'part')}_88x72.png" for key in IMAGE}
 EDGES, DEPTH = "../../inputs/edges.png", "../../inputs/depth_48x40.png"
 
 
-def run(seed, inputs, names, **config):
+def run(seed, inputs, names, task="text2image", **config):
     folders = [f"../../../networks/sd3_controlnet{name}" for name in names]
     values = {"num_inference_steps": 4, "seed": seed, "max_sequence_length": 24, "width": 48, "height": 40}
     return {
-        "task": "text2image",
+        "task": task,
         "model": "../../../pipelines/sd3/model",
         "inputs": inputs,
         "components": {"controlnet": folders[0] if len(folders) == 1 else folders},
@@ -130,6 +141,25 @@ def runs():
         guidance_scale=2.0,
         controlnet_conditioning_scale=[0.9, 0.4],
     )
+    yield "inpaint", run(
+        364,
+        {**prompt, **negative, **IMAGE},
+        ["_inpaint"],
+        "inpaint",
+        guidance_scale=3.0,
+        controlnet_conditioning_scale=0.95,
+    )
+    yield "inpaint_no_guidance", run(
+        365, {**prompt, **LARGER}, ["_inpaint_pooled"], "inpaint", guidance_scale=1.0, control_guidance_end=0.8
+    )
+    yield "inpaint_two", run(
+        366,
+        {**prompt, **negative, **IMAGE},
+        ["_inpaint", "_inpaint_pooled"],
+        "inpaint",
+        guidance_scale=2.0,
+        controlnet_conditioning_scale=[0.9, 0.4],
+    )
 
 
 def generate(folder, request):
@@ -146,7 +176,9 @@ def generate(folder, request):
     ]
     net = diffusers.SD3MultiControlNetModel(nets) if several else nets[0]
     pipe = sd3.load(folder / request["model"])
-    made = diffusers.StableDiffusion3ControlNetPipeline(**pipe.components, controlnet=net)
+    inpaint = request["task"] == "inpaint"
+    name = f"StableDiffusion3ControlNet{'Inpainting' if inpaint else ''}Pipeline"
+    made = getattr(diffusers, name)(**pipe.components, controlnet=net)
     torch.manual_seed(request["config"]["seed"])
     return sd3.generate(made, request, folder)
 

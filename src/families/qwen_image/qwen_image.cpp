@@ -9,6 +9,7 @@
 #include "blocks/inpaint.hpp"
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
+#include "blocks/masked_control.hpp"
 #include "blocks/qwen_image_prompt.hpp"
 #include "blocks/shifted_timesteps.hpp"
 #include "blocks/start_noise.hpp"
@@ -48,7 +49,7 @@ BlockList qwen_image_blocks() {
   const Trigger image = has("image"), mask = has("mask");
   const Trigger inpaint = image && mask;
   // A ControlNet for inpainting alone looks at mask and image.
-  const Trigger by_control = inpaint && qwen_image::any_control_reads_mask();
+  const Trigger by_control = inpaint && blocks::any_control_reads_mask();
   const Trigger from_image = image && !by_control, put_back = inpaint && !by_control;
   const Trigger given_noise = has("latents") && !image;
   const Trigger alone = !image && !has_component("controlnet") && !has("context_image");
@@ -71,7 +72,7 @@ BlockList qwen_image_blocks() {
   // The order of these is the order of draws from the noise source.
   for (auto& block : blocks::encode_control_images()) list.push_back(block);
   for (size_t i = 0; i < blocks::most_controls; ++i)
-    add(std::make_shared<qwen_image::EncodeMaskedControl>(i));
+    add(std::make_shared<blocks::EncodeMaskedControl>(i));
   add(std::make_shared<qwen_image::EncodeContextImage>());
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(!from_image));

@@ -2,8 +2,6 @@
 
 #include <ATen/ops/cat.h>
 
-#include <algorithm>
-
 #include "blocks/control_values.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/start_noise.hpp"
@@ -13,7 +11,7 @@ namespace omnirt::sd3 {
 
 EncodeControl::EncodeControl(size_t place)
     : Block(numbered("encode_controlnet_image", place), Stage::prepare_latents, Guidance::shared,
-            has_component(numbered("controlnet", place))),
+            has_component(numbered("controlnet", place)) && !blocks::control_reads_mask(place)),
       controlnet(this, numbered("controlnet", place)),
       control_image(this, numbered("control_image", place),
                     "the image that components." + numbered("controlnet", place) + " reads"),
@@ -23,18 +21,15 @@ EncodeControl::EncodeControl(size_t place)
 
 void EncodeControl::check(Checks& checks) const {
   tiling.check(checks, vae);
-  blocks::refuse_generators(checks, "this model's ControlNet");
+  blocks::refuse_generators(checks, blocks::drawing_control);
 }
 
 Tensor EncodeControl::drawn(Frame& frame) const {
-  const auto conditions = frame.guider().conditions();
-  const bool guided = std::ranges::any_of(conditions, &Condition::negative);
+  const bool guided = blocks::asks_without_prompt(frame);
   auto shape = blocks::latent_shape(frame[vae], guided ? 2 : 1, frame[width], frame[height]);
   std::vector<Tensor> with, without;
   for (uint64_t seed : frame[seeds]) {
-    Noise source({&seed, 1});
-    Tensor both;
-    for (size_t i = 0; i <= place_; ++i) both = source.randn(shape);
+    const Tensor both = blocks::drawn_at(place_, seed, shape);
     with.push_back(both.narrow(0, shape[0] - 1, 1));
     if (guided) without.push_back(both.narrow(0, 0, 1));
   }

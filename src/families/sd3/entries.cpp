@@ -68,6 +68,8 @@ ModelSpec sd3_entry(const SD3Model& model, const SD3Task& task) {
                          {"guidance_scale", distilled ? 0.0 : 7.0},
                          {"max_sequence_length", 256}};
   if (std::string(task.name) != "text2image") made.default_config["strength"] = 0.6;
+  if (std::string(task.name) == "inpaint" && !distilled)
+    made.default_config_with["controlnet"] = {{"num_inference_steps", 28}};
   made.presets = {{Preset::fast, {{"num_inference_steps", distilled ? 4 : 20}}},
                   {Preset::quality, {{"num_inference_steps", distilled ? 8 : 50}}}};
   for (auto& [preset, values] : made.presets)

@@ -8,6 +8,7 @@
 #include "blocks/hires_in_tokens.hpp"
 #include "blocks/inpaint.hpp"
 #include "blocks/latents.hpp"
+#include "blocks/masked_control.hpp"
 #include "blocks/shifted_timesteps.hpp"
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
@@ -34,11 +35,18 @@ blocks::TokenSides sd3_tokens(const SD3Transformer2DModel& network) {
   return {network.max_side(), network.max_side()};
 }
 
+blocks::TokenControlOptions sd3_controls() {
+  return {.class_name = "SD3ControlNetModel", .own_text = true};
+}
+
 BlockList sd3_blocks() {
   const Trigger image = has("image"), mask = has("mask");
-  const Trigger from_noise = !image && !mask, inpaint = image && mask;
+  const Trigger inpaint = image && mask;
+  // A ControlNet for inpainting alone looks at mask and image.
+  const Trigger by_control = inpaint && blocks::any_control_reads_mask();
+  const Trigger from_image = image && !by_control, put_back = inpaint && !by_control;
   const Trigger third = has_component("text_encoder_3");
-  const Trigger alone = from_noise && !has_component("controlnet");
+  const Trigger alone = !image && !mask && !has_component("controlnet");
   const Trigger hires = blocks::asks_for_hires() && alone;
   const blocks::LevelShift shift{blocks::linear_mu, sd3_patch, /*gives_levels=*/false};
   BlockList list;
@@ -46,7 +54,7 @@ BlockList sd3_blocks() {
   add(std::make_shared<sd3::CheckParts>());
   for (auto& block : blocks::token_control_checks()) list.push_back(block);
   add(std::make_shared<blocks::RefuseHires>(!alone));
-  const Trigger given_noise = has("latents") && from_noise;
+  const Trigger given_noise = has("latents") && !image && !mask;
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<sd3::ImageSize>());
   add(std::make_shared<blocks::HiresSizeInTokens<SD3Transformer2DModel>>(hires, sd3_tokens));
@@ -55,21 +63,22 @@ BlockList sd3_blocks() {
   add(std::make_shared<sd3::EncodePromptSecond>());
   add(std::make_shared<sd3::EncodePromptThird>(third));
   add(std::make_shared<sd3::EncodePromptWithoutThird>(!third));
-  add(std::make_shared<blocks::SetShiftedTimesteps>(shift, from_noise));
-  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, image));
+  add(std::make_shared<blocks::SetShiftedTimesteps>(shift, !from_image));
+  add(std::make_shared<blocks::SetPartialShiftedTimesteps>(shift, from_image));
   for (auto& block : blocks::given_image_blocks(image, inpaint)) list.push_back(block);
-  for (size_t i = 0; i < blocks::most_controls; ++i) add(std::make_shared<sd3::EncodeControl>(i));
+  add(std::make_shared<blocks::PrepareMask>(inpaint));
+  for (size_t i = 0; i < blocks::most_controls; ++i) {
+    add(std::make_shared<sd3::EncodeControl>(i));
+    add(std::make_shared<blocks::EncodeMaskedControl>(i, sd3_controls().own_text));
+  }
   // The order of these is the order of draws from the noise source.
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
-  add(std::make_shared<blocks::PrepareLatents>(from_noise));
-  add(std::make_shared<blocks::EncodeImage>(image));
-  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, image));
-  add(std::make_shared<blocks::PrepareMask>(inpaint));
-  add(std::make_shared<blocks::KeepUnmasked>(inpaint));
-  add(std::make_shared<blocks::PutBackUnmasked>(inpaint));
-  for (auto& block :
-       blocks::token_controlnets({.class_name = "SD3ControlNetModel", .own_text = true}))
-    list.push_back(block);
+  add(std::make_shared<blocks::PrepareLatents>(!from_image));
+  add(std::make_shared<blocks::EncodeImage>(from_image));
+  add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, from_image));
+  add(std::make_shared<blocks::KeepUnmasked>(put_back));
+  add(std::make_shared<blocks::PutBackUnmasked>(put_back));
+  for (auto& block : blocks::token_controlnets(sd3_controls())) list.push_back(block);
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
   blocks::add_shifted_hires(list, shift, denoise_options(), hires);
   add(std::make_shared<blocks::DecodeLatents>(!hires));

@@ -14,6 +14,8 @@ struct SD3ControlNetConfig {
   std::optional<std::string> pos_embed_type = "sincos";
   bool use_pos_embed = true;  // false: it takes the model's tokens
   bool force_zeros_for_pooled_projection = true;
+  // Of the control image, in addition to its latents': for inpainting, where the image is kept.
+  int64_t extra_conditioning_channels = 0;
 
   static void visit(auto& self, auto& v) {
     auto& blocks = self.transformer;
@@ -33,12 +35,12 @@ struct SD3ControlNetConfig {
     v("pos_embed_type", self.pos_embed_type);
     v("use_pos_embed", self.use_pos_embed);
     v("force_zeros_for_pooled_projection", self.force_zeros_for_pooled_projection);
-    // Others are ControlNets for inpainting.
-    v.only("extra_conditioning_channels", {0});
+    v("extra_conditioning_channels", self.extra_conditioning_channels);
     v.only("quantization_config", {});
   }
 
   bool reads_text() const { return joint_attention_dim.has_value(); }
+  bool reads_mask() const { return extra_conditioning_channels != 0; }
 };
 
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.

@@ -19,6 +19,12 @@ SD3Transformer2DConfig of_single(SD3Transformer2DConfig config) {
   return config;
 }
 
+SD3Transformer2DConfig of_control_image(const SD3ControlNetConfig& config) {
+  SD3Transformer2DConfig made = config.transformer;
+  made.in_channels += config.extra_conditioning_channels;
+  return made;
+}
+
 }  // namespace
 
 SD3ControlNetModel::SD3ControlNetModel(const SD3ControlNetConfig& config, Json json)
@@ -28,7 +34,7 @@ SD3ControlNetModel::SD3ControlNetModel(const SD3ControlNetConfig& config, Json j
                        .out = config.transformer.inner_dim()}),
       transformer_blocks(this, "transformer_blocks"),
       controlnet_blocks(this, "controlnet_blocks"),
-      pos_embed_input(this, "pos_embed_input", config.transformer, /*positions=*/false),
+      pos_embed_input(this, "pos_embed_input", of_control_image(config), /*positions=*/false),
       config_(config) {
   const SD3Transformer2DConfig &blocks = config.transformer, joint = without_last(blocks),
                                single = of_single(blocks);
@@ -73,7 +79,9 @@ Tensor SD3ControlNetModel::activated(Context& cx, const SD3ControlInput& input,
                                      int64_t rows) const {
   Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
   Tensor pooled = input.pooled_projections;
-  if (config_.force_zeros_for_pooled_projection) {
+  // The pipeline for inpainting gives it none either (reference:
+  // StableDiffusion3ControlNetInpaintingPipeline).
+  if (config_.force_zeros_for_pooled_projection || reads_mask()) {
     pooled = cx.once("no pooled projections", pooled, [&] {
       return cx.ops().affine(cx, {input.pooled_projections, 0.0, 0.0});
     });

@@ -14,7 +14,7 @@ struct SD3ControlInput {
   Tensor timestep;                              // {B} or {1}, 0..1000
   std::optional<Tensor> encoder_hidden_states;  // {B, T, joint_attention_dim}, where it reads text
   Tensor pooled_projections;                    // {B, pooled_projection_dim}
-  Tensor controlnet_cond;                       // {B or 1, C, H, W}: the control image's latents
+  Tensor controlnet_cond;  // {B or 1, C, H, W}: the control image's latents, and its mask's
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -44,6 +44,7 @@ class SD3ControlNetModel final : public nn::ControlNetwork {
   int64_t context_dim() const override { return config_.joint_attention_dim.value_or(0); }
   int64_t pooled_dim() const override { return config_.transformer.pooled_projection_dim; }
   bool shifts_latents() const override { return !config_.force_zeros_for_pooled_projection; }
+  bool reads_mask() const override { return config_.reads_mask(); }
   int64_t max_side() const override;
 
   std::optional<nn::SD3PatchEmbed> pos_embed;
