@@ -56,6 +56,49 @@ TEST(QwenImageEdit, RefusesByNameWhatItDoesNotDo) {
   EXPECT_THAT(errors({{"scheduler", "ddim"}}), about("config.scheduler", "cannot be given"));
 }
 
+GenerateRequest repaint_request(const std::string& model, const Json& config = Json::object()) {
+  GenerateRequest made = edit_request(model, config);
+  made.inputs["mask"] = edit_input("part_88x72.png");
+  return made;
+}
+
+TEST(QwenImageEdit, InpaintsAtTheSizeOfAnEdit) {
+  const Proposal made = engine().check(repaint_request("qwen_image_edit"), {});
+  EXPECT_THAT(made.errors, IsEmpty());
+  EXPECT_EQ(made.task, "inpaint");
+  EXPECT_EQ(made.config.find("width")->value, 1120);
+  EXPECT_EQ(made.config.find("height")->value, 928);
+  EXPECT_EQ(made.config.find("strength")->value, 0.6);
+  EXPECT_EQ(made.config.find("num_inference_steps")->value, 50);
+}
+
+TEST(QwenImageEdit, RefusesOfAnInpaintingWhatTheReferenceDoesNotTake) {
+  EXPECT_THAT(engine().check(repaint_request("qwen_image_edit_plus"), {}).errors,
+              about("inputs.mask", "inpaint nothing"));
+  GenerateRequest two = repaint_request("qwen_image_edit");
+  two.inputs["image_reference"] = Json::array({edit_input("image.png")});
+  EXPECT_THAT(engine().check(two, {}).errors, about("inputs.image_reference", "one image"));
+  GenerateRequest noise = repaint_request("qwen_image_edit");
+  noise.inputs["latents"] = edit_input("sdxl_latents.safetensors");
+  EXPECT_THAT(engine().check(noise, {}).errors, about("inputs.latents"));
+  EXPECT_THAT(engine().check(repaint_request("qwen_image_edit", {{"hires_scale", 2.0}}), {}).errors,
+              about("config.hires_scale"));
+}
+
+// Each goes by its own sample of the image's latents.
+TEST(QwenImageEdit, InpaintingGivesAnImageTheSameInAnyBatch) {
+  GenerateRequest request =
+      folder_request(source_path("tests/goldens/pipelines/qwen_image_edit/inpaint"));
+  request.config["num_inference_steps"] = 2;
+  const Tensor one = run(request).image;
+  request.config["num_images_per_prompt"] = 3;
+  const Tensor together = run(request).image;
+  EXPECT_GT(psnr(one, together.narrow(0, 0, 1), 1.0), 60);
+  request.config["max_batch_rows"] = 4;
+  request.config["level"] = "eager";  // below which no other level would hide a failure
+  EXPECT_GT(psnr(run(request).image, together, 1.0), 60);
+}
+
 TEST(QwenImageEdit, NeedsATextEncoderThatSees) {
   GenerateRequest blind = edit_request("qwen_image_edit");
   blind.components["text_encoder"] =

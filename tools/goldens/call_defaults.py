@@ -42,7 +42,7 @@ PIPELINES = [
     "Lumina2Pipeline",
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",
-    *(f"QwenImage{kind}Pipeline" for kind in ("", "21", "Img2Img", "Inpaint")),
+    *(f"QwenImage{kind}Pipeline" for kind in ("", "21", "EditInpaint", "Img2Img", "Inpaint")),
     "SanaControlNetPipeline",
     "SanaPipeline",
     "SanaSprintImg2ImgPipeline",

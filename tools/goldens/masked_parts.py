@@ -13,6 +13,7 @@ import shutil
 import common
 import diffusers
 import numpy
+import qwen_image_edit
 import torch
 from PIL import Image
 
@@ -32,6 +33,7 @@ RUNS = {
     "inpaint9_part": ("inpaint9", "StableDiffusionInpaintPipeline", PART, dict(padding_mask_crop=0)),
     "sdxl_part": ("sdxl", "StableDiffusionXLInpaintPipeline", PART, dict(padding_mask_crop=6)),
     "flux2_klein_part": ("flux2_klein", "Flux2KleinInpaintPipeline", PART, dict(padding_mask_crop=6)),
+    "qwen_image_edit_part": ("qwen_image_edit", "QwenImageEditInpaintPipeline", PART, dict(padding_mask_crop=6)),
 }
 
 
@@ -55,6 +57,8 @@ def request_of(index, model, kind, files, config):
 
 def load(model, kind):
     folder = PIPELINES / model / "model"
+    if model == "qwen_image_edit":
+        return qwen_image_edit.pipeline_of(qwen_image_edit.load(folder, model), "inpaint")
     pipe = common.load_any(folder)
     extra = {"is_distilled": pipe.config.is_distilled} if model == "flux2_klein" else {}
     if model not in ("flux2_klein", "sdxl"):
@@ -82,9 +86,15 @@ def generate(request, model, kind):
         arguments["image"] = pipe.image_processor.preprocess(given, *size, resize_mode=fit)
     if "mask" in inputs:
         arguments["mask_image"] = Image.open(FOLDER / "run" / inputs["mask"]).convert("L")
+    if model == "qwen_image_edit":
+        size = config.pop("width"), config.pop("height")
+        # It finds the part in a mask of the size that is made, and puts it back by that.
+        arguments["mask_image"] = arguments["mask_image"].resize(size, Image.LANCZOS)
+        config["true_cfg_scale"] = config.pop("guidance_scale")
     if blur:
         arguments["mask_image"] = pipe.mask_processor.blur(arguments["mask_image"], blur)
-    image = pipe(**arguments, **config, generator=generator).images[0]
+    with qwen_image_edit.sizes_of(request["config"]):
+        image = pipe(**arguments, **config, generator=generator).images[0]
     if blur and "padding_mask_crop" not in config:
         image = pipe.image_processor.apply_overlay(arguments["mask_image"], given, image)
     return image

@@ -7,8 +7,10 @@ tests/goldens/pipelines/qwen_image_edit*/model is a folder and RUN/{request.json
 pipelines.py makes them. The processor is put together here from its parts, of which transformers wants torchvision.
 """
 
+import contextlib
 import json
 import shutil
+from unittest import mock
 
 import common
 import flux2
@@ -17,6 +19,7 @@ import qwen_image
 import torch
 from diffusers import QwenImageEditPipeline, QwenImageEditPlusPipeline
 from golden_files import arguments, make_pipeline
+from PIL import Image
 
 CLASSES = {"qwen_image_edit": QwenImageEditPipeline, "qwen_image_edit_plus": QwenImageEditPlusPipeline}
 WORDS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>"]
@@ -137,6 +140,7 @@ def load(folder, name):
 # ------------------------------------------------------------------------------------------ runs
 PROMPT = {"prompt": "a small red apple, and the sea", "negative_prompt": "people at night"}
 IMAGE = {"image": "../../inputs/image_88x72.png"}
+PART = {"mask": "../../inputs/part_88x72.png"}
 MORE = {"image_reference": ["../../inputs/image.png"]}
 
 
@@ -149,6 +153,12 @@ def runs(name):
             {"prompt": "The sea", **IMAGE}, 61, "edit", guidance_scale=1.0,
             num_images_per_prompt=2, num_inference_steps=2, **size,
         )
+        masked = {**PROMPT, **IMAGE, **PART}
+        yield "inpaint", run(masked, 64, "inpaint", strength=0.7, **size)
+        yield "inpaint_no_guidance", run(
+            {**masked, "prompt": "The sea"}, 65, "inpaint", guidance_scale=1.0, strength=1.0,
+            num_inference_steps=3, width=64, height=64,
+        )
         return
     yield "edit", run({**PROMPT, **IMAGE}, 62, "edit", num_inference_steps=2, **size)
     yield "edit_of_two", run(
@@ -156,8 +166,30 @@ def runs(name):
     )
 
 
+def pipeline_of(pipe, task):
+    """`pipe`, or what inpaints with its parts."""
+    import diffusers
+
+    if task != "inpaint":
+        return pipe
+    made = diffusers.QwenImageEditInpaintPipeline(**pipe.components)
+    made.set_progress_bar_config(disable=True)
+    return made
+
+
+@contextlib.contextmanager
+def sizes_of(config):
+    """The size that QwenImageEditInpaintPipeline makes: it takes none, and makes images of a million pixels."""
+    from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit_inpaint as module
+
+    size = lambda area, ratio: (config["width"], config["height"], None)
+    with mock.patch.object(module, "calculate_dimensions", size):
+        yield
+
+
 def generate(pipe, request, folder):
     """As qwen_image.generate."""
+    pipe = pipeline_of(pipe, request["task"])
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
     out, latents, timesteps, embeds = {}, [], [], []
     given = {n: config[n] for n in ("num_inference_steps", "width", "height") if n in config}
@@ -166,6 +198,9 @@ def generate(pipe, request, folder):
         given["negative_prompt"] = inputs.get("negative_prompt", "")
     images = flux2.pictures(inputs, "image", folder)
     images += flux2.pictures(inputs, "image_reference", folder)
+    if request["task"] == "inpaint":
+        given["mask_image"] = Image.open(folder / inputs["mask"]).convert("L")
+        given["strength"] = config["strength"]
 
     def on_step(_, index, timestep, values):
         latents.append(values["latents"].clone())
@@ -174,16 +209,17 @@ def generate(pipe, request, folder):
 
     common._record(pipe, "encode_prompt", lambda result: embeds.append(result[0]))
     try:
-        out["image"] = pipe(
-            image=images if isinstance(pipe, QwenImageEditPlusPipeline) else images[0],
-            prompt=inputs["prompt"],
-            true_cfg_scale=scale,
-            num_images_per_prompt=len(seeds),
-            generator=[torch.Generator().manual_seed(seed) for seed in seeds],
-            output_type="pt",
-            callback_on_step_end=on_step,
-            **given,
-        ).images
+        with sizes_of(config):
+            out["image"] = pipe(
+                image=images if isinstance(pipe, QwenImageEditPlusPipeline) else images[0],
+                prompt=inputs["prompt"],
+                true_cfg_scale=scale,
+                num_images_per_prompt=len(seeds),
+                generator=[torch.Generator().manual_seed(seed) for seed in seeds],
+                output_type="pt",
+                callback_on_step_end=on_step,
+                **given,
+            ).images
     finally:
         pipe.__dict__.pop("encode_prompt", None)
     for name, states in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):

@@ -21,6 +21,17 @@ constexpr EditModel edit_models[] = {
     {"qwen-image-edit-2511", "Qwen-Image-Edit as of November 2025: several images",
      "Qwen/Qwen-Image-Edit-2511", 40}};
 
+// Of the model that takes one image (reference: QwenImageEditInpaintPipeline).
+ModelSpec inpaint_entry(ModelSpec made) {
+  made.task = "inpaint";
+  made.default_config["strength"] = 0.6;
+  made.example = fmt::format(
+      "omnirt generate --model {} --image in.png --mask mask.png --prompt \"a red sky\" -o "
+      "made.png",
+      made.id);
+  return made;
+}
+
 ModelSpec edit_entry(const EditModel& model) {
   ModelSpec made;
   made.id = model.id;
@@ -43,11 +54,12 @@ ModelSpec edit_entry(const EditModel& model) {
 std::vector<ModelSpec> entries() {
   std::vector<ModelSpec> all;
   for (const EditModel& model : edit_models) all.push_back(edit_entry(model));
+  all.push_back(inpaint_entry(all.front()));
   return all;
 }
 
 std::string variant_of(const PipelineFolder& folder) {
-  if (folder.class_name == "QwenImageEditPipeline") return "qwen-image-edit";
+  if (folder.class_name != "QwenImageEditPlusPipeline") return "qwen-image-edit";
   const ComponentFolder* transformer = folder.find("transformer");
   Json later = transformer ? transformer->config.value("zero_cond_t", Json()) : Json();
   return later == Json(true) ? "qwen-image-edit-2511" : "qwen-image-edit-2509";

@@ -53,6 +53,11 @@ void LookAtImages::check_loaded(Checks& checks) const {
        "use the processor of the same model"});
 }
 
+io::Image LookAtImages::seen(Frame& /*frame*/, const io::Image& given) const {
+  const Size size = size_of_area(pixels_, given.height, given.width);
+  return io::resize_lanczos(given, size.width, size.height);
+}
+
 void LookAtImages::run(Frame& frame) const {
   std::vector<io::Image> images{frame[image]};
   if (const auto* more = frame[further]) images.insert(images.end(), more->begin(), more->end());
@@ -60,9 +65,7 @@ void LookAtImages::run(Frame& frame) const {
   std::vector<Tensor> all;
   std::vector<int64_t> each;
   for (const io::Image& given : images) {
-    const Size size = size_of_area(pixels_, given.height, given.width);
-    const io::Image fitted = io::resize_lanczos(io::to_rgb(given), size.width, size.height);
-    const Tensor pixels = frame[processor].pixel_values(fitted);
+    const Tensor pixels = frame[processor].pixel_values(seen(frame, io::to_rgb(given)));
     const blocks::VisionInput input = blocks::vision_input(vision, pixels);
     all.push_back(host(frame.call(
         text_encoder, {{"patches", {input.patches}}, {"positions", {input.positions}}},

@@ -21,7 +21,7 @@ inline constexpr Slot<Tensor> image_token_counts{
     "image_token_counts", "how many tokens each image is", {"images"}};
 
 // The images as the text encoder's vision tower sees them. `pixels`: about how many of each.
-class LookAtImages final : public Block {
+class LookAtImages : public Block {
  public:
   Component<Qwen25VLForConditionalGeneration> text_encoder{this, "text_encoder"};
   Component<blocks::Qwen2VLImageProcessor> processor{this, "processor"};
@@ -36,6 +36,10 @@ class LookAtImages final : public Block {
   void run(Frame& frame) const override;
   // The processor must make patches as the tower takes them.
   void check_loaded(Checks& checks) const override;
+
+ protected:
+  // What it sees of an image in RGB, before its processor resizes it.
+  virtual io::Image seen(Frame& frame, const io::Image& given) const;
 
  private:
   int64_t pixels_;

@@ -30,7 +30,8 @@ class EncodeEditImages final : public Block {
   Output<Tensor> ids{this, slots::reference_ids};
   Output<Tensor> start{this, text_start};
 
-  EncodeEditImages() : Block("encode_edit_images", Stage::prepare_latents) {}
+  explicit EncodeEditImages(Trigger trigger)
+      : Block("encode_edit_images", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
   void check(Checks& checks) const override { tiling.check(checks, vae); }
   void run(Frame& frame) const override;
 };

@@ -8,6 +8,11 @@
 #include "blocks/text_width.hpp"
 
 namespace omnirt::qwen_image_edit {
+
+Trigger takes_several_images() {
+  return index_is("_class_name", "QwenImageEditPlusPipeline");
+}
+
 namespace {
 
 bool check_edit_image(Checks& checks, const std::string& field, const io::ImageInfo& info) {
@@ -36,6 +41,22 @@ void CheckEdit::check_parts(Checks& checks) const {
   }
 }
 
+bool CheckEdit::check_takes(Checks& checks, size_t images) const {
+  const bool single = !checks.holds(takes_several_images());
+  if (single && images > 1) {
+    checks.error({"inputs.image_reference", "", "this model takes one image",
+                  "remove it, or use qwen-image-edit-2509 or later"});
+    return false;
+  }
+  const ImageInput* painted = checks.image(mask);
+  if (single || !painted) return true;
+  checks.error({"inputs.mask", painted->path,
+                "models that take several images inpaint nothing: the reference has no such "
+                "pipeline",
+                "remove it, or use qwen-image-edit"});
+  return false;
+}
+
 void CheckEdit::check(Checks& checks) const {
   check_parts(checks);
   const ImageInput* first = checks.image(image);
@@ -43,11 +64,7 @@ void CheckEdit::check(Checks& checks) const {
   std::vector<std::pair<std::string, io::ImageInfo>> all{{"inputs.image", first->info}};
   for (const ImageInput& each : checks.images(references))
     all.emplace_back(fmt::format("inputs.image_reference[{}]", all.size() - 1), each.info);
-  if (all.size() > 1 && checks.holds(index_is("_class_name", "QwenImageEditPipeline"))) {
-    checks.error({"inputs.image_reference", "", "this model takes one image",
-                  "remove it, or use qwen-image-edit-2509 or later"});
-    return;
-  }
+  if (!check_takes(checks, all.size())) return;
   for (const auto& [field, info] : all)
     if (!check_edit_image(checks, field, info)) return;
   const io::ImageInfo& last = all.back().second;

@@ -17,6 +17,9 @@ inline constexpr int64_t latents_area = 1024 * 1024;
 // What models that take several images look at; that of one image looks at the former.
 inline constexpr int64_t looked_at_area = 384 * 384;
 
+// The folder is of a model that takes several images.
+Trigger takes_several_images();
+
 // Checks whether the folder's parts fit each other, and settles width and height: the request's,
 // or those of the last image at about a million pixels.
 class CheckEdit final : public Block {
@@ -27,6 +30,7 @@ class CheckEdit final : public Block {
   Described<Qwen25VLForConditionalGeneration> text_encoder{this, "text_encoder"};
   Described<nn::Autoencoder> vae{this, "vae"};
   Described<io::Image> image{this, "image"};
+  Described<io::Image> mask{this, "mask"};
   Described<std::vector<io::Image>> references{this, "image_reference"};
 
   CheckEdit() : Block("check_edit", Stage::prepare_conditions) {}
@@ -36,6 +40,8 @@ class CheckEdit final : public Block {
 
  private:
   void check_parts(Checks& checks) const;
+  // Whether the model takes as many images, and the mask.
+  bool check_takes(Checks& checks, size_t images) const;
 };
 
 }  // namespace omnirt::qwen_image_edit
