@@ -19,6 +19,7 @@ inline std::string small_model(const std::string& id) {
       {"pixart-alpha", "tests/goldens/pipelines/pixart_alpha/model"},
       {"flux2.klein-4b", "tests/goldens/pipelines/flux2_klein/model"},
       {"flux2.klein-9b", "tests/goldens/pipelines/flux2_klein/model"},
+      {"flux2.klein-9b-kv", "tests/goldens/pipelines/flux2_klein_kv/model"},
       {"flux2.klein-base-4b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.klein-base-9b", "tests/goldens/pipelines/flux2_klein_base/model"},
       {"flux2.dev", "tests/goldens/pipelines/flux2_dev/model"},

@@ -46,7 +46,7 @@ std::string sana_instruction() {
 
 // Values that are others than the reference's on purpose.
 const std::vector<Difference>& differences() {
-  const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b"};
+  const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-9b-kv"};
   const std::set<std::string> qwen{"qwen-image", "qwen-image-2512"};
   const std::set<std::string> schnell{"flux1.schnell"};
   static const std::vector<Difference> all{
@@ -177,6 +177,7 @@ std::string reference_of(const std::string& id, const std::string& task, const s
   if (id == "pixart-alpha") return "PixArtAlphaPipeline";
   if (id == "pixart-sigma") return "PixArtSigmaPipeline";
   if (id == "flux2.dev") return "Flux2Pipeline";
+  if (id == "flux2.klein-9b-kv") return "Flux2KleinKVPipeline";
   if (id == "flux3.klein") return "Flux3DistilledAutoBlocks";
   if (id == "flux3.klein-base") return "Flux3AutoBlocks";
   if (id.starts_with("flux2") || id == "emoji")

@@ -64,6 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"sd15", "sd15/text2image"}, Case{"sd2", "sd2/text2image"},
         Case{"sdxl", "sdxl/text2image"}, Case{"pixart_alpha", "pixart_alpha/text2image"},
         Case{"flux2_klein", "flux2_klein/text2image"}, Case{"flux2_dev", "flux2_dev/text2image"},
+        Case{"flux2_klein_kv", "flux2_klein_kv/edit_of_two"},
         Case{"flux3_klein", "flux3_klein/edit"},
         Case{"flux3_klein_base", "flux3_klein_base/negative"},
         Case{"flux_dev", "flux_dev/text2image"}, Case{"flux_fill", "flux_fill/inpaint"},

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/autoencoder_tiny/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
@@ -134,6 +136,34 @@ TEST(Flux2Transformer2DModel, LooksAtReferenceImages) {
   tensors.erase("in.reference_latents");
   tensors.erase("in.reference_ids");
   EXPECT_GT(difference(predicted(cx, loaded, tensors), with), 0.01);
+}
+
+// Two steps, of which the second finds what the first made of the reference images.
+TEST(Flux2Transformer2DModel, KeepsKeysOfReferenceImages) {
+  each_golden("flux2_transformer", "kept", [](const LoadedNetwork& loaded, const Tensors& t) {
+    Values first;
+    for (const auto& [name, list] : inputs_of(t)) {
+      const bool of_step = name == "sample" || name == "timestep";
+      first[name] = {Value(list.front().tensor(), of_step ? Life::step : Life::run)};
+    }
+    Values later = first;
+    later["timestep"] = {Value(t.at("later.timestep"))};
+    RunState state;
+    auto ops = [&](const Values& inputs, const Tensor& expected) {
+      std::vector<OpRecord> trace;
+      Context cx = loaded.context({.state = &state, .trace = &trace});
+      for (const auto& [name, list] : inputs) cx.know(list.front());
+      EXPECT_LT(difference(loaded.as<nn::DenoiserNetwork>().predict(cx, inputs), expected),
+                tolerance);
+      return std::ranges::count(trace, std::string("attention"), &OpRecord::op);
+    };
+    // The last block needs no more of them than their keys and values.
+    const auto both = ops(first, t.at("out.sample"));
+    const auto alone = ops(later, t.at("later.sample"));
+    EXPECT_EQ(both, 2 * alone - 1);
+    EXPECT_EQ(ops(first, t.at("out.sample")), alone);
+    expect_same_when_dry(loaded, [&](Context& cx) { return predicted(cx, loaded, t); });
+  });
 }
 
 TEST(Flux2Transformer2DModel, TakesTheGuidanceScaleWhereItWasDistilledOfGuidedModels) {

@@ -27,6 +27,7 @@ PIPELINES = [
     "AuraFlowPipeline",
     *(f"Chroma{kind}Pipeline" for kind in ("", "Img2Img", "Inpaint")),
     "Flux2KleinInpaintPipeline",
+    "Flux2KleinKVPipeline",
     "Flux2KleinPipeline",
     "Flux2Pipeline",
     "FluxControlImg2ImgPipeline",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tiny random FLUX.2 folders: what transformers and diffusers make of their networks, and of requests to them.
 
-  tools/goldens/flux2.py [--only networks,flux2_klein,flux2_klein_base] [--runs edit] [--keep-models] [--check]
+  tools/goldens/flux2.py [--only networks,flux2_klein,flux2_klein_kv] [--runs edit] [--keep-models] [--check]
 
 tests/goldens/networks/flux2_* and tiny_taef2 as networks.py makes them; tests/goldens/pipelines/flux2_*/model is a folder and
 RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes them.
@@ -9,6 +9,7 @@ RUN/{request.json,golden.safetensors} next to it a run, as pipelines.py makes th
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import common
 import mistral
@@ -199,6 +200,39 @@ def flux2_golden(model, seed, rows, height, width, text, timesteps, references=(
     return {**inputs, "out.sample": out.unflatten(1, (height, width)).permute(0, 3, 1, 2)}
 
 
+def kept_golden(model, seed):
+    """Two steps of a model that keeps keys and values of its references: in.timestep, out.sample are of the first,
+    later.timestep, later.sample of the second, of the same latents. Leaves the model's attention as it was."""
+    from diffusers import Flux2KleinKVPipeline
+
+    rows, height, width, text = 2, 5, 3, 6
+    config, first, later = model.config, torch.tensor([875.0] * rows), torch.tensor([250.0] * rows)
+    sample = common.normal(seed, rows, config.in_channels, height, width)
+    embeds = common.normal(seed + 1, rows, text, config.joint_attention_dim)
+    images = [common.normal(seed + 2 + i, 1, config.in_channels, *size) for i, size in enumerate([(3, 5), (2, 1)])]
+    latents, ids = torch.cat([Klein._pack_latents(image) for image in images], 1), Klein._prepare_image_ids(images)
+    inputs = {"in.sample": sample, "in.timestep": first, "in.encoder_hidden_states": embeds}
+    inputs.update({"in.kept_reference_latents": latents.repeat(rows, 1, 1), "in.kept_reference_ids": ids.float()})
+    same = {"encoder_hidden_states": embeds, "txt_ids": Klein._prepare_text_ids(embeds), "guidance": None}
+    if config.guidance_embeds:
+        inputs["in.guidance"] = same["guidance"] = torch.linspace(1.5, 1.5, rows)
+    tokens, places = Klein._pack_latents(sample), Klein._prepare_latent_ids(sample)
+    plain = model.attn_processors
+    Flux2KleinKVPipeline._set_kv_attn_processors(SimpleNamespace(transformer=model))
+    made = model(
+        torch.cat([latents.repeat(rows, 1, 1), tokens], 1),
+        timestep=first / 1000,
+        img_ids=torch.cat([ids.repeat(rows, 1, 1), places], 1),
+        kv_cache_mode="extract",
+        num_ref_tokens=latents.shape[1],
+        **same,
+    )
+    cached = model(tokens, timestep=later / 1000, img_ids=places, kv_cache=made.kv_cache, kv_cache_mode="cached", **same)
+    model.set_attn_processor(plain)
+    image = lambda out: out.sample.unflatten(1, (height, width)).permute(0, 3, 1, 2)
+    return {**inputs, "out.sample": image(made), "later.timestep": later, "later.sample": image(cached)}
+
+
 def flux2_case(seed, dtype=torch.float32, **config):
     from diffusers import Flux2Transformer2DModel
 
@@ -216,6 +250,7 @@ def flux2_case(seed, dtype=torch.float32, **config):
             model, 820, 2, 5, 3, 6, [875.0], references=((3, 5), (2, 1))
         )
         yield "golden_smallest", flux2_golden(model, 830, 1, 1, 1, 1, [250.0])
+        yield "kept_references", kept_golden(model, 840)
 
     return make, goldens
 
@@ -269,8 +304,8 @@ TEMPLATE = (
 WORDS = "user assistant a small red apple and the sea at night for all people"
 
 
-def write_tokenizer(folder):
-    """Qwen2's byte-level BPE with the bytes and what makes a few words; its entries."""
+def write_tokenizer(folder, special=()):
+    """Qwen2's byte-level BPE with the bytes and what makes a few words; its entries. `special`: further tokens."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     from tokenizers.normalizers import NFC
     from transformers import Qwen2TokenizerFast
@@ -299,7 +334,7 @@ def write_tokenizer(folder):
         clean_up_tokenization_spaces=False,
         chat_template=TEMPLATE,
     )
-    added = [AddedToken(text, special=True, normalized=False) for text in SPECIAL]
+    added = [AddedToken(text, special=True, normalized=False) for text in [*SPECIAL, *special]]
     tokenizer.add_special_tokens({"additional_special_tokens": added})
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in PLAIN])
     tokenizer.save_pretrained(folder)
@@ -417,6 +452,7 @@ def write_model(folder, pipeline, **values):
 MODELS = {
     "flux2_klein": dict(pipeline="Flux2KleinPipeline", is_distilled=True),
     "flux2_klein_base": dict(pipeline="Flux2KleinPipeline", is_distilled=False),
+    "flux2_klein_kv": dict(pipeline="Flux2KleinKVPipeline", is_distilled=True),
     "flux2_dev": dict(pipeline="Flux2Pipeline"),
 }
 
@@ -445,6 +481,14 @@ def runs(model):
         yield "inpaint", run({**PROMPT, **IMAGE, **MASK}, 25, "inpaint", num_inference_steps=6)
         return
     size = {"width": 48, "height": 32}
+    if model == "flux2_klein_kv":
+        yield "text2image", run(PROMPT, 50, max_sequence_length=512, num_images_per_prompt=2, **size)
+        yield "one_step", run({**PROMPT, **IMAGE}, 51, "edit", num_inference_steps=1)
+        yield "edit", run({**PROMPT, **IMAGE}, 52, "edit")
+        yield "edit_of_two", run(
+            {**TWO, **IMAGE, **FURTHER}, 53, "edit", width=32, height=56, num_images_per_prompt=2
+        )
+        return
     if model == "flux2_dev":
         yield "text2image", run(PROMPT, 35, guidance_scale=2.5, max_sequence_length=512, **size)
         length = {"max_sequence_length": 128}
@@ -508,8 +552,8 @@ def generate(pipe, request, folder):
         pipe.set_progress_bar_config(disable=True)
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
-    guided = type(pipe).__name__ == "Flux2Pipeline"
-    given = {} if guided else {"negative_prompt_embeds": negative_embeds(pipe, request)}
+    negative = type(pipe).__name__ not in ("Flux2Pipeline", "Flux2KleinKVPipeline")
+    given = {"negative_prompt_embeds": negative_embeds(pipe, request)} if negative else {}
     given.update(given_images(request, folder))
     names = ["num_inference_steps", "guidance_scale", "num_images_per_prompt", "width", "height"]
     names += ["max_sequence_length", "strength", "text_encoder_out_layers"]

@@ -4,6 +4,10 @@
 
 namespace omnirt::flux2 {
 
+Trigger keeps_references() {
+  return index_is("_class_name", "Flux2KleinKVPipeline");
+}
+
 void CheckParts::check_channels(Checks& checks) const {
   int64_t in = checks[transformer].in_channels(), out = checks[transformer].out_channels();
   int64_t latents = checks[vae].latent_channels();
@@ -17,9 +21,10 @@ void CheckParts::check_channels(Checks& checks) const {
   }
 }
 
-// The reference ignores a scale where a model was distilled to do without.
+// The reference ignores a scale where a model was distilled to do without, and has none for models
+// that keep their references, which all are.
 void CheckParts::check_guidance(Checks& checks) const {
-  bool distilled = checks.holds(index_is("is_distilled", true));
+  bool distilled = checks.holds(index_is("is_distilled", true) || keeps_references());
   if (!distilled || checks.conditions().size() <= 1) return;
   auto scale = checks.maybe(guidance_scale);  // unset with a guider of the request's own
   bool own = !scale;

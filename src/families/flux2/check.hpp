@@ -6,6 +6,9 @@
 
 namespace omnirt::flux2 {
 
+// Whether the model keeps what its blocks make of reference images.
+Trigger keeps_references();
+
 // Checks whether the folder's parts fit each other, and guidance the model; does nothing in a
 // run.
 class CheckParts final : public Block {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* klein_4b = "flux2.klein-4b";
 constexpr const char* klein_9b = "flux2.klein-9b";
+constexpr const char* klein_9b_kv = "flux2.klein-9b-kv";
 constexpr const char* klein_base_4b = "flux2.klein-base-4b";
 constexpr const char* klein_base_9b = "flux2.klein-base-9b";
 constexpr const char* dev = "flux2.dev";
@@ -31,6 +32,11 @@ const std::vector<Model>& models() {
                                       {klein_9b,
                                        "FLUX.2 klein 9B, distilled to 4 steps",
                                        {"black-forest-labs/FLUX.2-klein-9B"},
+                                       {36, 19},
+                                       true},
+                                      {klein_9b_kv,
+                                       "FLUX.2 klein 9B, which looks at reference images once",
+                                       {"black-forest-labs/FLUX.2-klein-9b-kv"},
                                        {36, 19},
                                        true},
                                       {klein_base_4b,
@@ -97,7 +103,14 @@ ModelSpec entry(const Model& model, const std::string& task) {
   made.summary = model.summary;
   made.example = example(model.id, task, "a red cup on a table");
   made.hub_ids = model.hub_ids;
+  made.trained_for_its_tasks_only = model.id == std::string_view(klein_9b_kv);
   return made;
+}
+
+// The reference inpaints with klein's own pipelines alone.
+bool inpaints(const Model& model) {
+  const std::string_view id = model.id;
+  return id != dev && id != klein_9b_kv;
 }
 
 }  // namespace
@@ -114,8 +127,7 @@ std::vector<ModelSpec> entries() {
   for (const char* task : {"text2image", "inpaint"}) all.push_back(embedded_entry(task));
   for (const Model& model : models()) {
     for (const char* task : {"text2image", "edit", "inpaint"}) {
-      // The reference inpaints with klein alone.
-      if (model.id == std::string(dev) && task == std::string("inpaint")) continue;
+      if (task == std::string_view("inpaint") && !inpaints(model)) continue;
       all.push_back(entry(model, task));
       std::string name = model.id;
       name[name.find('.')] = '-';
@@ -128,6 +140,7 @@ std::vector<ModelSpec> entries() {
 
 std::string variant_of(const PipelineFolder& folder) {
   if (folder.class_name == "Flux2Pipeline") return dev;
+  if (folder.class_name == "Flux2KleinKVPipeline") return klein_9b_kv;
   const ComponentFolder* transformer = folder.find("transformer");
   Json width = transformer ? transformer->config.value("joint_attention_dim", Json()) : Json();
   constexpr int64_t width_of_embedded = 288, width_of_9b = 12288;

@@ -23,8 +23,10 @@ blocks::DenoiseOptions denoise_options() {
   auto constant = [](const auto& slot) {
     return blocks::ConstantInput{slot.name, slot.name, slot.help};
   };
-  return {.network = "transformer",
-          .constants = {constant(flux2::reference_latents), constant(flux2::reference_ids)}};
+  return {
+      .network = "transformer",
+      .constants = {constant(flux2::reference_latents), constant(flux2::reference_ids),
+                    constant(flux2::kept_reference_latents), constant(flux2::kept_reference_ids)}};
 }
 
 BlockList flux2_blocks() {
@@ -48,7 +50,9 @@ BlockList flux2_blocks() {
   for (auto& block : blocks::given_image_blocks(inpaint, inpaint)) list.push_back(block);
   add(std::make_shared<blocks::TakeNoiseOfImages>(given_noise));
   add(std::make_shared<blocks::PrepareLatents>(!inpaint));
-  add(std::make_shared<flux2::EncodeReferences>(edit));
+  const Trigger keeps = flux2::keeps_references();
+  add(std::make_shared<flux2::EncodeReferences>(flux2::References::at_each_step, edit && !keeps));
+  add(std::make_shared<flux2::EncodeReferences>(flux2::References::kept, edit && keeps));
   add(std::make_shared<flux2::EncodeRepainted>(inpaint));
   add(std::make_shared<blocks::NoiseImageLatents>("noise_image_latents", false, inpaint));
   add(std::make_shared<flux2::EncodeRepaintReferences>(inpaint));
@@ -67,8 +71,8 @@ BlockList flux2_blocks() {
 // The original's blocks have the names that FLUX.1's have; shapes distinguish those.
 std::vector<AdapterFamily> adapter_families() {
   return {{.name = "FLUX.2",
-           .ids = {"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-base-4b", "flux2.klein-base-9b",
-                   "flux2.dev", "emoji"},
+           .ids = {"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-9b-kv", "flux2.klein-base-4b",
+                   "flux2.klein-base-9b", "flux2.dev", "emoji"},
            .marks = {{"denoiser:double_blocks_"},
                      {"denoiser:single_blocks_"},
                      {"denoiser:single_transformer_blocks_"},
@@ -84,7 +88,8 @@ Family flux2() {
           .tasks = {{"text2image", {}}, {"edit", {"image"}}, {"inpaint", {"image", "mask"}}},
           .blocks = flux2_blocks(),
           .entries = flux2::entries(),
-          .pipeline_classes = {"Flux2KleinPipeline", "Flux2KleinInpaintPipeline", "Flux2Pipeline"},
+          .pipeline_classes = {"Flux2KleinPipeline", "Flux2KleinInpaintPipeline",
+                               "Flux2KleinKVPipeline", "Flux2Pipeline"},
           .variant_of = flux2::variant_of,
           .adopt_scheduler = {},
           .shifts_by_size = true,

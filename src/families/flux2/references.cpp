@@ -43,6 +43,12 @@ Tensor ids_of(const std::vector<Tensor>& latents) {
 
 }  // namespace
 
+EncodeReferences::EncodeReferences(References kind, Trigger trigger)
+    : Block(kind == References::kept ? "encode_kept_references" : "encode_references",
+            Stage::prepare_latents, Guidance::shared, std::move(trigger)),
+      latents(this, kind == References::kept ? kept_reference_latents : reference_latents),
+      ids(this, kind == References::kept ? kept_reference_ids : reference_ids) {}
+
 void EncodeReferences::run(Frame& frame) const {
   std::vector<Tensor> all;
   Noise& noise = *frame[noise_source];

@@ -18,6 +18,17 @@ inline constexpr Slot<Tensor> reference_latents{
     "reference_latents", "tokens of the images to go by", {"1", "N", "C"}};
 inline constexpr Slot<Tensor> reference_ids{
     "reference_ids", "their positions: time, row, column, 0", {"1", "N", "4"}};
+// The same for a model that keeps what its blocks make of them.
+inline constexpr Slot<Tensor> kept_reference_latents{
+    "kept_reference_latents",
+    "tokens of the images to go by, whose keys and values are kept",
+    {"1", "N", "C"}};
+inline constexpr Slot<Tensor> kept_reference_ids{
+    "kept_reference_ids", "their positions: time, row, column, 0", {"1", "N", "4"}};
+
+// What a model does with reference images: takes them through its blocks at every step with those
+// that are made, or on their own once per run.
+enum class References { at_each_step, kept };
 
 // The reference images of an edit, as tokens next to those that are made (reference:
 // Flux2KleinPipeline.prepare_image_latents); the first is the one that is edited.
@@ -28,11 +39,10 @@ class EncodeReferences final : public Block {
   Input<io::Image> image{this, slots::image};
   OptionalInput<std::vector<io::Image>> further{this, image_reference};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
-  Output<Tensor> latents{this, reference_latents};
-  Output<Tensor> ids{this, reference_ids};
+  Output<Tensor> latents;
+  Output<Tensor> ids;
 
-  explicit EncodeReferences(Trigger trigger)
-      : Block("encode_references", Stage::prepare_latents, Guidance::shared, std::move(trigger)) {}
+  EncodeReferences(References kind, Trigger trigger);
   void run(Frame& frame) const override;
 };
 

@@ -49,10 +49,9 @@ Tensor Flux2TimestepGuidanceEmbeddings::forward(Context& cx, const Tensor& times
 Flux2Modulation::Flux2Modulation(Module* parent, const std::string& name, int64_t dim, int64_t sets)
     : Module(parent, name), linear(this, "linear", dim, 3 * sets * dim, /*with_bias=*/false) {}
 
-std::vector<Flux2ModulationSet> Flux2Modulation::forward(Context& cx,
-                                                         const Tensor& activated) const {
-  Tensor all = linear.forward(cx, activated).unsqueeze(1);
-  int64_t dim = activated.size(1);
+std::vector<Flux2ModulationSet> Flux2Modulation::sets_of(const Tensor& made) const {
+  Tensor all = made.unsqueeze(1);
+  int64_t dim = linear.in();
   std::vector<Flux2ModulationSet> sets;
   for (int64_t from = 0; from < all.size(2); from += 3 * dim) {
     auto part = [&](int64_t i) { return all.narrow(2, from + i * dim, dim); };
@@ -86,23 +85,36 @@ Flux2TransformerBlock::Flux2TransformerBlock(Module* parent, const std::string& 
 Flux2Streams Flux2TransformerBlock::forward(Context& cx, const Flux2Streams& x,
                                             const std::vector<Flux2ModulationSet>& image,
                                             const std::vector<Flux2ModulationSet>& text,
-                                            const Tensor& rotary) const {
+                                            const Tensor& rotary, const Flux2Kept& kept) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
+    const nn::KeysAndValues before = kept ? kept() : nn::KeysAndValues();
     Flux2Streams normed{.text = modulated(cx, norm1_context, x.text, text[0]),
                         .image = modulated(cx, norm1, x.image, image[0])};
-    Flux2Streams y = attn.forward(cx, normed, rotary);
+    Flux2Streams y = attn.forward(cx, normed, rotary, nullptr, {}, before);
     y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
     y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
-    auto through = [&](const nn::LayerNorm& norm, const Flux2FeedForward& perceptron,
-                       const Tensor& h, const Flux2ModulationSet& by) {
-      if (cx.site(perceptron.path())) return h;
-      Tensor made = perceptron.forward(cx, modulated(cx, norm, h, by));
-      return cx.ops().gate(cx, {made, by.gate, &h});
-    };
-    return Flux2Streams{.text = through(norm2_context, ff_context, y.text, text[1]),
-                        .image = through(norm2, ff, y.image, image[1])};
+    return Flux2Streams{.text = perceived(cx, norm2_context, ff_context, y.text, text[1]),
+                        .image = perceived(cx, norm2, ff, y.image, image[1])};
   });
+}
+
+Tensor Flux2TransformerBlock::perceived(Context& cx, const nn::LayerNorm& norm,
+                                        const Flux2FeedForward& perceptron, const Tensor& h,
+                                        const Flux2ModulationSet& by) const {
+  if (cx.site(perceptron.path())) return h;
+  Tensor made = perceptron.forward(cx, modulated(cx, norm, h, by));
+  return cx.ops().gate(cx, {made, by.gate, &h});
+}
+
+Tensor Flux2TransformerBlock::read_references(Context& cx, const Tensor& x,
+                                              const std::vector<Flux2ModulationSet>& by,
+                                              const Tensor& rotary, nn::KeysAndValues& made,
+                                              bool keys_alone) const {
+  Tensor normed = modulated(cx, norm1, x, by[0]);
+  Tensor y = attn.of_image_alone(cx, normed, rotary, made, keys_alone);
+  return keys_alone ? Tensor()
+                    : perceived(cx, norm2, ff, cx.ops().gate(cx, {y, by[0].gate, &x}), by[1]);
 }
 
 Flux2ParallelSelfAttention::Flux2ParallelSelfAttention(Module* parent, const std::string& name,
@@ -118,26 +130,41 @@ Flux2ParallelSelfAttention::Flux2ParallelSelfAttention(Module* parent, const std
       inner_dim_(config.inner_dim()),
       mlp_dim_(config.mlp_dim()) {}
 
-Tensor Flux2ParallelSelfAttention::forward(Context& cx, const Tensor& x,
-                                           const Tensor& rotary) const {
-  auto made =
-      cx.predicted_attention(path(), [&] { return std::vector<Tensor>{computed(cx, x, rotary)}; });
+Tensor Flux2ParallelSelfAttention::forward(Context& cx, const Tensor& x, const Tensor& rotary,
+                                           const nn::KeysAndValues& before) const {
+  auto made = cx.predicted_attention(path(), [&] {
+    return std::vector<Tensor>{computed(cx, to_qkv_mlp_proj.forward(cx, x), rotary, before)};
+  });
   return made.front();
 }
 
-Tensor Flux2ParallelSelfAttention::attended(Context& cx, const Tensor& all,
-                                            const Tensor& rotary) const {
-  auto part = [&](int64_t i) { return all.narrow(2, i * inner_dim_, inner_dim_); };
-  Tensor query = nn::turned_heads(cx, norm_q, part(0), heads_, rotary);
-  Tensor key = nn::turned_heads(cx, norm_k, part(1), heads_, rotary);
-  return nn::attended_heads(cx, query, key, part(2), heads_).flatten(0, 1);
+// The value is a part of a tensor that is much larger: a copy is kept.
+Tensor Flux2ParallelSelfAttention::of_references(Context& cx, const Tensor& x, const Tensor& rotary,
+                                                 nn::KeysAndValues& made, bool keys_alone) const {
+  Tensor all = to_qkv_mlp_proj.forward(cx, x), value = value_of(all);
+  made = {key_of(cx, all, rotary), cx.ops().affine(cx, {value, 1.0, 0.0})};
+  value.reset();
+  return keys_alone ? Tensor() : computed(cx, std::move(all), rotary, {});
+}
+
+Tensor Flux2ParallelSelfAttention::key_of(Context& cx, const Tensor& all,
+                                          const Tensor& rotary) const {
+  return nn::turned_heads(cx, norm_k, all.narrow(2, inner_dim_, inner_dim_), heads_, rotary);
+}
+
+Tensor Flux2ParallelSelfAttention::attended(Context& cx, const Tensor& all, const Tensor& rotary,
+                                            const nn::KeysAndValues& before) const {
+  Tensor query = nn::turned_heads(cx, norm_q, all.narrow(2, 0, inner_dim_), heads_, rotary);
+  nn::KeysAndValues to{key_of(cx, all, rotary), value_of(all)};
+  if (before.key.defined()) to = nn::preceded_by(cx, to, before);
+  return nn::attended_heads(cx, query, to.key, to.value, heads_).flatten(0, 1);
 }
 
 // What the last matrix takes, {B T, D + mlp}. The first one's result is the widest tensor of the
 // whole network: it is dropped once it was read, before the two parts are joined.
-Tensor Flux2ParallelSelfAttention::both(Context& cx, const Tensor& x, const Tensor& rotary) const {
-  Tensor all = to_qkv_mlp_proj.forward(cx, x);
-  Tensor attention = attended(cx, all, rotary);
+Tensor Flux2ParallelSelfAttention::both(Context& cx, Tensor all, const Tensor& rotary,
+                                        const nn::KeysAndValues& before) const {
+  Tensor attention = attended(cx, all, rotary, before);
   Tensor halves = all.narrow(2, 3 * inner_dim_, 2 * mlp_dim_);
   Tensor perceptron = cx.ops().swiglu(cx, {halves}).flatten(0, 1);
   all.reset();
@@ -145,10 +172,11 @@ Tensor Flux2ParallelSelfAttention::both(Context& cx, const Tensor& x, const Tens
   return cx.ops().concat(cx, {attention, perceptron});
 }
 
-Tensor Flux2ParallelSelfAttention::computed(Context& cx, const Tensor& x,
-                                            const Tensor& rotary) const {
-  Tensor joined = both(cx, x, rotary);
-  return to_out.forward(cx, joined.view({x.size(0), x.size(1), inner_dim_ + mlp_dim_}));
+Tensor Flux2ParallelSelfAttention::computed(Context& cx, Tensor all, const Tensor& rotary,
+                                            const nn::KeysAndValues& before) const {
+  const int64_t rows = all.size(0), tokens = all.size(1);
+  Tensor joined = both(cx, std::move(all), rotary, before);
+  return to_out.forward(cx, joined.view({rows, tokens, inner_dim_ + mlp_dim_}));
 }
 
 Flux2SingleTransformerBlock::Flux2SingleTransformerBlock(Module* parent, const std::string& name,
@@ -159,12 +187,21 @@ Flux2SingleTransformerBlock::Flux2SingleTransformerBlock(Module* parent, const s
 
 Tensor Flux2SingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                             const Flux2ModulationSet& modulation,
-                                            const Tensor& rotary) const {
+                                            const Tensor& rotary, const Flux2Kept& kept) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    Tensor y = attn.forward(cx, modulated(cx, norm, x, modulation), rotary);
+    const nn::KeysAndValues before = kept ? kept() : nn::KeysAndValues();
+    Tensor y = attn.forward(cx, modulated(cx, norm, x, modulation), rotary, before);
     return cx.ops().gate(cx, {y, modulation.gate, &x});
   });
+}
+
+Tensor Flux2SingleTransformerBlock::read_references(Context& cx, const Tensor& x,
+                                                    const Flux2ModulationSet& by,
+                                                    const Tensor& rotary, nn::KeysAndValues& made,
+                                                    bool keys_alone) const {
+  Tensor y = attn.of_references(cx, modulated(cx, norm, x, by), rotary, made, keys_alone);
+  return keys_alone ? Tensor() : cx.ops().gate(cx, {y, by.gate, &x});
 }
 
 Flux2NormOut::Flux2NormOut(Module* parent, const std::string& name,

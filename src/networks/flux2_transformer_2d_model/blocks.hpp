@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <functional>
 #include <optional>
 
 #include "networks/flux2_transformer_2d_model/config.hpp"
@@ -37,7 +38,11 @@ class Flux2Modulation final : public nn::Module {
   Flux2Modulation(Module* parent, const std::string& name, int64_t dim, int64_t sets);
   const char* class_name() const override { return "Flux2Modulation"; }
   // activated {B, D}: SiLU of the embedded timestep.
-  std::vector<Flux2ModulationSet> forward(Context& cx, const Tensor& activated) const;
+  std::vector<Flux2ModulationSet> forward(Context& cx, const Tensor& activated) const {
+    return sets_of(linear.forward(cx, activated));
+  }
+  // Of what the layer makes, {B, 3 sets D}.
+  std::vector<Flux2ModulationSet> sets_of(const Tensor& made) const;
 
   nn::Linear linear;
 };
@@ -55,6 +60,9 @@ class Flux2FeedForward final : public nn::Module {
 
 using Flux2Streams = nn::TextAndImage;
 
+// What a block keeps of reference images; null: nothing.
+using Flux2Kept = std::function<nn::KeysAndValues()>;
+
 // Attention and perceptron over text and image, which have weights of their own (diffusers
 // Flux2TransformerBlock).
 class Flux2TransformerBlock final : public nn::Module {
@@ -66,7 +74,12 @@ class Flux2TransformerBlock final : public nn::Module {
   // Modulations: of the attention and of the perceptron.
   Flux2Streams forward(Context& cx, const Flux2Streams& x,
                        const std::vector<Flux2ModulationSet>& image,
-                       const std::vector<Flux2ModulationSet>& text, const Tensor& rotary) const;
+                       const std::vector<Flux2ModulationSet>& text, const Tensor& rotary,
+                       const Flux2Kept& kept) const;
+  // x {B, N, D}: tokens of reference images, which see each other alone, in a block that is not
+  // skipped; as x. `made` and `keys_alone` as JointAttention::of_image_alone has them.
+  Tensor read_references(Context& cx, const Tensor& x, const std::vector<Flux2ModulationSet>& by,
+                         const Tensor& rotary, nn::KeysAndValues& made, bool keys_alone) const;
 
   nn::LayerNorm norm1, norm1_context;
   nn::JointAttention attn;
@@ -74,6 +87,10 @@ class Flux2TransformerBlock final : public nn::Module {
   Flux2FeedForward ff;
   nn::LayerNorm norm2_context;
   Flux2FeedForward ff_context;
+
+ private:
+  Tensor perceived(Context& cx, const nn::LayerNorm& norm, const Flux2FeedForward& perceptron,
+                   const Tensor& h, const Flux2ModulationSet& by) const;
 };
 
 // Attention and perceptron side by side, with one matrix into both and one out of both (Dehghani et
@@ -83,17 +100,26 @@ class Flux2ParallelSelfAttention final : public nn::Module {
   Flux2ParallelSelfAttention(Module* parent, const std::string& name,
                              const Flux2Transformer2DConfig& config);
   const char* class_name() const override { return "Flux2ParallelSelfAttention"; }
-  // x {B, T, D}, rotary {2, T, head_dim / 2}; {B, T, D}.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary) const;
+  // x {B, T, D}, rotary {2, T, head_dim / 2}; {B, T, D}. before: of tokens that x attends to as
+  // well.
+  Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary,
+                 const nn::KeysAndValues& before) const;
+  // Of reference images' tokens, as Flux2TransformerBlock::read_references.
+  Tensor of_references(Context& cx, const Tensor& x, const Tensor& rotary, nn::KeysAndValues& made,
+                       bool keys_alone) const;
 
   nn::Linear to_qkv_mlp_proj;
   nn::RmsNorm norm_q, norm_k;
   nn::Linear to_out;
 
  private:
-  Tensor computed(Context& cx, const Tensor& x, const Tensor& rotary) const;
-  Tensor both(Context& cx, const Tensor& x, const Tensor& rotary) const;
-  Tensor attended(Context& cx, const Tensor& all, const Tensor& rotary) const;
+  Tensor key_of(Context& cx, const Tensor& all, const Tensor& rotary) const;
+  Tensor value_of(const Tensor& all) const { return all.narrow(2, 2 * inner_dim_, inner_dim_); }
+  Tensor attended(Context& cx, const Tensor& all, const Tensor& rotary,
+                  const nn::KeysAndValues& before) const;
+  Tensor both(Context& cx, Tensor all, const Tensor& rotary, const nn::KeysAndValues& before) const;
+  Tensor computed(Context& cx, Tensor all, const Tensor& rotary,
+                  const nn::KeysAndValues& before) const;
 
   int64_t heads_, inner_dim_, mlp_dim_;
 };
@@ -107,7 +133,10 @@ class Flux2SingleTransformerBlock final : public nn::Module {
   SiteKind site_kind() const override { return SiteKind::block; }
   // x {B, T + L, D}, text and image; {B, T + L, D}.
   Tensor forward(Context& cx, const Tensor& x, const Flux2ModulationSet& modulation,
-                 const Tensor& rotary) const;
+                 const Tensor& rotary, const Flux2Kept& kept) const;
+  // As Flux2TransformerBlock's.
+  Tensor read_references(Context& cx, const Tensor& x, const Flux2ModulationSet& by,
+                         const Tensor& rotary, nn::KeysAndValues& made, bool keys_alone) const;
 
   nn::LayerNorm norm;
   Flux2ParallelSelfAttention attn;

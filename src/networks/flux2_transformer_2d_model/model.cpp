@@ -5,6 +5,7 @@
 #include "networks/flux2_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/optional_inputs.hpp"
 
 namespace omnirt {
 
@@ -38,20 +39,28 @@ std::vector<nn::OriginalLayout> Flux2Transformer2DModel::original_layouts() cons
   return {flux2_original_layout()};
 }
 
-// Tokens as wide as the blocks are. What stays the same through a run, the text and the reference
-// images, is embedded once.
+Tensor Flux2Transformer2DModel::embedded_once(Context& cx, const nn::Linear& embedder,
+                                              const Tensor& x) {
+  return cx.once(embedder.path(), x, [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
+}
+
+// Tokens as wide as the blocks are.
 Flux2Streams Flux2Transformer2DModel::embedded(Context& cx, const Flux2Input& input) const {
-  auto once = [&](const nn::Linear& embedder, const Tensor& x) {
-    return cx.once(embedder.path(), x, [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
-  };
   Flux2Streams streams;
-  streams.text = once(context_embedder, input.encoder_hidden_states);
+  streams.text = embedded_once(cx, context_embedder, input.encoder_hidden_states);
   Tensor tokens = nn::tokens_of(nn::in_form(cx, input.sample));
   streams.image = x_embedder.forward(cx, tokens);
   if (!input.reference_latents) return streams;
-  Tensor references = once(x_embedder, *input.reference_latents);
+  Tensor references = embedded_once(cx, x_embedder, *input.reference_latents);
   streams.image = cx.ops().concat(cx, {streams.image, references});
   return streams;
+}
+
+Tensor Flux2Transformer2DModel::rotary_table(Context& cx, const Tensor& positions) const {
+  return cx.ops().rotary_table(cx, {.x = positions,
+                                    .axes = config_.axes_dims_rope,
+                                    .theta = config_.rope_theta,
+                                    .angles_in_fp64 = true});
 }
 
 // The positions of all tokens, the text's, the image's and the reference images': once per run,
@@ -65,21 +74,28 @@ Tensor Flux2Transformer2DModel::rotary(Context& cx, const Flux2Input& input) con
       Tensor ids = input.reference_ids->narrow(0, 0, 1);
       positions = cx.ops().concat(cx, {positions.unsqueeze(0), ids}).squeeze(0);
     }
-    return cx.ops().rotary_table(cx, {.x = positions,
-                                      .axes = config_.axes_dims_rope,
-                                      .theta = config_.rope_theta,
-                                      .angles_in_fp64 = true});
+    return rotary_table(cx, positions);
   });
+}
+
+Tensor Flux2Transformer2DModel::activated(Context& cx, const Tensor& timestep,
+                                          const Tensor* guidance) const {
+  Tensor temb = time_guidance_embed.forward(cx, timestep, guidance);
+  return cx.ops().activate(cx, {temb, ops::Activation::silu});
 }
 
 // Of the image's tokens and the reference images', {B, L, D}.
 Tensor Flux2Transformer2DModel::through_blocks(Context& cx, Flux2Streams streams,
-                                               const Tensor& activated,
-                                               const Tensor& rotary) const {
+                                               const Tensor& activated, const Tensor& rotary,
+                                               nn::KeptTokens* references) const {
   auto image = double_stream_modulation_img.forward(cx, activated);
   auto text = double_stream_modulation_txt.forward(cx, activated);
+  auto kept = [references](size_t i) -> Flux2Kept {
+    if (!references) return nullptr;
+    return [references, i] { return references->of(i); };
+  };
   auto one = [&](size_t i) {
-    streams = transformer_blocks[i].forward(cx, streams, image, text, rotary);
+    streams = transformer_blocks[i].forward(cx, streams, image, text, rotary, kept(i));
   };
   auto first = [&] {
     if (!transformer_blocks.empty()) one(0);
@@ -92,32 +108,39 @@ Tensor Flux2Transformer2DModel::through_blocks(Context& cx, Flux2Streams streams
     streams = {};
     auto single = single_stream_modulation.forward(cx, activated);
     for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-      h = single_transformer_blocks[i].forward(cx, h, single[0], rotary);
+      h = single_transformer_blocks[i].forward(cx, h, single[0], rotary,
+                                               kept(transformer_blocks.size() + i));
     return h.narrow(1, texts, images);
   };
   const Tensor hidden = cx.block_cache() ? streams.image : Tensor();
   return cx.cached_blocks("blocks", hidden, first, rest);
 }
 
+Tensor Flux2Transformer2DModel::predicted(Context& cx, const Flux2Input& input) const {
+  const int64_t rows = input.sample.size(0);
+  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+  Tensor at_time = activated(cx, timestep, input.guidance ? &*input.guidance : nullptr);
+  std::optional<nn::KeptTokens> kept = references(cx, input);
+  Tensor h =
+      through_blocks(cx, embedded(cx, input), at_time, rotary(cx, input), kept ? &*kept : nullptr);
+  h = norm_out.forward(cx, h.narrow(1, 0, input.sample.size(2) * input.sample.size(3)), at_time);
+  return proj_out.forward(cx, h);
+}
+
 Tensor Flux2Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<Flux2Input>(cx, inputs);
-  int64_t rows = input.sample.size(0), height = input.sample.size(2), width = input.sample.size(3);
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  const Tensor made = cx.predicted_output(proj_out.path(), [&] {
-    Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
-    Tensor temb =
-        time_guidance_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr);
-    Tensor activated = cx.ops().activate(cx, {temb, ops::Activation::silu});
-    Tensor h = through_blocks(cx, embedded(cx, input), activated, rotary(cx, input));
-    h = norm_out.forward(cx, h.narrow(1, 0, height * width), activated);
-    return proj_out.forward(cx, h);
-  });
-  return nn::image_of(made, height, width);
+  Values own = inputs;
+  auto kept = nn::fill_optional_inputs<Flux2KeptReferences>(cx, own);
+  auto input = nn::fill_inputs<Flux2Input>(cx, own);
+  input.kept = std::move(kept);
+  ensure(input.encoder_hidden_states.size(0) == input.sample.size(0),
+         "{} rows of text for {} samples", input.encoder_hidden_states.size(0),
+         input.sample.size(0));
+  const Tensor made = cx.predicted_output(proj_out.path(), [&] { return predicted(cx, input); });
+  return nn::image_of(made, input.sample.size(2), input.sample.size(3));
 }
 
 std::vector<nn::NetworkInput> Flux2Transformer2DModel::inputs() const {
-  auto names = nn::input_names<Flux2Input>();
+  auto names = nn::with_optional_inputs<Flux2KeptReferences>(nn::input_names<Flux2Input>());
   std::erase_if(names, [&](const nn::NetworkInput& input) {
     return !config_.guidance_embeds && input.name == "guidance";
   });

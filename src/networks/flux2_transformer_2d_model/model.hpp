@@ -6,6 +6,19 @@
 
 namespace omnirt {
 
+// Tokens of reference images of a model that was made to keep their keys and values: they see each
+// other alone and are modulated as of timestep 0, so that no step changes them (diffusers
+// Flux2KVAttnProcessor). Rows that are alike are there once.
+struct Flux2KeptReferences {
+  nn::DistinctRows latents;  // {B, N, C}
+  nn::DistinctRows ids;      // {B, N, 4}: their positions, all rows alike
+
+  static void visit(auto& self, auto& v) {
+    v("kept_reference_latents", self.latents);
+    v("kept_reference_ids", self.ids);
+  }
+};
+
 struct Flux2Input {
   Tensor sample;                            // {B, C, H, W}: a token each
   Tensor timestep;                          // {B} or {1}, 0..1000
@@ -13,6 +26,8 @@ struct Flux2Input {
   std::optional<Tensor> guidance;           // {B}: the guidance scale; where guidance_embeds
   std::optional<Tensor> reference_latents;  // {B, N, C}: tokens of reference images
   std::optional<Tensor> reference_ids;      // {B, N, 4}: their positions, all rows alike
+
+  std::optional<Flux2KeptReferences> kept{};  // filled apart
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -42,7 +57,9 @@ class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   bool caches_blocks() const override { return config_.num_layers > 0; }
   // Reference images have one list of positions for all rows.
-  bool joins_runs(const Values& inputs) const override { return !inputs.contains("reference_ids"); }
+  bool joins_runs(const Values& inputs) const override {
+    return !inputs.contains("reference_ids") && !inputs.contains("kept_reference_ids");
+  }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
 
@@ -59,9 +76,20 @@ class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
 
  private:
   Flux2Streams embedded(Context& cx, const Flux2Input& input) const;
+  // Of what stays the same through a run: once per run.
+  static Tensor embedded_once(Context& cx, const nn::Linear& embedder, const Tensor& x);
+  Tensor rotary_table(Context& cx, const Tensor& positions) const;
   Tensor rotary(Context& cx, const Flux2Input& input) const;
+  // SiLU of the embedded timestep {B} and guidance, {B, D}.
+  Tensor activated(Context& cx, const Tensor& timestep, const Tensor* guidance) const;
+  // What modulates reference images that are kept, of blocks of either kind, {1, ...}.
+  Tensor reference_modulation(Context& cx, const Flux2Input& input,
+                              const Flux2Modulation& of) const;
+  // Reference images that are kept, by blocks of either kind one after the other; null: none are.
+  std::optional<nn::KeptTokens> references(Context& cx, const Flux2Input& input) const;
   Tensor through_blocks(Context& cx, Flux2Streams streams, const Tensor& activated,
-                        const Tensor& rotary) const;
+                        const Tensor& rotary, nn::KeptTokens* references) const;
+  Tensor predicted(Context& cx, const Flux2Input& input) const;
 
   Flux2Transformer2DConfig config_;
 };

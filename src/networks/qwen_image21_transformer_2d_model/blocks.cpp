@@ -22,15 +22,16 @@ QwenImage21Attention::QwenImage21Attention(Module* parent, const std::string& na
     : RotaryAttention(parent, name, qwen_image21_attention(config)) {}
 
 Tensor QwenImage21Attention::of_image(Context& cx, const Tensor& x, const QwenImage21Places& at,
-                                      const QwenImage21Kept& before) const {
+                                      const nn::KeysAndValues& before) const {
   Parts own = parts(cx, x, &at.rotary);
-  own.key = cx.ops().concat(cx, {before.key, own.key});
-  own.value = cx.ops().concat(cx, {before.value, own.value});
+  auto [key, value] = nn::preceded_by(cx, {own.key, own.value}, before);
+  own.key = std::move(key);
+  own.value = std::move(value);
   return to_out[0].forward(cx, attended(cx, own, at.causal, at.keys_bias()));
 }
 
 Tensor QwenImage21Attention::of_text(Context& cx, const Tensor& x, const QwenImage21Places& at,
-                                     QwenImage21Kept& kept, bool keys_alone) const {
+                                     nn::KeysAndValues& kept, bool keys_alone) const {
   const Parts own = parts(cx, x, &at.rotary);
   kept = {own.key, own.value};
   if (keys_alone) return {};
@@ -83,7 +84,7 @@ Tensor QwenImage21TransformerBlock::forward(Context& cx, const Tensor& x,
                                             const Before& before) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    const QwenImage21Kept kept = before();
+    const nn::KeysAndValues kept = before();
     Tensor normed = img_norm1.forward(cx, x);
     auto made = cx.predicted_attention(attn.path(), [&] {
       Tensor scaled = cx.ops().gate(cx, {normed, by.scale_attention});
@@ -95,7 +96,7 @@ Tensor QwenImage21TransformerBlock::forward(Context& cx, const Tensor& x,
 
 Tensor QwenImage21TransformerBlock::read_text(Context& cx, const Tensor& x,
                                               const QwenImage21Modulation& by,
-                                              const QwenImage21Places& at, QwenImage21Kept& kept,
+                                              const QwenImage21Places& at, nn::KeysAndValues& kept,
                                               bool keys_alone) const {
   Tensor normed = img_norm1.forward(cx, x);
   Tensor scaled = cx.ops().gate(cx, {normed, by.scale_attention});

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "networks/qwen_image21_transformer_2d_model/config.hpp"
+#include "nn/blocks/kept_tokens.hpp"
 #include "nn/blocks/rotary_attention.hpp"
 
 namespace omnirt {
@@ -11,11 +12,6 @@ struct QwenImage21Modulation {
   Tensor scale_attention, gate_attention, scale_perceptron, gate_perceptron;
   // Of {B, 4 D}, in this order.
   static QwenImage21Modulation of(Context& cx, const Tensor& all);
-};
-
-// The keys and values of the tokens before an image, which see nothing of it, {B, T, D} each.
-struct QwenImage21Kept {
-  Tensor key, value;
 };
 
 // Where tokens of a call are, and what they may look at.
@@ -35,10 +31,10 @@ class QwenImage21Attention final : public nn::RotaryAttention {
   const char* class_name() const override { return "QwenImage21Attention"; }
   // x {B, L, D}: the image's; as x.
   Tensor of_image(Context& cx, const Tensor& x, const QwenImage21Places& at,
-                  const QwenImage21Kept& before) const;
+                  const nn::KeysAndValues& before) const;
   // x {B, T, D}: those before it. `kept` is set; the result is as x, and undefined where
   // `keys_alone`.
-  Tensor of_text(Context& cx, const Tensor& x, const QwenImage21Places& at, QwenImage21Kept& kept,
+  Tensor of_text(Context& cx, const Tensor& x, const QwenImage21Places& at, nn::KeysAndValues& kept,
                  bool keys_alone) const;
 };
 
@@ -69,7 +65,7 @@ class QwenImage21TextProjection final : public nn::Module {
 // QwenImage21TransformerBlock).
 class QwenImage21TransformerBlock final : public nn::Module {
  public:
-  using Before = std::function<QwenImage21Kept()>;
+  using Before = std::function<nn::KeysAndValues()>;
 
   QwenImage21TransformerBlock(Module* parent, const std::string& name,
                               const QwenImage21Transformer2DConfig& config);
@@ -80,7 +76,7 @@ class QwenImage21TransformerBlock final : public nn::Module {
                  const QwenImage21Places& at, const Before& before) const;
   // x {B, T, D}: the text's tokens, for a block that is not skipped. As of_text above.
   Tensor read_text(Context& cx, const Tensor& x, const QwenImage21Modulation& by,
-                   const QwenImage21Places& at, QwenImage21Kept& kept, bool keys_alone) const;
+                   const QwenImage21Places& at, nn::KeysAndValues& kept, bool keys_alone) const;
 
   nn::LayerNorm img_norm1;
   QwenImage21Attention attn;

@@ -5,6 +5,7 @@
 #include "networks/qwen_image21_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/optional_inputs.hpp"
 
 namespace omnirt {
 
@@ -54,11 +55,11 @@ QwenImage21Modulation QwenImage21Transformer2DModel::of_text(
 Tensor QwenImage21Transformer2DModel::through_blocks(Context& cx, const Tensor& image,
                                                      const QwenImage21Modulation& by,
                                                      const QwenImage21Places& at,
-                                                     QwenImage21Text& text) const {
+                                                     nn::KeptTokens& text) const {
   Tensor h = image;
   auto through = [&](size_t from, size_t to) {
     for (size_t i = from; i < to; ++i)
-      h = transformer_blocks[i].forward(cx, h, by, at, [&] { return text.kept_by(i); });
+      h = transformer_blocks[i].forward(cx, h, by, at, [&] { return text.of(i); });
     return h;
   };
   const Tensor hidden = cx.block_cache() ? image : Tensor();
@@ -67,34 +68,41 @@ Tensor QwenImage21Transformer2DModel::through_blocks(Context& cx, const Tensor& 
       [&] { return through(1, transformer_blocks.size()); });
 }
 
+nn::KeptTokens QwenImage21Transformer2DModel::ahead(Context& cx, const QwenImage21Input& input,
+                                                    const Tensor& tokens,
+                                                    const QwenImage21Modulation& by) const {
+  const QwenImage21Places at = prefix_places(cx, input);
+  std::vector<nn::KeptTokens::Block> blocks;
+  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
+    const QwenImage21TransformerBlock& block = transformer_blocks[i];
+    auto read = [&cx, &block, by, at](const Tensor& x, nn::KeysAndValues& made, bool keys_alone) {
+      return block.read_text(cx, x, by, at, made, keys_alone);
+    };
+    blocks.push_back({.path = block.path(), .read = read});
+  }
+  return {cx, std::move(blocks), {input.encoder_hidden_states, tokens, config_.causal_condition}};
+}
+
 Tensor QwenImage21Transformer2DModel::predicted(Context& cx, const QwenImage21Input& input) const {
   const Tensor at_time = activated(cx, input.timestep.tensor.to(at::kFloat));
   const auto by = QwenImage21Modulation::of(cx, modulation[0].forward(cx, at_time));
   const QwenImage21Modulation by_text = of_text(cx, input, by);
   const Tensor image = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, input.sample)));
   const Tensor tokens = prefix(cx, input);
-  const QwenImage21Places before = prefix_places(cx, input);
-  const QwenImage21Text::Call call{input.encoder_hidden_states, tokens, by_text, before,
-                                   config_.causal_condition};
-  QwenImage21Text text(cx, transformer_blocks, call);
+  nn::KeptTokens text = ahead(cx, input, tokens, by_text);
   const Tensor made = through_blocks(cx, image, by, image_places(cx, input, tokens, image), text);
   return proj_out.forward(cx, norm_out.forward(cx, made, at_time));
 }
 
 std::vector<nn::NetworkInput> QwenImage21Transformer2DModel::inputs() const {
-  std::vector<nn::NetworkInput> names = nn::input_names<QwenImage21Input>();
-  for (const nn::NetworkInput& each : nn::input_names<QwenImage21References>())
-    names.push_back({each.name, /*required=*/false});
-  return names;
+  return nn::with_optional_inputs<QwenImage21References>(nn::input_names<QwenImage21Input>());
 }
 
 Tensor QwenImage21Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  Values own = inputs, references;
-  for (const nn::NetworkInput& each : nn::input_names<QwenImage21References>())
-    if (auto found = own.extract(each.name)) references.insert(std::move(found));
+  Values own = inputs;
+  auto references = nn::fill_optional_inputs<QwenImage21References>(cx, own);
   auto input = nn::fill_inputs<QwenImage21Input>(cx, own);
-  if (!references.empty())
-    input.references = nn::fill_inputs<QwenImage21References>(cx, references);
+  input.references = std::move(references);
   ensure(input.encoder_hidden_states.size(0) == input.sample.size(0),
          "{} rows of text for {} samples", input.encoder_hidden_states.size(0),
          input.sample.size(0));

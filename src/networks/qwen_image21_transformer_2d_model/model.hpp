@@ -1,7 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "networks/qwen_image21_transformer_2d_model/text.hpp"
+#include "networks/qwen_image21_transformer_2d_model/blocks.hpp"
 #include "nn/blocks/qwen_image_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
@@ -85,9 +85,13 @@ class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
   // Of what is before the image: as of no timestep, or of the sample's.
   QwenImage21Modulation of_text(Context& cx, const QwenImage21Input& input,
                                 const QwenImage21Modulation& of_sample) const;
+  // The text of a call, and what images it has to go by, as they go through the blocks ahead of the
+  // image that is made. Where they are modulated as of no timestep, they do so once per run.
+  nn::KeptTokens ahead(Context& cx, const QwenImage21Input& input, const Tensor& tokens,
+                       const QwenImage21Modulation& by) const;
   // {B, L, D}.
   Tensor through_blocks(Context& cx, const Tensor& image, const QwenImage21Modulation& by,
-                        const QwenImage21Places& at, QwenImage21Text& text) const;
+                        const QwenImage21Places& at, nn::KeptTokens& text) const;
   // Of the image's tokens, {B, L, out_channels()}.
   Tensor predicted(Context& cx, const QwenImage21Input& input) const;
 

@@ -55,14 +55,23 @@ JointAttention::JointAttention(Module* parent, const std::string& name,
 }
 
 JointlyAttended JointAttention::forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                                        const Tensor* bias, const PromptingImages& images) const {
+                                        const Tensor* bias, const PromptingImages& images,
+                                        const KeysAndValues& before) const {
   std::vector<Tensor> made = cx.predicted_attention(path(), [&] {
-    JointlyAttended y = computed(cx, x, rotary, bias, images);
+    JointlyAttended y = computed(cx, x, rotary, bias, images, before);
     std::vector<Tensor> all{y.text, y.image};
     if (y.prompted.defined()) all.push_back(y.prompted);
     return all;
   });
   return {{.text = made[0], .image = made[1]}, made.size() > 2 ? made[2] : Tensor()};
+}
+
+Tensor JointAttention::of_image_alone(Context& cx, const Tensor& x, const Tensor& rotary,
+                                      KeysAndValues& made, bool keys_alone) const {
+  made = {turned_heads(cx, norm_k, to_k.forward(cx, x), heads_, rotary), to_v.forward(cx, x)};
+  if (keys_alone) return {};
+  Tensor query = turned_heads(cx, norm_q, to_q.forward(cx, x), heads_, rotary);
+  return to_out[0].forward(cx, attended_heads(cx, query, made.key, made.value, heads_));
 }
 
 // The query is not turned: what is attended to has no places.
@@ -78,7 +87,8 @@ Tensor JointAttention::prompted(Context& cx, const Tensor& query,
 }
 
 JointlyAttended JointAttention::computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                                         const Tensor* bias, const PromptingImages& images) const {
+                                         const Tensor* bias, const PromptingImages& images,
+                                         const KeysAndValues& before) const {
   auto joined = [&](const Tensor& text, const Tensor& image) {
     return cx.ops().concat(cx, {text, image});
   };
@@ -92,6 +102,11 @@ JointlyAttended JointAttention::computed(Context& cx, const TextAndImage& x, con
                       normed_heads(cx, norm_k, to_k.forward(cx, x.image), heads_));
   key = turned(cx, key, rotary);
   Tensor value = joined(add_v_proj.forward(cx, x.text), to_v.forward(cx, x.image));
+  if (before.key.defined()) {
+    KeysAndValues all = preceded_by(cx, {key, value}, before);
+    key = std::move(all.key);
+    value = std::move(all.value);
+  }
   Tensor y = attended_heads(cx, query, key, value, heads_, bias);
   int64_t texts = x.text.size(1);
   Tensor text = y.narrow(1, 0, texts), image = y.narrow(1, texts, y.size(1) - texts);

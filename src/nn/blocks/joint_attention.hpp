@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "nn/blocks/kept_tokens.hpp"
 #include "nn/layers.hpp"
 
 namespace omnirt::nn {
@@ -46,9 +47,15 @@ class JointAttention final : public Module {
   JointAttention(Module* parent, const std::string& name, const JointAttentionOptions& options);
   const char* class_name() const override { return "JointAttention"; }
   // rotary {2, T + L, head_dim / 2}: the tokens' positions, the text's first; bias as
-  // attended_heads has it. Steps may predict it (Context::predicted_attention).
+  // attended_heads has it; `before`: of tokens that both attend to as well, without a bias. Steps
+  // may predict it (Context::predicted_attention).
   JointlyAttended forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                          const Tensor* bias = nullptr, const PromptingImages& images = {}) const;
+                          const Tensor* bias = nullptr, const PromptingImages& images = {},
+                          const KeysAndValues& before = {}) const;
+  // Of an image's tokens to each other, {B, L, D}, whose keys and values `made` is set to;
+  // undefined where `keys_alone`.
+  Tensor of_image_alone(Context& cx, const Tensor& x, const Tensor& rotary, KeysAndValues& made,
+                        bool keys_alone) const;
 
   Linear to_q, to_k, to_v;
   RmsNorm norm_q, norm_k;
@@ -58,7 +65,8 @@ class JointAttention final : public Module {
 
  private:
   JointlyAttended computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
-                           const Tensor* bias, const PromptingImages& images) const;
+                           const Tensor* bias, const PromptingImages& images,
+                           const KeysAndValues& before) const;
   Tensor prompted(Context& cx, const Tensor& query, const PromptingImages& images) const;
 
   int64_t heads_;

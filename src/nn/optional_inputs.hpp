@@ -1,0 +1,28 @@
+#pragma once
+#include <optional>
+
+#include "nn/denoiser_network.hpp"
+
+namespace omnirt::nn {
+
+// Inputs of a struct of their own, of which all are given or none: they are taken out of `from`.
+template <class Input>
+std::optional<Input> fill_optional_inputs(Context& cx, Values& from) {
+  Values taken;
+  for (const NetworkInput& each : input_names<Input>())
+    if (auto found = from.extract(each.name)) taken.insert(std::move(found));
+  if (taken.empty()) return std::nullopt;
+  return fill_inputs<Input>(cx, taken);
+}
+
+// `names` with those of such a struct.
+template <class Input>
+std::vector<NetworkInput> with_optional_inputs(std::vector<NetworkInput> names) {
+  for (NetworkInput each : input_names<Input>()) {
+    each.required = false;
+    names.push_back(std::move(each));
+  }
+  return names;
+}
+
+}  // namespace omnirt::nn
