@@ -39,6 +39,7 @@ inline std::string small_model(const std::string& id) {
       {"qwen-image-layered", "tests/goldens/pipelines/qwen_image_layered/model"},
       {"z-image", "tests/goldens/pipelines/z_image/model"},
       {"z-image-turbo", "tests/goldens/pipelines/z_image/model"},
+      {"z-image-omni", "tests/goldens/pipelines/z_image_omni/model"},
       {"sd3-medium", "tests/goldens/pipelines/sd3/model"},
       {"sd3.5-medium", "tests/goldens/pipelines/sd35/model"},
       {"sd3.5-large", "tests/goldens/pipelines/sd35/model"},

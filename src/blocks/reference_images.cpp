@@ -8,12 +8,6 @@
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
-namespace {
-
-constexpr int64_t most_pixels = 1024 * 1024;
-
-}  // namespace
-
 Size size_of_area(int64_t pixels, int64_t height, int64_t width) {
   constexpr double multiple = 32;
   const double ratio = static_cast<double>(width) / static_cast<double>(height);
@@ -24,16 +18,16 @@ Size size_of_area(int64_t pixels, int64_t height, int64_t width) {
   return {rounded(high), rounded(wide)};
 }
 
-Size limited(Size size) {
-  int64_t pixels = size.height * size.width;
-  if (pixels <= most_pixels) return size;
-  double scale = std::sqrt(static_cast<double>(most_pixels) / static_cast<double>(pixels));
+Size limited(Size size, int64_t pixels) {
+  int64_t own = size.height * size.width;
+  if (own <= most_reference_pixels) return size;
+  double scale = std::sqrt(static_cast<double>(pixels) / static_cast<double>(own));
   return {static_cast<int64_t>(static_cast<double>(size.height) * scale),
           static_cast<int64_t>(static_cast<double>(size.width) * scale)};
 }
 
-Size in_whole_latents(Size size, int64_t grid) {
-  Size within = limited(size);
+Size in_whole_latents(Size size, int64_t grid, int64_t pixels) {
+  Size within = limited(size, pixels);
   return {within.height / grid * grid, within.width / grid * grid};
 }
 
@@ -43,11 +37,11 @@ io::Image resized(const io::Image& image, Size size) {
   return io::resize_lanczos(rgb, size.width, size.height);
 }
 
-Tensor middle_of(const io::Image& image, int64_t grid) {
-  const io::Image within = resized(image, limited({image.height, image.width}));
-  const Size size = in_whole_latents({image.height, image.width}, grid);
-  Tensor pixels = image_to_tensor(within) * 2.0 - 1.0;
-  return pixels.narrow(2, (within.height - size.height) / 2, size.height)
+Tensor middle_of(const io::Image& image, int64_t grid, int64_t pixels) {
+  const io::Image within = resized(image, limited({image.height, image.width}, pixels));
+  const Size size = in_whole_latents({image.height, image.width}, grid, pixels);
+  Tensor values = image_to_tensor(within) * 2.0 - 1.0;
+  return values.narrow(2, (within.height - size.height) / 2, size.height)
       .narrow(3, (within.width - size.width) / 2, size.width)
       .contiguous();
 }

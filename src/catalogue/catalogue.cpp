@@ -6,6 +6,7 @@
 #include "backends/stub/stub_backend.hpp"
 #include "blocks/clip_image.hpp"
 #include "blocks/qwen2_vl_image.hpp"
+#include "blocks/siglip2_image.hpp"
 #include "catalogue/foreign_adapters.hpp"
 #include "families/aura_flow/aura_flow.hpp"
 #include "families/chroma/chroma.hpp"
@@ -26,6 +27,7 @@
 #include "families/sdxl/sdxl.hpp"
 #include "families/svd/svd.hpp"
 #include "families/upscale/upscale.hpp"
+#include "families/z_image/omni.hpp"
 #include "families/z_image/z_image.hpp"
 #include "networks/aura_flow_transformer_2d_model/model.hpp"
 #include "networks/autoencoder_dc/model.hpp"
@@ -63,6 +65,7 @@
 #include "networks/sana_transformer_2d_model/model.hpp"
 #include "networks/sd3_controlnet_model/model.hpp"
 #include "networks/sd3_transformer_2d_model/model.hpp"
+#include "networks/siglip2_vision_model/model.hpp"
 #include "networks/siglip_vision_model/model.hpp"
 #include "networks/span/model.hpp"
 #include "networks/t2i_adapter/model.hpp"
@@ -135,6 +138,7 @@ std::vector<nn::NetworkInfo> networks() {
       ip_adapter_info(),
       flux_ip_adapter_info(),
       siglip_vision_model_info(),
+      siglip2_vision_model_info(),
       redux_image_encoder_info(),
       rrdb_net_info(),
       span_info(),
@@ -156,6 +160,7 @@ Catalogue builtin_catalogue() {
                        families::qwen_image_edit(),
                        families::qwen_image_layered(),
                        families::z_image(),
+                       families::z_image_omni(),
                        families::sd3(),
                        families::chroma(),
                        families::lumina2(),
@@ -170,6 +175,7 @@ Catalogue builtin_catalogue() {
                          text::gemma_tokenizer_info(), text::llama_tokenizer_info()},
           .image_processors = {blocks::clip_image_processor_info(),
                                blocks::siglip_image_processor_info(),
+                               blocks::siglip2_image_processor_info(),
                                blocks::qwen2_vl_image_processor_info()},
           // The order in which `auto` looks.
           .backends = {cuda_backend_info(), ascend_backend_info(), backend<CpuBackend>("cpu"),

@@ -40,6 +40,7 @@ ZImageTransformer2DConfig read_z_image_transformer_2d_config(const Json& json,
   check.range("n_refiner_layers", config.n_refiner_layers, 0, 512);
   check.range("n_heads", config.n_heads, 1, 1 << 10);
   check.range("cap_feat_dim", config.cap_feat_dim, 1, 1 << 17);
+  if (config.siglip_feat_dim) check.range("siglip_feat_dim", *config.siglip_feat_dim, 1, 1 << 17);
   check.positive("norm_eps", config.norm_eps);
   check.positive("rope_theta", config.rope_theta);
   check.positive("t_scale", config.t_scale);

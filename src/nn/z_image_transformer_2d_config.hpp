@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ZImageTransformer2DConfig {
   double norm_eps = 1e-5;
   bool qk_norm = true;
   int64_t cap_feat_dim = 2560;
+  std::optional<int64_t> siglip_feat_dim;  // of Omni's
   double rope_theta = 256.0;
   double t_scale = 1000.0;
   std::vector<int64_t> axes_dims{32, 48, 48};
@@ -35,13 +37,13 @@ struct ZImageTransformer2DConfig {
     v("norm_eps", self.norm_eps);
     v("qk_norm", self.qk_norm);
     v("cap_feat_dim", self.cap_feat_dim);
+    v("siglip_feat_dim", self.siglip_feat_dim);
     v("rope_theta", self.rope_theta);
     v("t_scale", self.t_scale);
     v("axes_dims", self.axes_dims);
     v("axes_lens", self.axes_lens);
     v.only("all_patch_size", std::vector<Json>{Json::array({patch_size})});
     v.only("all_f_patch_size", std::vector<Json>{Json::array({1})});
-    v.only("siglip_feat_dim", {});  // Omni's
     v.only("quantization_config", {});
     // The reference's attention has as many heads of keys as of queries, whatever this says.
     v.ignore({"n_kv_heads"});

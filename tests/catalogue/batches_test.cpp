@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(OfTransformers, Batches,
                          ::testing::Values("aura_flow", "chroma", "flux2_klein", "flux2_klein_kv",
                                            "flux_dev", "krea2", "krea2_turbo", "lumina2",
                                            "pixart_sigma", "qwen_image", "qwen_image_21", "sana",
-                                           "sana_sprint", "sd15", "sd3", "z_image"),
+                                           "sana_sprint", "sd15", "sd3", "z_image", "z_image_omni"),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -202,6 +202,7 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     return "Chroma" + kind + "Pipeline";
   }
   if (id.starts_with("krea-2")) return "Krea2Pipeline";
+  if (id == "z-image-omni") return "ZImageOmniPipeline";
   if (id.starts_with("z-image")) {
     return task == "inpaint"       ? "ZImageInpaintPipeline"
            : task == "image2image" ? "ZImageImg2ImgPipeline"
@@ -355,7 +356,7 @@ TEST(Registry, NamesSchedulersThatSuitWhatTheModelPredicts) {
         ASSERT_TRUE(info) << name;
         const bool flow =
             family.name.starts_with("flux") || family.name.starts_with("qwen_image") ||
-            family.name == "z_image" || family.name == "sd3" || family.name == "chroma" ||
+            family.name.starts_with("z_image") || family.name == "sd3" || family.name == "chroma" ||
             family.name == "lumina2" || family.name == "aura_flow" || family.name == "krea2";
         // Sana's own is a solver for diffusion over the noise levels of a flow.
         EXPECT_TRUE(family.name == "sana" || info->made_for == (flow ? SchedulerFor::flow_matching

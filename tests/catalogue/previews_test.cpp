@@ -56,8 +56,9 @@ TEST(Previews, AreDeclaredByFamiliesWhoseLatentsAreKnown) {
     for (const auto& [id, means] : family.previews)
       if (!means.colours.empty()) declared.insert(family.name);
   }
-  for (const char* name : {"aura_flow", "chroma", "flux", "flux2", "flux_kontext", "krea2",
-                           "lumina2", "pixart", "qwen_image", "qwen_image_edit", "sd3", "z_image"})
+  for (const char* name :
+       {"aura_flow", "chroma", "flux", "flux2", "flux_kontext", "krea2", "lumina2", "pixart",
+        "qwen_image", "qwen_image_edit", "sd3", "z_image", "z_image_omni"})
     EXPECT_TRUE(declared.contains(name)) << name;
 }
 

@@ -32,6 +32,21 @@ TEST(ZImageOriginals, TellThePublishedModelsConfig) {
       *make_network(told.config(original_shapes(*network), "components.transformer")), *network);
 }
 
+TEST(ZImageOriginals, TellWhetherTheyAreOmnis) {
+  const Json config = {{"_class_name", "ZImageTransformer2DModel"},
+                       {"dim", 128},
+                       {"n_heads", 1},
+                       {"n_layers", 2},
+                       {"n_refiner_layers", 1},
+                       {"cap_feat_dim", 20},
+                       {"siglip_feat_dim", 24}};
+  auto network = make_network(config);
+  const auto shapes = original_shapes(*network);
+  EXPECT_TRUE(shapes.contains("siglip_refiner.0.attention.qkv.weight"));
+  const nn::FromTensors& told = z_image_transformer_2d_model_info().from_tensors;
+  expect_same_parameters(*make_network(told.config(shapes, "components.transformer")), *network);
+}
+
 TEST(ZImageOriginals, AreKnownByNamesAndRefusedWhereShapesDoNotTellTheHeads) {
   const nn::FromTensors& told = z_image_transformer_2d_model_info().from_tensors;
   // Lumina 2 has the same names except for the tokens that pad.
@@ -47,6 +62,13 @@ class ZImageAdapters : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ZImageAdapters, ChangeWeightsAsTheReferenceDoes) {
   expect_changes_of_reference(*tiny_z_image(), z_image_case, GetParam(), 9);
+}
+
+// They fit Omni's transformer, which has the same parts and more.
+TEST_P(ZImageAdapters, ChangeOmnisWeightsToo) {
+  const auto omni = make_network(
+      read_json(source_path("tests/goldens/networks/z_image_omni_transformer") / "config.json"));
+  expect_changes_of_reference(*omni, z_image_case, GetParam(), 9);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, ZImageAdapters,

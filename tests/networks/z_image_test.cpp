@@ -59,7 +59,7 @@ TEST(ZImageTransformer2DModel, RefusesWhatThePipelinesDoNotKnow) {
               ThrowsMessage<Unsupported>(HasSubstr("turn together")));
   EXPECT_THAT(refused({{"all_patch_size", {2, 4}}}),
               ThrowsMessage<Unsupported>(HasSubstr("all_patch_size")));
-  EXPECT_THAT(refused({{"siglip_feat_dim", 1152}}),
+  EXPECT_THAT(refused({{"siglip_feat_dim", 0}}),
               ThrowsMessage<Unsupported>(HasSubstr("siglip_feat_dim")));
   EXPECT_THAT(refused({{"dim", 3841}}), ThrowsMessage<Unsupported>(HasSubstr("n_heads")));
 }

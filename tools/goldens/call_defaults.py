@@ -52,6 +52,7 @@ PIPELINES = [
     "StableVideoDiffusionPipeline",
     "ZImageImg2ImgPipeline",
     "ZImageInpaintPipeline",
+    "ZImageOmniPipeline",
     "ZImagePipeline",
 ]
 

@@ -94,6 +94,30 @@ KL = dict(
 )
 
 
+INDEX = {
+    "_class_name": "ZImagePipeline",
+    "_diffusers_version": "0.42.1",
+    "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"],
+    "text_encoder": ["transformers", "Qwen3ForCausalLM"],
+    "tokenizer": ["transformers", "Qwen2TokenizerFast"],
+    "transformer": ["diffusers", "ZImageTransformer2DModel"],
+    "vae": ["diffusers", "AutoencoderKL"],
+}
+
+
+def write_scheduler(folder):
+    common.write_json(
+        folder / "scheduler" / "scheduler_config.json",
+        {
+            "_class_name": "FlowMatchEulerDiscreteScheduler",
+            "_diffusers_version": "0.42.1",
+            "num_train_timesteps": 1000,
+            "use_dynamic_shifting": False,
+            "shift": 6.0,
+        },
+    )
+
+
 def write_model(folder):
     from diffusers import AutoencoderKL, ZImageTransformer2DModel
     from transformers import Qwen3Config, Qwen3ForCausalLM
@@ -109,28 +133,8 @@ def write_model(folder):
     }
     for name, (model, seed) in parts.items():
         networks.save_checkpoint(model, folder / name, seed, 1.0, HALF)
-    common.write_json(
-        folder / "scheduler" / "scheduler_config.json",
-        {
-            "_class_name": "FlowMatchEulerDiscreteScheduler",
-            "_diffusers_version": "0.42.1",
-            "num_train_timesteps": 1000,
-            "use_dynamic_shifting": False,
-            "shift": 6.0,
-        },
-    )
-    common.write_json(
-        folder / "model_index.json",
-        {
-            "_class_name": "ZImagePipeline",
-            "_diffusers_version": "0.42.1",
-            "scheduler": ["diffusers", "FlowMatchEulerDiscreteScheduler"],
-            "text_encoder": ["transformers", "Qwen3ForCausalLM"],
-            "tokenizer": ["transformers", "Qwen2TokenizerFast"],
-            "transformer": ["diffusers", "ZImageTransformer2DModel"],
-            "vae": ["diffusers", "AutoencoderKL"],
-        },
-    )
+    write_scheduler(folder)
+    common.write_json(folder / "model_index.json", INDEX)
 
 
 # ------------------------------------------------------------------------------------------ runs
@@ -217,8 +221,8 @@ def generate(pipe, request, folder):
     return made_by(pipeline_of(pipe, request["task"]), request, images)
 
 
-def made_by(pipe, request, images):
-    """The same by a pipeline with the images that it is given."""
+def made_by(pipe, request, images, own=lambda embeds: embeds):
+    """The same by a pipeline with the images that it is given. `own`: the prompts' own of what it encodes."""
     config, seeds = request["config"], common.seeds_of(request)
     prompt = request["inputs"]["prompt"]
     count = len(prompt) if isinstance(prompt, list) else 1
@@ -235,7 +239,7 @@ def made_by(pipe, request, images):
         embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else prompt, **given)
     finally:
         pipe.scheduler = plain
-    positive, negative = embeds[0]
+    positive, negative = map(own, embeds[0])
     out["prompt_embeds"] = padded(positive)
     if negative:
         # One negative prompt for all.

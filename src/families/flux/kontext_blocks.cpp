@@ -10,6 +10,7 @@
 
 #include "blocks/image_size.hpp"
 #include "blocks/latents.hpp"
+#include "blocks/mode_latents.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt::flux {
@@ -50,12 +51,8 @@ int64_t token_of(const nn::Autoencoder& vae) {
 // The mode of what the encoder makes of an image at this size, {1, C, h, w}.
 Tensor mode_latents(Frame& frame, const Component<nn::Autoencoder>& vae,
                     const blocks::TilingPorts& tiling, const io::Image& image, KontextSize size) {
-  const nn::Autoencoder& autoencoder = frame[vae];
-  const int64_t grid = autoencoder.scale_factor();
-  Tensor pixels = blocks::image_tensor(image, size.width, size.height);
-  Tensor no_noise = at::zeros(
-      {1, autoencoder.latent_channels(), size.height / grid, size.width / grid}, at::kFloat);
-  return blocks::encoded_image(frame, vae, tiling, pixels, no_noise);
+  return blocks::mode_latents(frame, vae, tiling,
+                              blocks::image_tensor(image, size.width, size.height));
 }
 
 struct ReferenceTokens {

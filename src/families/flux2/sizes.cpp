@@ -4,43 +4,24 @@
 
 #include <algorithm>
 
+#include "blocks/check_reference.hpp"
 #include "blocks/image_size.hpp"
 #include "pipeline/checks.hpp"
 
 namespace omnirt::flux2 {
 namespace {
 
-// Of a reference image (reference: Flux2ImageProcessor.check_image_input).
-constexpr int64_t least_side = 64;
-constexpr double most_aspect_ratio = 8;
-
 Size size_of(const io::ImageInfo& info) {
   return {info.height, info.width};
 }
 
-void refuse_image(Checks& checks, const std::string& field, Size size, const std::string& why) {
-  checks.error({field, fmt::format("{}x{}", size.width, size.height), why, "give another image"});
-}
-
-// What the reference's edits refuse; its inpainting does not ask. False where it was refused.
-bool check_proportions(Checks& checks, const std::string& field, Size size) {
-  auto [shorter, longer] = std::minmax(size.height, size.width);
-  if (shorter < least_side) {
-    refuse_image(checks, field, size,
-                 fmt::format("images of less than {} pixels a side are not taken", least_side));
-    return false;
-  }
-  if (static_cast<double>(longer) <= most_aspect_ratio * static_cast<double>(shorter)) return true;
-  refuse_image(checks, field, size,
-               fmt::format("one side is more than {} times the other", most_aspect_ratio));
-  return false;
-}
-
+// The reference's inpainting takes images of any proportions.
 void check_image(Checks& checks, const std::string& field, Size size, int64_t grid) {
-  if (checks.task() == "edit" && !check_proportions(checks, field, size)) return;
+  if (checks.task() == "edit" && !blocks::check_proportions(checks, field, size)) return;
   Size whole = in_whole_latents(size, grid);
   if (std::min(whole.height, whole.width) == 0)
-    refuse_image(checks, field, size, fmt::format("a latent takes {} pixels a side", grid));
+    blocks::refuse_reference(checks, field, size,
+                             fmt::format("a latent takes {} pixels a side", grid));
 }
 
 // A side whose value follows from the image's.

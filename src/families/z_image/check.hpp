@@ -15,9 +15,13 @@ class CheckParts final : public Block {
   Described<ZImageTransformer2DModel> transformer{this, "transformer"};
   Described<nn::Autoencoder> vae{this, "vae"};
 
-  CheckParts() : Block("check_parts", Stage::prepare_conditions) {}
+  // omni: whether the transformer must look at images to go by.
+  explicit CheckParts(bool omni) : Block("check_parts", Stage::prepare_conditions), omni_(omni) {}
   void run(Frame&) const override {}
   void check(Checks& checks) const override;
+
+ private:
+  bool omni_;
 };
 
 }  // namespace omnirt::z_image

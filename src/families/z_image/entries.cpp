@@ -69,6 +69,14 @@ std::string variant_of(const PipelineFolder& folder) {
   return shift.is_number() && shift.get<double>() == shift_of_turbo ? turbo : base;
 }
 
+std::vector<AdapterFamily> adapter_families() {
+  return {{.name = "Z-Image",
+           .ids = {"z-image", "z-image-turbo", "z-image-omni"},
+           .marks = {{"_feed_forward_w1"}, {"denoiser:context_refiner_"}},
+           .metadata = {"zimage", "z-image", "z_image", "Z-Image"},
+           .embedding_widths = {}}};
+}
+
 std::vector<const KeyInfo*> guider_keys() {
   return {&keys::guidance_scale, &omnirt::guider_keys::cfg_normalization,
           &omnirt::guider_keys::cfg_truncation};

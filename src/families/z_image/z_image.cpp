@@ -41,7 +41,7 @@ BlockList z_image_blocks() {
   const blocks::LevelShift shift{blocks::linear_mu, ZImageTransformer2DConfig::patch_size};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
-  add(std::make_shared<z_image::CheckParts>());
+  add(std::make_shared<z_image::CheckParts>(/*omni=*/false));
   for (auto& block : blocks::token_control_checks()) list.push_back(block);
   add(std::make_shared<blocks::RefuseHires>(!alone));
   const Trigger given_noise = has("latents") && from_noise;
@@ -72,14 +72,6 @@ BlockList z_image_blocks() {
   return list;
 }
 
-std::vector<AdapterFamily> adapter_families() {
-  return {{.name = "Z-Image",
-           .ids = {"z-image", "z-image-turbo"},
-           .marks = {{"_feed_forward_w1"}, {"denoiser:context_refiner_"}},
-           .metadata = {"zimage", "z-image", "z_image", "Z-Image"},
-           .embedding_widths = {}}};
-}
-
 }  // namespace
 
 Family z_image() {
@@ -91,7 +83,7 @@ Family z_image() {
           .variant_of = z_image::variant_of,
           .adopt_scheduler = {},
           .shifts_by_size = true,
-          .adapter_families = adapter_families(),
+          .adapter_families = z_image::adapter_families(),
           .previews = {{"", blocks::flux_latents()}},
           .guider = "cfg_original",
           .guider_keys = z_image::guider_keys()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/blocks/grid_positions.hpp"
 #include "nn/blocks/vision_heads.hpp"
 #include "nn/layout.hpp"
 
@@ -110,13 +111,8 @@ Qwen3VLVisionModel::Qwen3VLVisionModel(Module* parent, const std::string& name,
 }
 
 Tensor Qwen3VLVisionModel::embedded(Context& cx, const Qwen3VLVisionInput& image) const {
-  Tensor h = patch_embed.forward(cx, nn::in_form(cx, image.patches));
-  const Tensor weights = nn::in_form(cx, image.grid_weights);
-  for (int64_t corner = 0; corner < image.grid_places.size(0); ++corner) {
-    const Tensor place = pos_embed.forward(cx, image.grid_places.select(0, corner));
-    h = cx.ops().gate(cx, {place, weights.select(0, corner), &h});
-  }
-  return h;
+  const Tensor h = patch_embed.forward(cx, nn::in_form(cx, image.patches));
+  return nn::with_grid_positions(cx, h, pos_embed, {image.grid_places, image.grid_weights});
 }
 
 std::vector<Tensor> Qwen3VLVisionModel::forward(Context& cx,

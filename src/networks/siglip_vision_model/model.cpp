@@ -13,16 +13,6 @@ int64_t siglip_patches(const SiglipVisionConfig& config) {
   return side * side;
 }
 
-nn::CLIPEncoderOptions siglip_encoder_options(const SiglipVisionConfig& config) {
-  return {.hidden_size = config.hidden_size,
-          .intermediate_size = config.intermediate_size,
-          .layers = config.num_hidden_layers,
-          .heads = config.num_attention_heads,
-          .activation = ops::activation_from_name(config.hidden_act, "hidden_act"),
-          .layer_norm_eps = config.layer_norm_eps,
-          .causal = false};
-}
-
 }  // namespace
 
 SiglipVisionEmbeddings::SiglipVisionEmbeddings(Module* parent, const std::string& name,
@@ -43,7 +33,7 @@ Tensor SiglipVisionEmbeddings::forward(Context& cx, const Tensor& pixel_values) 
 SiglipVisionModel::SiglipVisionModel(const SiglipVisionConfig& config, Json json)
     : Network(std::move(json)),
       embeddings(this, "embeddings", config),
-      encoder(this, "encoder", siglip_encoder_options(config)),
+      encoder(this, "encoder", nn::siglip_encoder_options(config)),
       post_layernorm(this, "post_layernorm", config.hidden_size, config.layer_norm_eps),
       config_(config) {}
 
@@ -51,18 +41,6 @@ nn::Metadata SiglipVisionModel::metadata() const {
   return nn::feature_metadata(*this,
                               {.no_split_modules = {"SiglipVisionEmbeddings", "CLIPEncoderLayer"},
                                .repeated_blocks = {"CLIPEncoderLayer"}});
-}
-
-nn::WeightMap SiglipVisionModel::weight_map() const {
-  nn::WeightMap map{.renames = {{"vision_model.", "", /*at_start=*/true}}, .ignored = {}};
-  for (const char* name :
-       {"probe", "attention.in_proj_weight", "attention.in_proj_bias", "attention.out_proj.weight",
-        "attention.out_proj.bias", "layernorm.weight", "layernorm.bias", "mlp.fc1.weight",
-        "mlp.fc1.bias", "mlp.fc2.weight", "mlp.fc2.bias"}) {
-    map.ignored.push_back(std::string("head.") + name);
-    map.ignored.push_back(std::string("vision_model.head.") + name);
-  }
-  return map;
 }
 
 Tensor SiglipVisionModel::forward(Context& cx, const Tensor& pixel_values) const {

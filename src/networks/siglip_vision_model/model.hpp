@@ -1,6 +1,6 @@
 #pragma once
 #include "networks/siglip_vision_model/config.hpp"
-#include "nn/blocks/clip_encoder.hpp"
+#include "nn/blocks/siglip_encoder.hpp"
 #include "nn/network.hpp"
 
 namespace omnirt {
@@ -23,7 +23,7 @@ class SiglipVisionModel final : public nn::Network {
   SiglipVisionModel(const SiglipVisionConfig& config, Json json);
   const char* class_name() const override { return "SiglipVisionModel"; }
   nn::Metadata metadata() const override;
-  nn::WeightMap weight_map() const override;
+  nn::WeightMap weight_map() const override { return nn::siglip_weight_map(); }
 
   // last_hidden_state {B, patches, D}, normalised. pixel_values {B, 3, image_size, image_size}, as
   // the folder's feature extractor prepares images. Throws InvalidRequest for another size.

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "networks/z_image_transformer_2d_model/original.hpp"
+#include "networks/z_image_transformer_2d_model/positions.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
+#include "nn/optional_inputs.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -20,18 +22,6 @@ int64_t missing(int64_t tokens) {
   return (z_image_multiple - tokens % z_image_multiple) % z_image_multiple;
 }
 
-// {T, A} and {U, A} one after the other.
-Tensor behind(Context& cx, const Tensor& first, const Tensor& second) {
-  Tensor a = first.unsqueeze(0), b = second.unsqueeze(0);
-  return cx.ops().concat(cx, {a, b}).squeeze(0);
-}
-
-// The first axis of {T, 1} positions, moved by `offset`, before the others {T, 2}.
-Tensor with_first_axis(Context& cx, const Tensor& first, double offset, const Tensor& others) {
-  Tensor moved = cx.ops().affine(cx, {first, 1.0, offset});
-  return cx.ops().concat(cx, {moved, others});
-}
-
 // x with what a ControlNet adds after this block, if anything.
 Tensor with_hint(Context& cx, const Tensor& x, const std::vector<Tensor>& hints, size_t block) {
   if (block >= hints.size() || hints[block].size(1) == 0) return x;
@@ -39,6 +29,17 @@ Tensor with_hint(Context& cx, const Tensor& x, const std::vector<Tensor>& hints,
 }
 
 }  // namespace
+
+Tensor z_image_behind(Context& cx, const Tensor& first, const Tensor& second) {
+  Tensor a = first.unsqueeze(0), b = second.unsqueeze(0);
+  return cx.ops().concat(cx, {a, b}).squeeze(0);
+}
+
+Tensor z_image_with_first_axis(Context& cx, const Tensor& first, double offset,
+                               const Tensor& others) {
+  Tensor moved = cx.ops().affine(cx, {first, 1.0, offset});
+  return cx.ops().concat(cx, {moved, others});
+}
 
 int64_t ZImageTransformer2DModel::padded(int64_t tokens) {
   return tokens + missing(tokens);
@@ -52,11 +53,19 @@ ZImageTransformer2DModel::ZImageTransformer2DModel(const ZImageTransformer2DConf
       noise_refiner(this, "noise_refiner"),
       context_refiner(this, "context_refiner"),
       t_embedder(this, "t_embedder", config.modulation_dim()),
-      cap_embedder(this, "cap_embedder", config),
+      cap_embedder(this, "cap_embedder", config.cap_feat_dim, config),
+      siglip_refiner(this, "siglip_refiner"),
       x_pad_token(param("x_pad_token", {1, config.dim})),
       cap_pad_token(param("cap_pad_token", {1, config.dim})),
       layers(this, "layers"),
       config_(config) {
+  if (config.siglip_feat_dim) {
+    siglip_embedder.emplace(this, "siglip_embedder", *config.siglip_feat_dim, config);
+    siglip_pad_token = param("siglip_pad_token", {1, config.dim});
+    own(siglip_pad_token);
+    for (int64_t i = 0; i < config.n_refiner_layers; ++i)
+      siglip_refiner.add(config, /*modulated=*/false);
+  }
   own(x_pad_token);
   own(cap_pad_token);
   for (int64_t i = 0; i < config.n_refiner_layers; ++i) {
@@ -74,7 +83,12 @@ nn::Metadata ZImageTransformer2DModel::metadata() const {
 }
 
 std::vector<nn::OriginalLayout> ZImageTransformer2DModel::original_layouts() const {
-  return {z_image_original_layout()};
+  return {z_image_original_layout(siglip_dim() > 0)};
+}
+
+std::vector<nn::NetworkInput> ZImageTransformer2DModel::inputs() const {
+  auto names = nn::input_names<ZImageInput>();
+  return siglip_dim() == 0 ? names : nn::with_optional_inputs<ZImageOmniInput>(std::move(names));
 }
 
 Tensor ZImageTransformer2DModel::filled_up(Context& cx, const Tensor& x, const Param& token) const {
@@ -84,23 +98,30 @@ Tensor ZImageTransformer2DModel::filled_up(Context& cx, const Tensor& x, const P
   return cx.ops().concat(cx, {x, padding});
 }
 
-// {T, 3}: 1 and on, row 0, column 0.
-Tensor ZImageTransformer2DModel::text_positions(Context& cx, const Tensor& like,
-                                                int64_t text) const {
+Tensor ZImageTransformer2DModel::text_positions(Context& cx, const Tensor& like, int64_t text,
+                                                double first) const {
   Tensor counted = cx.ops().token_positions(cx, {like, text, 0, 0});
-  return with_first_axis(cx, counted.narrow(1, 3, 1), 1.0, counted.narrow(1, 0, 2));
+  return z_image_with_first_axis(cx, counted.narrow(1, 3, 1), first, counted.narrow(1, 0, 2));
 }
 
-// {L, 3}: the place after the text, row, column; padding is at 0.
-Tensor ZImageTransformer2DModel::image_positions(Context& cx, const ZImageInput& input) const {
-  int64_t height = input.sample.size(2) / patch_size(), width = input.sample.size(3) / patch_size();
-  const Tensor& text = input.encoder_hidden_states;
-  Tensor grid = cx.ops().token_positions(cx, {text, 0, height, width});
-  auto place = static_cast<double>(padded(text.size(1)) + 1);
-  Tensor image = with_first_axis(cx, grid.narrow(1, 0, 1), place, grid.narrow(1, 1, 2));
+Tensor ZImageTransformer2DModel::padding_positions(Context& cx, const Tensor& like,
+                                                   int64_t tokens) const {
+  return cx.ops().token_positions(cx, {like, tokens, 0, 0}).narrow(1, 0, 3);
+}
+
+Tensor ZImageTransformer2DModel::image_positions(Context& cx, const Tensor& like,
+                                                 const Tensor& latents, double place) const {
+  int64_t height = latents.size(2) / patch_size(), width = latents.size(3) / patch_size();
+  Tensor grid = cx.ops().token_positions(cx, {like, 0, height, width});
+  Tensor image = z_image_with_first_axis(cx, grid.narrow(1, 0, 1), place, grid.narrow(1, 1, 2));
   int64_t more = missing(height * width);
-  if (more == 0) return image;
-  return behind(cx, image, cx.ops().token_positions(cx, {text, more, 0, 0}).narrow(1, 0, 3));
+  return more == 0 ? image : z_image_behind(cx, image, padding_positions(cx, like, more));
+}
+
+// The place after the text.
+Tensor ZImageTransformer2DModel::image_positions(Context& cx, const ZImageInput& input) const {
+  const Tensor& text = input.encoder_hidden_states;
+  return image_positions(cx, text, input.sample, static_cast<double>(padded(text.size(1)) + 1));
 }
 
 Tensor ZImageTransformer2DModel::table(Context& cx, const Tensor& positions) const {
@@ -121,8 +142,8 @@ ZImageTransformer2DModel::Places ZImageTransformer2DModel::places(Context& cx,
           .image = cx.once("rotary of image " + size, text,
                            [&] { return table(cx, image_positions(cx, input)); }),
           .all = cx.once("rotary " + size, text, [&] {
-            return table(cx,
-                         behind(cx, image_positions(cx, input), text_positions(cx, text, tokens)));
+            return table(cx, z_image_behind(cx, image_positions(cx, input),
+                                            text_positions(cx, text, tokens)));
           })};
 }
 
@@ -138,9 +159,13 @@ Tensor ZImageTransformer2DModel::refined_text(Context& cx, const ZImageInput& in
   });
 }
 
-Tensor ZImageTransformer2DModel::embedded_image(Context& cx, const ZImageInput& input) const {
-  Tensor tokens = nn::patch_tokens(nn::in_form(cx, input.sample), patch_size());
+Tensor ZImageTransformer2DModel::embedded_latents(Context& cx, const Tensor& latents) const {
+  Tensor tokens = nn::patch_tokens(nn::in_form(cx, latents), patch_size());
   return filled_up(cx, all_x_embedder.layer.forward(cx, tokens), x_pad_token);
+}
+
+Tensor ZImageTransformer2DModel::embedded_image(Context& cx, const ZImageInput& input) const {
+  return embedded_latents(cx, input.sample);
 }
 
 // The network's time runs from noise to image.
@@ -206,13 +231,18 @@ Tensor ZImageTransformer2DModel::patches(Context& cx, const ZImageInput& input) 
 }
 
 Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<ZImageInput>(cx, inputs);
+  Values own = inputs;
+  auto omni = nn::fill_optional_inputs<ZImageOmniInput>(cx, own);
+  auto input = nn::fill_inputs<ZImageInput>(cx, own);
+  input.omni = std::move(omni);
   int64_t rows = input.sample.size(0), height = input.sample.size(2), width = input.sample.size(3);
   ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
          input.encoder_hidden_states.size(0), rows);
   ensure(height % patch_size() == 0 && width % patch_size() == 0, "latents of {} x {}", height,
          width);
-  Tensor h = cx.predicted_output(all_final_layer.path(), [&] { return patches(cx, input); });
+  Tensor h = cx.predicted_output(all_final_layer.path(), [&] {
+    return siglip_dim() > 0 ? omni_patches(cx, input) : patches(cx, input);
+  });
   h = cx.ops().affine(cx, {h, -1.0, 0.0});  // image minus noise -> noise minus image
   return nn::image_of_patches(h, height / patch_size(), width / patch_size(), patch_size());
 }

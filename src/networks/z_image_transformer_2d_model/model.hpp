@@ -1,8 +1,27 @@
 #pragma once
+#include <optional>
+
 #include "nn/blocks/z_image_blocks.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt {
+
+// What Omni's edits go by: images, each with the text before it. The prompt is the text before the
+// image that is made.
+struct ZImageOmniInput {
+  // {B, T, cap_feat_dim} each, tokens alone: before each image, and after all of them.
+  std::vector<Tensor> captions;
+  std::vector<Tensor> reference_latents;  // {B, C, h, w} each
+  std::vector<Tensor> siglip_features;    // {B, N, siglip_feat_dim} each
+  std::vector<Tensor> siglip_places;      // {B, N, 2} each: row and column among the latents
+
+  static void visit(auto& self, auto& v) {
+    v("captions", self.captions);
+    v("reference_latents", self.reference_latents);
+    v("siglip_features", self.siglip_features);
+    v("siglip_places", self.siglip_places);
+  }
+};
 
 struct ZImageInput {
   Tensor sample;                 // {B, C, H, W}
@@ -10,6 +29,7 @@ struct ZImageInput {
   Tensor encoder_hidden_states;  // {B, T, cap_feat_dim}: tokens alone, no padding
   // {B, L + T, dim} for each of the first blocks, both padded; {B, 0, dim}: nothing for this one.
   std::vector<Tensor> controlnet_block_samples;
+  std::optional<ZImageOmniInput> omni{};  // filled apart
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
@@ -31,7 +51,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
 
   // Noise minus image, {B, C, H, W}: as the reference's pipelines hand it to the scheduler.
   Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override { return nn::input_names<ZImageInput>(); }
+  std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.in_channels; }
@@ -39,6 +59,8 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   bool caches_blocks() const override { return !layers.empty(); }
   int64_t context_dim() const override { return config_.cap_feat_dim; }
   int64_t token_dim() const { return config_.dim; }
+  // Width of what it takes of SigLIP2; 0 where it is not Omni's.
+  int64_t siglip_dim() const { return config_.siglip_feat_dim.value_or(0); }
   // Latents of a token, a side.
   int64_t patch_size() const { return ZImageTransformer2DConfig::patch_size; }
   // How many positions there are in the text and after it, for rows, and for columns.
@@ -61,6 +83,10 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   nn::ModuleList<nn::ZImageTransformerBlock> noise_refiner, context_refiner;
   nn::ZImageTimestepEmbedder t_embedder;
   nn::ZImageCaptionEmbedder cap_embedder;
+  // Of Omni's.
+  std::optional<nn::ZImageCaptionEmbedder> siglip_embedder;
+  nn::ModuleList<nn::ZImageTransformerBlock> siglip_refiner;
+  Param siglip_pad_token;
   Param x_pad_token, cap_pad_token;
   nn::ModuleList<nn::ZImageTransformerBlock> layers;
 
@@ -70,20 +96,43 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
     Tensor text, image, all;
   };
   Places places(Context& cx, const ZImageInput& input) const;
-  Tensor text_positions(Context& cx, const Tensor& like, int64_t text) const;
+  // {T, 3}: `first` and on, row 0, column 0.
+  Tensor text_positions(Context& cx, const Tensor& like, int64_t text, double first = 1) const;
+  // {L, 3}: `place`, row, column; padding is at 0.
+  Tensor image_positions(Context& cx, const Tensor& like, const Tensor& latents,
+                         double place) const;
   Tensor image_positions(Context& cx, const ZImageInput& input) const;
+  // {T, 3}, all 0.
+  Tensor padding_positions(Context& cx, const Tensor& like, int64_t tokens) const;
   Tensor table(Context& cx, const Tensor& positions) const;
   // With `token` after x, up to a multiple of SEQ_MULTI_OF.
   Tensor filled_up(Context& cx, const Tensor& x, const Param& token) const;
   Tensor refined_text(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
   Tensor refined(Context& cx, const Tensor& image, const Tensor& embedded, const Tensor& rotary,
                  const std::vector<Tensor>& hints) const;
+  // Its tokens, filled up, {B, L, dim}.
+  Tensor embedded_latents(Context& cx, const Tensor& latents) const;
   Tensor embedded_image(Context& cx, const ZImageInput& input) const;
   Tensor embedded_time(Context& cx, const ZImageInput& input) const;
   // `all` {B, L + T, dim}: the image's tokens and the text's.
   Tensor through_layers(Context& cx, Tensor all, const Tensor& embedded, const Tensor& rotary,
                         const std::vector<Tensor>& hints) const;
   Tensor patches(Context& cx, const ZImageInput& input) const;
+
+  // Omni's call: texts, images and what SigLIP2 sees of these, of which the images to go by, with
+  // the texts before them, are at the time of an image without noise (omni.cpp).
+  struct OmniPlaces {
+    Tensor captions, images, siglip, all;
+  };
+  OmniPlaces omni_places(Context& cx, const ZImageInput& input) const;
+  Tensor caption_positions(Context& cx, const ZImageInput& input) const;
+  Tensor siglip_positions(Context& cx, const ZImageInput& input) const;
+  Tensor refined_captions(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
+  Tensor refined_siglip(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
+  std::vector<nn::ZImagePart> omni_parts(Context& cx, const ZImageInput& input,
+                                         const OmniPlaces& at) const;
+  Tensor through_layers(Context& cx, std::vector<nn::ZImagePart> parts, const Tensor& rotary) const;
+  Tensor omni_patches(Context& cx, const ZImageInput& input) const;
 
   ZImageTransformer2DConfig config_;
 };

@@ -21,18 +21,24 @@ nn::LayoutRule z_image_blocks(const std::string& name) {
 
 }  // namespace
 
-nn::OriginalLayout z_image_original_layout() {
-  return {"z_image",
-          {{"all_x_embedder.2-1", "x_embedder"},
-           {"all_final_layer.2-1", "final_layer"},
-           z_image_blocks("noise_refiner"),
-           z_image_blocks("context_refiner"),
-           z_image_blocks("layers"),
-           {"t_embedder", "t_embedder"},
-           {"cap_embedder", "cap_embedder"},
-           {"x_pad_token", "x_pad_token"},
-           {"cap_pad_token", "cap_pad_token"}},
-          {"norm_final"}};
+nn::OriginalLayout z_image_original_layout(bool omni) {
+  nn::OriginalLayout made{"z_image",
+                          {{"all_x_embedder.2-1", "x_embedder"},
+                           {"all_final_layer.2-1", "final_layer"},
+                           z_image_blocks("noise_refiner"),
+                           z_image_blocks("context_refiner"),
+                           z_image_blocks("layers"),
+                           {"t_embedder", "t_embedder"},
+                           {"cap_embedder", "cap_embedder"},
+                           {"x_pad_token", "x_pad_token"},
+                           {"cap_pad_token", "cap_pad_token"}},
+                          {"norm_final"}};
+  if (omni) {
+    made.rules.push_back({"siglip_embedder", "siglip_embedder"});
+    made.rules.push_back(z_image_blocks("siglip_refiner"));
+    made.rules.push_back({"siglip_pad_token", "siglip_pad_token"});
+  }
+  return made;
 }
 
 Json z_image_original_config(const std::map<std::string, std::vector<int64_t>>& all,
@@ -47,14 +53,17 @@ Json z_image_original_config(const std::map<std::string, std::vector<int64_t>>& 
     throw Unsupported({where, std::to_string(head), "heads of another width than 128",
                        "give a folder with the model's config.json"});
   }
-  return {{"_class_name", "ZImageTransformer2DModel"},
-          {"in_channels", shapes.size("x_embedder.weight", 1) / 4},
-          {"dim", dim},
-          {"n_layers", shapes.count("layers.")},
-          {"n_refiner_layers", shapes.count("noise_refiner.")},
-          {"n_heads", dim / head_dim},
-          {"cap_feat_dim", shapes.size("cap_embedder.1.weight", 1)},
-          {"axes_lens", {1536, 512, 512}}};
+  Json config = {{"_class_name", "ZImageTransformer2DModel"},
+                 {"in_channels", shapes.size("x_embedder.weight", 1) / 4},
+                 {"dim", dim},
+                 {"n_layers", shapes.count("layers.")},
+                 {"n_refiner_layers", shapes.count("noise_refiner.")},
+                 {"n_heads", dim / head_dim},
+                 {"cap_feat_dim", shapes.size("cap_embedder.1.weight", 1)},
+                 {"axes_lens", {1536, 512, 512}}};
+  if (shapes.has("siglip_embedder.1.weight"))
+    config["siglip_feat_dim"] = shapes.size("siglip_embedder.1.weight", 1);
+  return config;
 }
 
 }  // namespace omnirt

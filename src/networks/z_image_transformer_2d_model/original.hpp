@@ -17,8 +17,8 @@ inline const std::vector<std::string>& z_image_original_prefixes() {
 
 // The names of the original code, which GGUF files have too (diffusers
 // single_file_utils.convert_z_image_transformer_checkpoint_to_diffusers): query, key and value in
-// one matrix.
-nn::OriginalLayout z_image_original_layout();
+// one matrix. `omni`: with the parts that look at images.
+nn::OriginalLayout z_image_original_layout(bool omni);
 
 // The config.json of such a file, as inferred from names (without prefix) and shapes; null for
 // files of other classes. Throws Unsupported under `where` for heads that no released model has.

@@ -63,4 +63,10 @@ Tensor RotaryAttention::forward(Context& cx, const Tensor& x, const Tensor& rota
   return to_out[0].forward(cx, attended(cx, x, &rotary));
 }
 
+Tensor gated_tokens(Context& cx, const Tensor& x, const Tensor& through, const RmsNorm& after,
+                    const Tensor& gate) {
+  Tensor opened = cx.ops().soft_clamp(cx, {gate, /*bound=*/1.0});
+  return cx.ops().gate(cx, {after.forward(cx, through), opened, &x});
+}
+
 }  // namespace omnirt::nn

@@ -78,13 +78,16 @@ struct SandwichModulation {
   static SandwichModulation of(const Tensor& all);
 };
 
+// x + tanh(gate) * norm(through).
+Tensor gated_tokens(Context& cx, const Tensor& x, const Tensor& through, const RmsNorm& after,
+                    const Tensor& gate);
+
 // x + tanh(gate) * norm(attention(norm(x) * (1 + scale))); one half of a block.
 template <class Part>
 Tensor modulated_half(Context& cx, const Tensor& x, const RmsNorm& before, const RmsNorm& after,
                       const Tensor& scale, const Tensor& gate, Part&& part) {
   Tensor through = part(scaled_tokens(cx, before.forward(cx, x), scale));
-  Tensor opened = cx.ops().soft_clamp(cx, {gate, /*bound=*/1.0});
-  return cx.ops().gate(cx, {after.forward(cx, through), opened, &x});
+  return gated_tokens(cx, x, through, after, gate);
 }
 
 }  // namespace omnirt::nn

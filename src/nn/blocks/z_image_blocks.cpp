@@ -40,6 +40,13 @@ Tensor ZImageFeedForward::forward(Context& cx, const Tensor& x) const {
   return w2.forward(cx, cx.ops().gate(cx, {gate, linear}));
 }
 
+Tensor joined(Context& cx, const std::vector<ZImagePart>& parts) {
+  Tensor all;
+  for (const ZImagePart& part : parts)
+    all = all.defined() ? cx.ops().concat(cx, {all, part.tokens}) : part.tokens;
+  return all;
+}
+
 ZImageTransformerBlock::ZImageTransformerBlock(Module* parent, const std::string& name,
                                                const ZImageTransformer2DConfig& config,
                                                bool modulated)
@@ -72,26 +79,51 @@ Tensor ZImageTransformerBlock::attended(Context& cx, const Tensor& x, const Tens
   return made.front();
 }
 
-Tensor ZImageTransformerBlock::modulated(Context& cx, const Tensor& x, const Tensor& rotary,
-                                         const Tensor& embedded) const {
-  auto by = SandwichModulation::of(adaln_modulation[0].forward(cx, embedded));
-  Tensor h =
-      modulated_half(cx, x, attention_norm1, attention_norm2, by.scale_attention, by.gate_attention,
-                     [&](const Tensor& y) { return attended(cx, y, rotary); });
-  if (cx.site(feed_forward.path())) return h;
-  return modulated_half(cx, h, ffn_norm1, ffn_norm2, by.scale_perceptron, by.gate_perceptron,
-                        [&](const Tensor& y) { return feed_forward.forward(cx, y); });
+void ZImageTransformerBlock::modulated(Context& cx, std::vector<ZImagePart>& parts,
+                                       const Tensor& rotary) const {
+  std::vector<SandwichModulation> all;
+  std::vector<ZImagePart> scaled;
+  for (const ZImagePart& part : parts) {
+    const auto& by =
+        all.emplace_back(SandwichModulation::of(adaln_modulation[0].forward(cx, part.embedded)));
+    Tensor normed = attention_norm1.forward(cx, part.tokens);
+    scaled.push_back({scaled_tokens(cx, normed, by.scale_attention), {}});
+  }
+  Tensor through = joined(cx, scaled);
+  scaled.clear();
+  through = attended(cx, through, rotary);
+  const bool perceives = !cx.site(feed_forward.path());
+  int64_t from = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Tensor& x = parts[i].tokens;
+    Tensor own = through.narrow(1, from, x.size(1));
+    from += x.size(1);
+    x = gated_tokens(cx, x, own, attention_norm2, all[i].gate_attention);
+    if (!perceives) continue;
+    x = modulated_half(cx, x, ffn_norm1, ffn_norm2, all[i].scale_perceptron, all[i].gate_perceptron,
+                       [&](const Tensor& y) { return feed_forward.forward(cx, y); });
+  }
 }
 
 Tensor ZImageTransformerBlock::through(Context& cx, const Tensor& x, const Tensor& rotary,
                                        const Tensor& embedded) const {
   if (!modulated_) return plain(cx, x, rotary);
-  return cx.site(path()) ? x : modulated(cx, x, rotary, embedded);
+  if (cx.site(path())) return x;
+  std::vector<ZImagePart> all{{x, embedded}};
+  modulated(cx, all, rotary);
+  return all.front().tokens;
 }
 
 Tensor ZImageTransformerBlock::forward(Context& cx, const Tensor& x, const Tensor& rotary,
                                        const Tensor& embedded) const {
   return cx.segment(path(), [&] { return through(cx, x, rotary, embedded); });
+}
+
+void ZImageTransformerBlock::forward(Context& cx, std::vector<ZImagePart>& parts,
+                                     const Tensor& rotary) const {
+  cx.segment(path(), [&] {
+    if (!cx.site(path())) modulated(cx, parts, rotary);
+  });
 }
 
 ZImageFinalLayer::ZImageFinalLayer(Module* parent, const std::string& name,
@@ -109,11 +141,11 @@ Tensor ZImageFinalLayer::forward(Context& cx, const Tensor& x, const Tensor& emb
   return linear.forward(cx, scaled_tokens(cx, norm_final.forward(cx, x), scale));
 }
 
-ZImageCaptionEmbedder::ZImageCaptionEmbedder(Module* parent, const std::string& name,
+ZImageCaptionEmbedder::ZImageCaptionEmbedder(Module* parent, const std::string& name, int64_t width,
                                              const ZImageTransformer2DConfig& config)
     : Module(parent, name),
-      norm(this, "0", config.cap_feat_dim, config.norm_eps),
-      linear(this, "1", config.cap_feat_dim, config.dim) {}
+      norm(this, "0", width, config.norm_eps),
+      linear(this, "1", width, config.dim) {}
 
 Tensor ZImageCaptionEmbedder::forward(Context& cx, const Tensor& text) const {
   return linear.forward(cx, norm.forward(cx, text));

@@ -1,5 +1,6 @@
 #pragma once
 #include <utility>
+#include <vector>
 
 #include "nn/blocks/rotary_attention.hpp"
 #include "nn/layers.hpp"
@@ -34,6 +35,14 @@ class ZImageFeedForward final : public Module {
   SiteKind site_;
 };
 
+// Tokens of a call that are modulated alike.
+struct ZImagePart {
+  Tensor tokens;    // {B, T, dim}
+  Tensor embedded;  // {B, modulation_dim}: their timestep
+};
+// Of one part, or of all one after the other, {B, T, dim}.
+Tensor joined(Context& cx, const std::vector<ZImagePart>& parts);
+
 // Attention and perceptron, each between two norms (diffusers ZImageTransformerBlock). Where the
 // block is modulated, the timestep scales what goes in and gates what comes out.
 class ZImageTransformerBlock : public Module {
@@ -45,6 +54,9 @@ class ZImageTransformerBlock : public Module {
   SiteKind site_kind() const override { return modulated_ ? SiteKind::block : SiteKind::none; }
   // x {B, T, dim}, rotary {2, T, head_dim / 2}; embedded {B, modulation_dim} where modulated.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary, const Tensor& embedded) const;
+  // The same of parts that are modulated each by its own, where all tokens attend to all; rotary of
+  // all.
+  void forward(Context& cx, std::vector<ZImagePart>& parts, const Tensor& rotary) const;
 
   RotaryAttention attention;
   ZImageFeedForward feed_forward;
@@ -59,8 +71,7 @@ class ZImageTransformerBlock : public Module {
   Tensor plain(Context& cx, const Tensor& x, const Tensor& rotary) const;
   SandwichNorms norms() const;
   Tensor attended(Context& cx, const Tensor& x, const Tensor& rotary) const;
-  Tensor modulated(Context& cx, const Tensor& x, const Tensor& rotary,
-                   const Tensor& embedded) const;
+  void modulated(Context& cx, std::vector<ZImagePart>& parts, const Tensor& rotary) const;
   bool modulated_;
 };
 
@@ -88,12 +99,12 @@ class ZImageByPatch final : public Module {
   Layer layer;
 };
 
-// A text's states, normalised and as wide as the blocks.
+// What an encoder makes of a text or an image, normalised and as wide as the blocks.
 class ZImageCaptionEmbedder final : public Module {
  public:
-  ZImageCaptionEmbedder(Module* parent, const std::string& name,
+  ZImageCaptionEmbedder(Module* parent, const std::string& name, int64_t width,
                         const ZImageTransformer2DConfig& config);
-  // {B, T, cap_feat_dim} -> {B, T, dim}.
+  // {B, T, width} -> {B, T, dim}.
   Tensor forward(Context& cx, const Tensor& text) const;
 
   RmsNorm norm;
