@@ -43,6 +43,18 @@ Tensor resampled(const Tensor& x, int64_t height, int64_t width, HiresUpscaler b
   throw InternalError("latents are not resampled by an image's filter");
 }
 
+// Levels other than those of a distilled model's own folder (its sample_sigmas), which are as many
+// in both passes.
+Trigger asks_for_sigmas() {
+  const Trigger any = has_config("sigmas");
+  return any && Trigger{[](const Facts& facts) {
+                          return facts.config.value("sigmas", Json()) !=
+                                 facts.index.value("sample_sigmas", Json());
+                        },
+                        "config.sigmas is not model_index.sample_sigmas",
+                        {}};
+}
+
 // What a request may hold that the first pass takes and a second would have to be made for.
 struct Refused {
   Trigger when;
@@ -55,7 +67,7 @@ const std::vector<Refused>& refused() {
                                         {has_config("window_size"), "config.window_size"},
                                         {has_config("denoising_end"), "config.denoising_end"},
                                         {has_config("timesteps"), "config.timesteps"},
-                                        {has_config("sigmas"), "config.sigmas"},
+                                        {asks_for_sigmas(), "config.sigmas"},
                                         {chosen("output_type", "latent"), "config.output_type"}};
   return all;
 }
@@ -171,15 +183,11 @@ std::shared_ptr<Scheduler> DenoiseHires::whole_schedule(const SchedulerChoice& c
   return planned(choice, steps, eta_of_steps);
 }
 
-int64_t DenoiseHires::first_of(int64_t steps, double strength) const {
-  return first_step(steps, strength);
-}
-
 Walk DenoiseHires::begin(Frame& frame) const {
   const Tensor& start = frame[hires_start];
   int64_t steps = frame.maybe(hires_steps).value_or(frame[num_inference_steps]);
   auto whole = whole_schedule(frame[scheduler], steps, frame[eta], start.sizes());
-  Schedule part = begun_at(std::move(whole), first_of(steps, frame[hires_strength]));
+  Schedule part = begun_at(std::move(whole), first_.of(steps, frame[hires_strength]));
   Tensor noise = frame[noise_source]->randn(start.sizes());
   Tensor noisy = part.scheduler->add_noise(start, noise, part.begin);
   return begun(frame, std::move(part), std::move(noisy));
@@ -193,13 +201,7 @@ void DenoiseHires::check(Checks& checks) const {
   DenoiseLoop::check(checks);
   int64_t steps = checks.maybe(hires_steps).value_or(checks[num_inference_steps]);
   double strength = checks[hires_strength];
-  if (first_of(steps, strength) >= steps) {
-    checks.error(
-        {"config.hires_strength", fmt::format("{}", strength),
-         fmt::format("leaves none of the {} steps", steps),
-         fmt::format("give at least {:.3g}, or more steps", 1.0 / static_cast<double>(steps))});
-    return;
-  }
+  if (first_.of(steps, strength) >= steps) return first_.refuse(checks, hires_strength, steps);
   constexpr std::array<int64_t, 4> any{1, 1, 1, 1};
   // Throws where the scheduler has no such schedule.
   if (checks[scheduler].info) whole_schedule(checks[scheduler], steps, checks[eta], any);
@@ -232,20 +234,29 @@ void RefuseHires::check(Checks& checks) const {
   }
 }
 
-DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires) {
-  options.name = "denoise_hires";
+DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires,
+                             const std::string& name) {
+  options.name = name;
   options.trigger = hires;
   return options;
 }
 
-void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const Trigger& hires) {
+void add_hires_start(BlockList& list, const Trigger& hires) {
   const Trigger network = has_component("hires_upscaler");
   list.push_back(std::make_shared<HiresLatents>(hires && !network && !by_image()));
   list.push_back(std::make_shared<HiresImages>(hires && !network && by_image()));
   list.push_back(std::make_shared<HiresNetwork>(hires && network));
+}
+
+std::shared_ptr<const Block> decode_hires(const Trigger& hires) {
+  return std::make_shared<DecodeLatents>(hires, "decode_hires", slots::hires_latents,
+                                         slots::hires_decoded_images);
+}
+
+void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const Trigger& hires) {
+  add_hires_start(list, hires);
   list.push_back(std::move(loop));
-  list.push_back(std::make_shared<DecodeLatents>(hires, "decode_hires", slots::hires_latents,
-                                                 slots::hires_decoded_images));
+  list.push_back(decode_hires(hires));
 }
 
 }  // namespace omnirt::blocks

@@ -172,7 +172,9 @@ class DenoiseHires : public DenoiseLoop {
   Input<Tensor> hires_start{this, slots::hires_start};
   Output<Tensor> hires_latents{this, slots::hires_latents};
 
-  explicit DenoiseHires(const DenoiseOptions& options) : DenoiseLoop(options) {}
+  // `first`: as the family's image2image begins.
+  explicit DenoiseHires(const DenoiseOptions& options, FirstStep first = in_whole_steps())
+      : DenoiseLoop(options), first_(first) {}
   Walk begin(Frame& frame) const override;
   void finish(Frame& frame, Walk& walk) const override;
   void check(Checks& checks) const override;
@@ -182,8 +184,9 @@ class DenoiseHires : public DenoiseLoop {
   virtual std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
                                                     double eta_of_steps,
                                                     at::IntArrayRef latents) const;
-  // The step that the second pass begins with.
-  virtual int64_t first_of(int64_t steps, double strength) const;
+
+ private:
+  FirstStep first_;
 };
 
 // Where there is no second pass: refuses requests that ask for one.
@@ -203,9 +206,15 @@ class RefuseHires final : public Block {
   void check(Checks& checks) const override;
 };
 
+// What enlarges the first pass's result, by its latents or its images; to come after the first
+// pass's loop.
+void add_hires_start(BlockList& list, const Trigger& hires);
+// The second pass's latents as images.
+std::shared_ptr<const Block> decode_hires(const Trigger& hires);
 // The blocks after the first pass's loop, up to the images; `loop` is the second pass's.
 void add_hires(BlockList& list, std::shared_ptr<const DenoiseHires> loop, const Trigger& hires);
 // The options of the second pass's loop: the first one's under another name.
-DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires);
+DenoiseOptions hires_options(DenoiseOptions options, const Trigger& hires,
+                             const std::string& name = "denoise_hires");
 
 }  // namespace omnirt::blocks

@@ -31,19 +31,27 @@ void SetTimesteps::run(Frame& frame) const {
   frame[schedule] = {planned(frame[scheduler], frame[num_inference_steps], frame[eta]), 0};
 }
 
+FirstStep in_whole_steps() {
+  return {first_step, [](int64_t steps) { return 1.0 / static_cast<double>(steps); }};
+}
+
+void FirstStep::refuse(Checks& checks, const Config<double>& strength, int64_t steps) const {
+  const double enough = least(steps);
+  checks.error({"config." + strength.name(), fmt::format("{}", checks[strength]),
+                fmt::format("leaves none of the {} steps", steps),
+                enough == 0 ? "give more than 0"
+                            : fmt::format("give at least {:.3g}, or more steps", enough)});
+}
+
 void SetPartialTimesteps::check(Checks& checks) const {
   int64_t steps = checks[num_inference_steps];
-  if (first_step(steps, checks[strength]) < steps) return;
-  checks.error(
-      {"config.strength", fmt::format("{}", checks[strength]),
-       fmt::format("leaves none of the {} steps", steps),
-       fmt::format("give at least {:.3g}, or more steps", 1.0 / static_cast<double>(steps))});
+  if (first_.of(steps, checks[strength]) >= steps) first_.refuse(checks, strength, steps);
 }
 
 void SetPartialTimesteps::run(Frame& frame) const {
   int64_t steps = frame[num_inference_steps];
   frame[schedule] =
-      begun_at(planned(frame[scheduler], steps, frame[eta]), first_step(steps, frame[strength]));
+      begun_at(planned(frame[scheduler], steps, frame[eta]), first_.of(steps, frame[strength]));
 }
 
 }  // namespace omnirt::blocks

@@ -32,6 +32,17 @@ class SetTimesteps final : public Block {
   void run(Frame& frame) const override;
 };
 
+// How the first step of a part of a schedule is chosen.
+struct FirstStep {
+  int64_t (*of)(int64_t steps, double strength);
+  double (*least)(int64_t steps);  // the strength that leaves one step; 0: any above 0
+
+  // A finding where the strength leaves none of the steps.
+  void refuse(Checks& checks, const Config<double>& strength, int64_t steps) const;
+};
+// That of first_step().
+FirstStep in_whole_steps();
+
 // Plans the last part of the schedule, as long as strength says: images that start from another.
 class SetPartialTimesteps final : public Block {
  public:
@@ -41,11 +52,15 @@ class SetPartialTimesteps final : public Block {
   Config<double> eta{this, keys::eta};
   Output<Schedule> schedule{this, slots::schedule};
 
-  explicit SetPartialTimesteps(Trigger trigger)
+  explicit SetPartialTimesteps(Trigger trigger, FirstStep first = in_whole_steps())
       : Block("set_partial_timesteps", Stage::prepare_latents, Guidance::shared,
-              std::move(trigger)) {}
+              std::move(trigger)),
+        first_(first) {}
   void run(Frame& frame) const override;
   void check(Checks& checks) const override;
+
+ private:
+  FirstStep first_;
 };
 
 }  // namespace omnirt::blocks

@@ -67,6 +67,10 @@ int64_t first_flow_step(int64_t steps, double strength) {
   return static_cast<int64_t>(std::max(all - walked, 0.0));
 }
 
+FirstStep in_flow_steps() {
+  return {first_flow_step, [](int64_t) { return 0.0; }};
+}
+
 void SetShiftedTimesteps::check(Checks& checks) const {
   check_takes_levels(checks, shift_, checks[scheduler]);
 }
@@ -79,10 +83,9 @@ void SetShiftedTimesteps::run(Frame& frame) const {
 
 void SetPartialShiftedTimesteps::check(Checks& checks) const {
   check_takes_levels(checks, shift_, checks[scheduler]);
-  int64_t steps = checks[num_inference_steps];
-  if (first_flow_step(steps, checks[strength]) < steps) return;
-  checks.error({"config.strength", fmt::format("{}", checks[strength]),
-                fmt::format("leaves none of the {} steps", steps), "give more than 0"});
+  const int64_t steps = checks[num_inference_steps];
+  const FirstStep first = in_flow_steps();
+  if (first.of(steps, checks[strength]) >= steps) first.refuse(checks, strength, steps);
 }
 
 void SetPartialShiftedTimesteps::run(Frame& frame) const {
@@ -98,10 +101,6 @@ std::shared_ptr<Scheduler> DenoiseShiftedHires::whole_schedule(const SchedulerCh
                                                                at::IntArrayRef latents) const {
   const int64_t tokens = latents[2] * latents[3] / (shift_.patch * shift_.patch);
   return planned_shifted(choice, shift_, steps, shift_.counts_channels ? latents[1] : tokens);
-}
-
-int64_t DenoiseShiftedHires::first_of(int64_t steps, double strength) const {
-  return first_flow_step(steps, strength);
 }
 
 void add_shifted_hires(BlockList& list, const LevelShift& shift, const DenoiseOptions& options,

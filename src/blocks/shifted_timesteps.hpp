@@ -25,9 +25,10 @@ double linear_mu(const Json& scheduler_config, int64_t tokens, int64_t steps);
 // reference's pipelines with such levels do.
 std::vector<std::string> schedulers_that_take_levels();
 
-// Where flow matching with `strength` starts in a schedule of `steps` (reference:
-// FluxImg2ImgPipeline.get_timesteps).
+// Where flow matching with `strength` starts in a schedule of `steps`: the part that is left out is
+// rounded down (reference: FluxImg2ImgPipeline.get_timesteps).
 int64_t first_flow_step(int64_t steps, double strength);
+FirstStep in_flow_steps();
 
 // Plans the whole schedule, its levels shifted by the size of the image.
 class SetShiftedTimesteps final : public Block {
@@ -76,13 +77,12 @@ class SetPartialShiftedTimesteps final : public Block {
 class DenoiseShiftedHires final : public DenoiseHires {
  public:
   DenoiseShiftedHires(const LevelShift& shift, const DenoiseOptions& options)
-      : DenoiseHires(options), shift_(shift) {}
+      : DenoiseHires(options, in_flow_steps()), shift_(shift) {}
 
  protected:
   std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
                                             double eta_of_steps,
                                             at::IntArrayRef latents) const override;
-  int64_t first_of(int64_t steps, double strength) const override;
 
  private:
   LevelShift shift_;

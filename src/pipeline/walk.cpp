@@ -6,8 +6,9 @@ namespace omnirt {
 namespace {
 
 LoopProgress at_call(const Walk& walk, size_t call) {
-  return {walk.index - walk.schedule.begin, walk.end - walk.schedule.begin,
-          walk.schedule.scheduler->timesteps()[call]};
+  const auto& timesteps = walk.schedule.scheduler->timesteps();
+  return {walk.index - walk.schedule.begin, walk.end - walk.schedule.begin, timesteps[call],
+          call + 1 < timesteps.size() ? timesteps[call + 1] : 0.0};
 }
 
 }  // namespace

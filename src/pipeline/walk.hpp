@@ -15,6 +15,7 @@ struct LoopProgress {
   size_t step = 0;   // done
   size_t steps = 0;  // in all
   double timestep = 0;
+  double next_timestep = 0;  // of the call after that; 0 after the last one
 };
 
 struct Walk;

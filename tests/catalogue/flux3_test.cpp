@@ -71,7 +71,6 @@ TEST(Flux3, RefusesWhatItDoesNotHave) {
   };
   EXPECT_THAT(errors("flux3_klein", {{"guidance_scale", 3.5}}),
               about("config.guidance_scale", "flow_map"));
-  EXPECT_THAT(errors("flux3_klein", {{"hires_scale", 2.0}}), about("config.hires_scale"));
   EXPECT_THAT(errors("flux3_klein_base", {{"width", 100}, {"height", 64}}),
               about("config.width", "multiple of 16"));
   EXPECT_THAT(errors("flux3_klein_base", {{"text_encoder_out_layers", {4, 8}}}),

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, Hires, ::testing::ValuesIn(names_in(goldens())
 TEST(Hires, IsTheSameImageInASplitRun) {
   for (const char* name :
        {"sd15_latent", "sd15_two_images", "sd15_own_sides", "sd15_controlnet_two", "sdxl_latent",
-        "flux2_latent", "z_image_latent"}) {
+        "flux2_latent", "z_image_latent", "krea2_latent", "sana_latent", "flux3_latent"}) {
     const auto whole = written_images(folder_request(goldens() / name));
     const bool by_image = std::string(name).find("_two") != std::string::npos;
     for (const char* block : {"start_noise", "denoise", by_image ? "hires_images" : "hires_latents",
@@ -68,6 +68,20 @@ TEST(Hires, IsTheSameImageInASplitRun) {
       run(first);
       second.config["resume"] = folder.file("state.safetensors");
       EXPECT_EQ(written_images(second), whole);
+    }
+  }
+}
+
+// Weights that are moved come back for the second pass.
+TEST(Hires, IsTheSameImageHoweverWeightsComeAndGo) {
+  for (const char* name :
+       {"krea2_turbo_latent", "flux3_flow_map_lanczos", "qwen_image_21_latent", "sana_lanczos"}) {
+    const auto resident = written_images(folder_request(goldens() / name));
+    for (const char* offload : {"component", "group", "leaf"}) {
+      SCOPED_TRACE(std::string(name) + " by " + offload);
+      GenerateRequest moved = folder_request(goldens() / name);
+      moved.config["offload"] = offload;
+      EXPECT_EQ(written_images(moved), resident);
     }
   }
 }
@@ -160,13 +174,12 @@ TEST(Hires, IsRefusedBesideWhatHasNoSecondPass) {
 
 TEST(Hires, IsRefusedWhereThereIsOnePass) {
   GenerateRequest request;
-  request.model = source_path("tests/goldens/pipelines/sana/model");
   request.inputs["prompt"] = "a red apple";
   request.config["hires_scale"] = 2;
-  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"});
   request.inputs["image"] = source_path("tests/goldens/pipelines/inputs/image.png").string();
   for (const char* model :
-       {"sd15", "sdxl", "flux2_klein", "flux_dev", "chroma", "z_image", "sd3", "qwen_image"}) {
+       {"sd15", "sdxl", "flux2_klein", "flux_dev", "chroma", "z_image", "sd3", "qwen_image",
+        "qwen_image_21", "qwen_image_edit", "qwen_image_layered", "flux3_klein", "flux_kontext"}) {
     request.model = source_path("tests/goldens/pipelines/" + std::string(model) + "/model");
     EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"}) << model;
   }
@@ -201,11 +214,34 @@ TEST(Hires, IsNoLargerThanTheTransformerHasPositionsFor) {
 
 TEST(Hires, IsRefusedNextToAControlNetOfTokensByThePartsName) {
   for (const char* run_of :
-       {"flux/one", "flux/ip_one", "sd3/one", "z_image/one", "qwen_image/one"}) {
+       {"flux/one", "flux/ip_one", "sd3/one", "z_image/one", "qwen_image/one", "sana/one"}) {
     GenerateRequest request = folder_request(source_path("tests/goldens/control") / run_of);
     request.config["hires_scale"] = 1.5;
     EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_scale"}) << run_of;
   }
+}
+
+// Its images have an alpha channel.
+TEST(Hires, OfQwenImage21EnlargesLatentsAlone) {
+  GenerateRequest request = folder_request(goldens() / "qwen_image_21_latent");
+  for (const char* by : {"lanczos", "nearest"}) {
+    request.config["hires_upscaler"] = by;
+    EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.hires_upscaler"}) << by;
+  }
+  request.config.erase("hires_upscaler");
+  request.components["hires_upscaler"] =
+      source_path("tests/goldens/upscalers/rrdb_x2plus/model.safetensors").string();
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"components.hires_upscaler"});
+}
+
+// A distilled model's levels are as many in both passes.
+TEST(Hires, OfAModelWithLevelsOfItsOwnHasThemInBothPasses) {
+  GenerateRequest request = folder_request(goldens() / "qwen_image_21_turbo_latent");
+  request.config["hires_steps"] = 6;
+  EXPECT_FALSE(refused_fields(request).empty());
+  request.config.erase("hires_steps");
+  request.config["sigmas"] = Json::array({1.0, 0.7, 0.5, 0.2});
+  EXPECT_EQ(refused_fields(request), std::vector<std::string>{"config.sigmas"});
 }
 
 // Of sizes that PixArt's bins change, the second pass could not begin.
@@ -221,8 +257,12 @@ TEST(Hires, OfPixArtIsCountedInPatchesFromTheSizeThatTheFirstPassHas) {
   binned.model = source_path("tests/goldens/pipelines/pixart_alpha/model");
   binned.inputs["prompt"] = "a red apple";
   binned.config = {{"hires_scale", 1.5}, {"width", 64}, {"height", 64}};
-  EXPECT_THAT(refused_fields(binned),
-              ::testing::Contains(std::string("config.use_resolution_binning")));
+  for (const char* model : {"pixart_alpha", "sana"}) {
+    binned.model = source_path("tests/goldens/pipelines/" + std::string(model) + "/model");
+    EXPECT_THAT(refused_fields(binned),
+                ::testing::Contains(std::string("config.use_resolution_binning")))
+        << model;
+  }
 }
 
 }  // namespace

@@ -57,7 +57,6 @@ TEST(Krea2, ModularFoldersHaveThemToo) {
 TEST(Krea2, RefusesByNameWhatItDoesNotDo) {
   auto errors = [](const Json& config) { return krea2_proposal(config).errors; };
   EXPECT_THAT(errors({{"width", 40}}), about("config.width", "multiple of 16"));
-  EXPECT_THAT(errors({{"hires_scale", 2.0}}), about("config.hires_scale"));
   EXPECT_THAT(errors({{"scheduler", "ddim"}}), about("config.scheduler", "cannot be given"));
   EXPECT_THAT(errors({{"text_encoder_select_layers", {1, 3, 6}}}),
               about("config.text_encoder_select_layers", "3 layers of a text encoder that has 5"));

@@ -73,7 +73,6 @@ TEST(QwenImage21, ModularFoldersHaveTheSameDefaults) {
 TEST(QwenImage21, RefusesByNameWhatItDoesNotDo) {
   auto errors = [](const Json& config) { return qwen21_proposal(config).errors; };
   EXPECT_THAT(errors({{"width", 48}}), about("config.width", "multiple of 32"));
-  EXPECT_THAT(errors({{"hires_scale", 2.0}}), about("config.hires_scale"));
   EXPECT_THAT(errors({{"scheduler", "ddim"}}), about("config.scheduler", "cannot be given"));
   EXPECT_THAT(errors({{"output_format", "jpeg"}}), about("config.output_format", "alpha channel"));
   EXPECT_THAT(errors({{"output", "made.jpg"}}), about("config.output", "alpha channel"));

@@ -111,8 +111,6 @@ TEST(SanaSprint, FitsTheImageToTheSizeThatItIsMadeAt) {
 }
 
 TEST(Sana, RefusesWhatItDoesNotHave) {
-  EXPECT_THAT(checked_sana(sana_request({{"hires_scale", 2.0}})).errors,
-              about("config.hires_scale"));
   EXPECT_THAT(checked_sana(sana_request({{"cache", "deep"}})).errors, about("config.cache"));
   EXPECT_THAT(checked_sana(sana_request({{"clean_caption", true}})).errors,
               about("config.clean_caption"));

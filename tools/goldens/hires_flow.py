@@ -4,7 +4,8 @@
   tools/goldens/hires_flow.py [--check] [--only z_image_latent,...]
 
 As hires.py, into the same folder; timesteps of both passes go into golden.safetensors. Where diffusers has no
-image2image, the second pass is text2image from the first one's result under noise, along the rest of the schedule.
+image2image, the second pass is text2image from the first one's result under noise, along the rest of the schedule: of
+FLUX.3's modular pipeline, its levels from there on.
 """
 
 import argparse
@@ -12,7 +13,9 @@ import importlib
 
 import common
 import diffusers
+import flux3
 import numpy
+import qwen_image_21
 import torch
 from flux import unpacked
 from hires import FOLDER, IMAGE_MODES, LATENT_MODES, PIPELINES, TEXTS, generators
@@ -27,13 +30,17 @@ IMAGE2IMAGE = {
     "sd3": "StableDiffusion3Img2ImgPipeline",
     "sd35": "StableDiffusion3Img2ImgPipeline",
     "qwen_image": "QwenImageImg2ImgPipeline",
+    "sana_sprint": "SanaSprintImg2ImgPipeline",
 }
+# Distilled models, which read no negative prompt.
+DISTILLED = ("flux", "krea2_turbo", "qwen_image_21_turbo", "sana_sprint")
+LOAD = {"qwen_image_21": qwen_image_21.load, "qwen_image_21_turbo": qwen_image_21.load}
 # Whose second pass begins where Stable Diffusion's image2image does.
 WHOLE_STEPS = {"aura_flow"}
 TWO = {"num_images_per_prompt": 2}
 GUIDED = {"guidance_scale": 4.0}
 
-# name: model, config; sides are 64 x 48 unless they are given
+# name: model, config; sides are 64 x 48 if omitted
 RUNS = {
     "flux_latent": ("flux_dev", dict(hires_scale=1.5, guidance_scale=2.5, max_sequence_length=24)),
     "flux_lanczos": (
@@ -75,15 +82,61 @@ RUNS = {
     ),
     "lumina2_latent": ("lumina2", dict(hires_scale=1.5, hires_steps=6, max_sequence_length=64, **GUIDED)),
     "aura_flow_latent": ("aura_flow", dict(hires_scale=1.5, max_sequence_length=40, **GUIDED)),
+    "krea2_latent": ("krea2", dict(hires_scale=1.5, hires_steps=6, max_sequence_length=40, **TWO, **GUIDED)),
+    "krea2_turbo_latent": ("krea2_turbo", dict(hires_scale=1.5, hires_strength=0.6, max_sequence_length=40)),
+    "qwen_image_21_latent": ("qwen_image_21", dict(height=64, hires_scale=1.5, hires_steps=5, **GUIDED)),
+    "qwen_image_21_turbo_latent": (
+        "qwen_image_21_turbo",
+        dict(height=64, hires_scale=1.5, hires_upscaler="latent-bicubic"),
+    ),
+    "flux3_latent": ("flux3_klein_base", dict(hires_scale=1.5, hires_steps=6, guidance_scale=2.5)),
+    "flux3_flow_map_lanczos": ("flux3_klein", dict(hires_scale=1.5, hires_upscaler="lanczos", **TWO)),
+    "sana_latent": (
+        "sana",
+        dict(
+            width=64,
+            height=64,
+            hires_width=96,
+            hires_height=64,
+            hires_steps=6,
+            use_resolution_binning=False,
+            **GUIDED,
+        ),
+    ),
+    "sana_sprint_latent": (
+        "sana_sprint",
+        dict(
+            width=64,
+            height=64,
+            hires_width=96,
+            hires_height=96,
+            hires_strength=0.6,
+            use_resolution_binning=False,
+            **GUIDED,
+        ),
+    ),
+    "sana_lanczos": (
+        "sana",
+        dict(
+            width=64,
+            height=64,
+            hires_width=64,
+            hires_height=96,
+            hires_upscaler="lanczos",
+            use_resolution_binning=False,
+            **TWO,
+            **GUIDED,
+        ),
+    ),
 }
 
 
 def takes_negative(model):
-    return not model.startswith("flux")
+    return not model.startswith(DISTILLED)
 
 
 def request_of(index, model, config):
-    settings = dict(num_inference_steps=4, width=64, height=48, seed=120 + index, **config)
+    settings = dict(num_inference_steps=4, width=64, height=48, seed=120 + index) | config
     texts = dict(TEXTS) if takes_negative(model) else {"prompt": TEXTS["prompt"]}
     return {"task": "text2image", "model": f"../../pipelines/{model}/model", "inputs": texts, "config": settings}
 
@@ -91,8 +144,12 @@ def request_of(index, model, config):
 def call_of(model, config):
     """What both passes are called with."""
     call = dict(TEXTS) if takes_negative(model) else {"prompt": TEXTS["prompt"]}
-    names = ("guidance_scale", "num_images_per_prompt", "max_sequence_length")
+    names = ("guidance_scale", "num_images_per_prompt", "max_sequence_length", "use_resolution_binning")
     call.update({name: config[name] for name in names if name in config})
+    if model == "sana_sprint":
+        call["intermediate_timesteps"] = None
+    if model == "qwen_image_21":
+        call["true_cfg_scale"] = call.pop("guidance_scale")
     if model == "qwen_image":
         call["true_cfg_scale"] = call.pop("guidance_scale")
         # Of several images of a prompt each is given it; the reference pads them otherwise.
@@ -101,17 +158,34 @@ def call_of(model, config):
     return call
 
 
-def latents_of(made, size, grid):
-    """Of packed tokens {n, L, 4 C}: {n, C, H, W}."""
-    return unpacked(made, size[1] // grid, size[0] // grid)
+def of_one_latent(pipe):
+    """A token is one latent, not a square of four."""
+    return type(pipe).__name__ == "QwenImage21Pipeline"
+
+
+def latents_of(pipe, made, size):
+    """Of packed tokens {n, L, 4 C} or {n, L, C}: {n, C, H, W}."""
+    rows, columns = (side // pipe.vae_scale_factor for side in reversed(size))
+    return (qwen_image_21.unpacked if of_one_latent(pipe) else unpacked)(made, rows, columns)
+
+
+def packed(pipe, latents):
+    """The same back."""
+    if of_one_latent(pipe):
+        return latents.flatten(2).transpose(1, 2)
+    return torch.nn.functional.pixel_unshuffle(latents, 2).flatten(2).transpose(1, 2)
 
 
 def start_of(pipe, made, config, size):
     wanted = config.get("hires_upscaler", "latent")
     if wanted in IMAGE_MODES:
-        return [image.resize(size, IMAGE_MODES[wanted]) for image in made]
+        images = [image.resize(size, IMAGE_MODES[wanted]) for image in made]
+        if type(pipe).__name__ != "SanaPipeline":
+            return images
+        # It has no image2image; its autoencoder draws nothing.
+        return pipe.vae.encode(pipe.image_processor.preprocess(images)).latent * pipe.vae.config.scaling_factor
     if made.dim() == 3:
-        made = latents_of(made, (config["width"], config["height"]), pipe.vae_scale_factor)
+        made = latents_of(pipe, made, (config["width"], config["height"]))
     grid = config["height"] // made.shape[2]
     return torch.nn.functional.interpolate(made, size=(size[1] // grid, size[0] // grid), **LATENT_MODES[wanted])
 
@@ -120,14 +194,19 @@ def image_to_image(pipe, model, start):
     given = {name: part for name, part in pipe.components.items() if part is not None or name.startswith("image_enc")}
     second = getattr(diffusers, IMAGE2IMAGE[model])(**given)
     second.set_progress_bar_config(disable=True)
-    if torch.is_tensor(start):
+    if model == "sana_sprint":
+        second.prepare_image = lambda image, *_: image * second.scheduler.config.sigma_data
+    elif torch.is_tensor(start):
         second.image_processor.preprocess = lambda image, **_: image  # they are latents
     return second
 
 
 def generate(model, config):
     """The images, and the timesteps of both passes."""
-    pipe = common.load_any(PIPELINES / model / "model")
+    if model.startswith("flux3"):
+        return generate_flux3(model, config)
+    pipe = LOAD.get(model, common.load_any)(PIPELINES / model / "model")
+    pipe.set_progress_bar_config(disable=True)
     common._set_scheduler(pipe, config)
     times = []
 
@@ -161,7 +240,50 @@ def generate(model, config):
         images = second(**again, image=start, strength=strength, generator=generators(config)).images
     else:
         images = along_the_rest(pipe, model, again, start, strength, config)
+    if model == "sana_sprint":
+        angles = torch.tensor(times)
+        times = (torch.sin(angles) / (torch.cos(angles) + torch.sin(angles))).tolist()
     return images, times
+
+
+def generate_flux3(model, config):
+    """As generate. Latents are resampled as the transformer sees them, as those of FLUX.2 (hires.py)."""
+    pipe = flux3.load(PIPELINES / model / "model")
+    if hasattr(pipe, "guider"):
+        pipe.update_components(guider=diffusers.ClassifierFreeGuidance(guidance_scale=config["guidance_scale"]))
+    count, steps = config.get("num_images_per_prompt", 1), config["num_inference_steps"]
+    call = dict(prompt=TEXTS["prompt"], num_images_per_prompt=count, output_type="pil")
+    size, grid = second_size(config, 16), 16
+    first = dict(num_inference_steps=steps, width=config["width"], height=config["height"])
+    with common.recorded_steps(pipe.scheduler) as (tokens, first_times):
+        state = pipe(**call, **first, generator=generators(config))
+    drawn = generators(config)
+    wanted = config.get("hires_upscaler", "latent")
+    if wanted in IMAGE_MODES:
+        # Its encoder's mode, as for references: nothing is drawn.
+        start = torch.cat([flux3_latents(pipe, image.resize(size, IMAGE_MODES[wanted])) for image in state.get("images")])
+    else:
+        made = tokens[-1].transpose(1, 2).unflatten(2, (config["height"] // grid, config["width"] // grid))
+        start = torch.nn.functional.interpolate(made, size=(size[1] // grid, size[0] // grid), **LATENT_MODES[wanted])
+    steps = config.get("hires_steps", steps)
+    begin = int(max(steps - min(steps * config.get("hires_strength", 0.7), steps), 0))
+    sigmas = numpy.linspace(1.0, 1 / steps, steps)[begin:]
+    pipe.scheduler.set_timesteps(sigmas=sigmas)
+    sigma = pipe.scheduler.sigmas[0]
+    noise = torch.cat([torch.randn(1, *start.shape[1:], generator=each) for each in drawn])
+    second = dict(sigmas=sigmas, latents=sigma * noise + (1 - sigma) * start, width=size[0], height=size[1])
+    with common.recorded_steps(pipe.scheduler) as (_, times):
+        images = pipe(**call, **second, num_inference_steps=steps).get("images")
+    return images, first_times + times
+
+
+def flux3_latents(pipe, image):
+    """{1, C, H, W} of an image, normalised as the transformer takes it."""
+    pixels = torch.from_numpy(numpy.array(image.convert("RGB"))).permute(2, 0, 1)[None].float() / 127.5 - 1
+    mode = torch.nn.functional.pixel_unshuffle(pipe.vae.encode(pixels).latent_dist.mode(), 2)
+    norm = pipe.vae.bn
+    deviation = torch.sqrt(norm.running_var + pipe.vae.config.batch_norm_eps)
+    return (mode - norm.running_mean.view(1, -1, 1, 1)) / deviation.view(1, -1, 1, 1)
 
 
 def along_the_rest(pipe, model, call, start, strength, config):
@@ -179,11 +301,13 @@ def along_the_rest(pipe, model, call, start, strength, config):
     def noised(scheduler, *given, **named):
         made = cut(scheduler, *given, **named)
         sigma = scheduler.sigmas[begin]
-        latents.copy_(sigma * noise + (1 - sigma) * start)
+        noisy = sigma * noise + (1 - sigma) * start
+        latents.copy_(packed(pipe, noisy) if packs else noisy)
         return made
 
-    latents = torch.empty_like(start)
-    pipe.prepare_latents = lambda *given, **named: latents
+    packs = model.startswith(("krea2", "qwen_image_21"))
+    latents = torch.empty_like(packed(pipe, start) if packs else start)
+    pipe.prepare_latents = lambda *given, **named: (latents, None) if of_one_latent(pipe) else latents
     module.retrieve_timesteps = noised
     try:
         return pipe(**call, generator=drawn).images

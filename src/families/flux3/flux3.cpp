@@ -29,14 +29,16 @@ blocks::DenoiseOptions denoise_options() {
 
 BlockList flux3_blocks() {
   const Trigger edit = has("image"), given_noise = has("latents");
+  const Trigger hires = blocks::asks_for_hires() && !edit;
   // The shift is the scheduler's own, whatever the size.
   const blocks::LevelShift shift{blocks::linear_mu};
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<flux3::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::RefuseHires>(edit));
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<flux3::ImageSize>());
+  add(std::make_shared<blocks::HiresSize>(hires));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<flux3::EncodePrompt>());
   add(std::make_shared<blocks::SetShiftedTimesteps>(shift, Trigger{}));
@@ -45,7 +47,8 @@ BlockList flux3_blocks() {
   add(std::make_shared<flux3::EncodeReferences>(edit));
   add(std::make_shared<flux3::TargetTimestep>());
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
-  add(std::make_shared<blocks::DecodeLatents>());
+  blocks::add_shifted_hires(list, shift, denoise_options(), hires);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   add(std::make_shared<flux3::CropToReference>(edit &&
                                                !(has_config("width") || has_config("height"))));
   add(std::make_shared<blocks::UpscaleMade>());

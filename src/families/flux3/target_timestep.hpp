@@ -1,5 +1,4 @@
 #pragma once
-#include "blocks/slots.hpp"
 #include "families/flux3/check.hpp"
 #include "pipeline/frame.hpp"
 #include "pipeline/loop.hpp"
@@ -10,8 +9,6 @@ namespace omnirt::flux3 {
 // (reference: Flux3DistilledLoopDenoiser).
 class TargetTimestep final : public StepBlock {
  public:
-  Input<Schedule> schedule{this, slots::schedule};
-
   TargetTimestep()
       : StepBlock("target_timestep", Stage::denoise_loop, Guidance::shared, is_flow_map()) {}
   void before_predict(Frame& frame, const LoopProgress& at, RowBatch& batch) const override;

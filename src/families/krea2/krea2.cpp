@@ -21,24 +21,41 @@ double mu_of_turbo(const Json& /*scheduler_config*/, int64_t /*tokens*/, int64_t
   return 1.15;
 }
 
+constexpr int64_t patch = Krea2Transformer2DConfig::patch_side;
+constexpr blocks::LevelShift by_size{blocks::linear_mu, patch};
+constexpr blocks::LevelShift of_turbo{mu_of_turbo, patch};
+
+blocks::DenoiseOptions denoise_options() {
+  return {.network = "transformer", .text_mask = krea2::prompt_attention_mask.name};
+}
+
+// The second pass, shifted by the same rule as the first one.
+void add_second_pass(BlockList& list, const Trigger& hires, const Trigger& distilled) {
+  blocks::add_hires_start(list, hires);
+  list.push_back(std::make_shared<blocks::DenoiseShiftedHires>(
+      by_size, blocks::hires_options(denoise_options(), hires && !distilled)));
+  list.push_back(std::make_shared<blocks::DenoiseShiftedHires>(
+      of_turbo,
+      blocks::hires_options(denoise_options(), hires && distilled, "denoise_distilled_hires")));
+  list.push_back(blocks::decode_hires(hires));
+}
+
 BlockList krea2_blocks() {
-  constexpr int64_t patch = Krea2Transformer2DConfig::patch_side;
-  const Trigger distilled = krea2::is_distilled();
+  const Trigger distilled = krea2::is_distilled(), hires = blocks::asks_for_hires();
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<krea2::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
   add(std::make_shared<blocks::SizeInTokens>(patch));
+  add(std::make_shared<blocks::HiresSize>(hires, patch));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<krea2::EncodePrompt>());
-  add(std::make_shared<blocks::SetShiftedTimesteps>(blocks::LevelShift{blocks::linear_mu, patch},
-                                                    !distilled));
-  add(std::make_shared<blocks::SetShiftedTimesteps>(blocks::LevelShift{mu_of_turbo, patch},
-                                                    distilled, "set_distilled_timesteps"));
+  add(std::make_shared<blocks::SetShiftedTimesteps>(by_size, !distilled));
+  add(std::make_shared<blocks::SetShiftedTimesteps>(of_turbo, distilled,
+                                                    "set_distilled_timesteps"));
   add(std::make_shared<blocks::PrepareLatents>(Trigger()));
-  add(std::make_shared<blocks::DenoiseLoop>(blocks::DenoiseOptions{
-      .network = "transformer", .text_mask = krea2::prompt_attention_mask.name}));
-  add(std::make_shared<blocks::DecodeLatents>());
+  add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
+  add_second_pass(list, hires, distilled);
+  add(std::make_shared<blocks::DecodeLatents>(!hires));
   add(std::make_shared<blocks::UpscaleMade>());
   add(std::make_shared<blocks::ExportImages>());
   return list;

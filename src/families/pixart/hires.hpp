@@ -1,23 +1,7 @@
 #pragma once
 #include "blocks/hires.hpp"
-#include "blocks/resolution_bins.hpp"
-#include "networks/pixart_transformer_2d_model/model.hpp"
 
 namespace omnirt::pixart {
-
-// The second pass's size, in whole patches. The first pass must be made at the size that was asked
-// for, from which the second's follows: bins that choose another are refused.
-class HiresSize final : public blocks::HiresSize {
- public:
-  Config<bool> binning{this, keys::use_resolution_binning};
-  Described<PixArtTransformer2DModel> transformer{this, "transformer"};
-
-  explicit HiresSize(Trigger trigger) : blocks::HiresSize(std::move(trigger)) {}
-  void check(Checks& checks) const override;
-
- protected:
-  int64_t grid(const Checks& checks) const override;
-};
 
 // As SizeConditions, of the second pass's size.
 class HiresSizeConditions final : public Block {

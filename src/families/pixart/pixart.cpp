@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "blocks/binned_hires.hpp"
 #include "blocks/binned_size.hpp"
 #include "blocks/denoise.hpp"
 #include "blocks/export_images.hpp"
@@ -39,7 +40,7 @@ BlockList pixart_blocks() {
   add(std::make_shared<blocks::SizeOfNoise>(given_noise));
   add(std::make_shared<blocks::BinnedImageSize>(pixart::pixart_sizes()));
   const Trigger hires = blocks::asks_for_hires();
-  add(std::make_shared<pixart::HiresSize>(hires));
+  add(std::make_shared<blocks::BinnedHiresSize>(pixart::pixart_sizes(), hires));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<pixart::EncodeCaption>());
   add(std::make_shared<pixart::SizeConditions>());

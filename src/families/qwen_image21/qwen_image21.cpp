@@ -11,6 +11,7 @@
 #include "families/qwen_image21/decode.hpp"
 #include "families/qwen_image21/encode_edit.hpp"
 #include "families/qwen_image21/entries.hpp"
+#include "families/qwen_image21/hires.hpp"
 #include "families/qwen_image21/references.hpp"
 
 namespace omnirt::families {
@@ -33,13 +34,14 @@ BlockList qwen_image21_blocks() {
   // Each latent is a token, but images are whole squares of four, as the text encoder sees them.
   constexpr int64_t square = 2, latents_of_a_side = 64;
   const blocks::LevelShift by_latents{.mu = blocks::linear_mu, .patch = 1};
-  const Trigger edit = has("image");
+  const Trigger edit = has("image"), hires = blocks::asks_for_hires() && !edit;
   BlockList list;
   auto add = [&]<class T>(std::shared_ptr<T> block) { list.push_back(std::move(block)); };
   add(std::make_shared<qwen_image21::CheckParts>());
-  add(std::make_shared<blocks::RefuseHires>());
+  add(std::make_shared<blocks::RefuseHires>(edit));
   add(std::make_shared<qwen_image21::SizeOfLastImage>(edit));
   add(std::make_shared<blocks::SizeInTokens>(square, latents_of_a_side));
+  add(std::make_shared<qwen_image21::HiresSize>(hires, square));
   add(std::make_shared<blocks::StartNoise>());
   add(std::make_shared<qwen_image21::EncodePrompt>(!edit));
   add(std::make_shared<qwen_image21::LookAtImages>(edit));
@@ -48,7 +50,12 @@ BlockList qwen_image21_blocks() {
   add(std::make_shared<blocks::PrepareLatents>(Trigger()));
   add(std::make_shared<qwen_image21::EncodeReferences>(edit));
   add(std::make_shared<blocks::DenoiseLoop>(qwen_image21_denoise_options()));
-  add(std::make_shared<qwen_image21::DecodeWithAlpha>());
+  add(std::make_shared<blocks::HiresLatents>(hires));
+  add(std::make_shared<blocks::DenoiseShiftedHires>(
+      by_latents, blocks::hires_options(qwen_image21_denoise_options(), hires)));
+  add(std::make_shared<qwen_image21::DecodeWithAlpha>(hires, "decode_hires", slots::hires_latents,
+                                                      slots::hires_decoded_images));
+  add(std::make_shared<qwen_image21::DecodeWithAlpha>(!hires));
   add(std::make_shared<blocks::ExportImages>());
   return list;
 }

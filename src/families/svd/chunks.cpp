@@ -28,7 +28,8 @@ struct ChunkState final : LoopState {
   std::unique_ptr<LoopState> inner;
 
   LoopProgress of_all(LoopProgress of_chunk) const {
-    return {of_chunk.step + chunk * steps_of_chunk, chunks * steps_of_chunk, of_chunk.timestep};
+    return {of_chunk.step + chunk * steps_of_chunk, chunks * steps_of_chunk, of_chunk.timestep,
+            of_chunk.next_timestep};
   }
   LoopProgress next() const override { return of_all(inner->next()); }
   LoopProgress progress() const override { return of_all(inner->progress()); }
