@@ -1,5 +1,7 @@
 #include "networks/pixart_transformer_2d_model/blocks.hpp"
 
+#include "nn/blocks/pixart_embeddings.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -44,22 +46,16 @@ Tensor PixArtTransformerBlock::forward(Context& cx, const Tensor& x,
                                        const PixArtContext& context) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    Tensor modulation = cx.ops().add(cx, {context.modulation, cx[scale_shift_table].unsqueeze(0)});
-    // {B, 1, D} each.
-    auto part = [&](int64_t i) { return modulation.narrow(1, i, 1); };
-    Tensor shift_attention = part(0), scale_attention = part(1), gate_attention = part(2);
-    Tensor shift_ff = part(3), scale_ff = part(4), gate_ff = part(5);
-    Tensor h = norm1.forward(cx, x);
-    h = cx.ops().modulate(cx, {h, scale_attention, shift_attention});
+    const auto [by, by_ff] =
+        nn::modulations_by_table(cx, context.modulation, cx[scale_shift_table]);
+    Tensor h = nn::modulated_by(cx, norm1, x, by);
     h = attn1.forward(cx, h, nullptr, nullptr, nullptr, context.grid);
-    h = cx.ops().gate(cx, {h, gate_attention, &x});
+    h = cx.ops().gate(cx, {h, by.gate, &x});
     const Tensor* bias = context.text_bias.defined() ? &context.text_bias : nullptr;
     h = attn2.forward(cx, h, &context.text, bias, &h);
     if (cx.site(ff.path())) return h;
-    Tensor normed = norm2.forward(cx, h);
-    normed = cx.ops().modulate(cx, {normed, scale_ff, shift_ff});
-    normed = ff.forward(cx, normed);
-    return cx.ops().gate(cx, {normed, gate_ff, &h});
+    Tensor made = ff.forward(cx, nn::modulated_by(cx, norm2, h, by_ff));
+    return cx.ops().gate(cx, {made, by_ff.gate, &h});
   });
 }
 

@@ -81,6 +81,16 @@ Tensor PixArtAlphaTextProjection::forward(Context& cx, const Tensor& caption) co
   return linear_2.forward(cx, linear_1.forward(cx, caption, ops::Activation::gelu_tanh));
 }
 
+std::array<Modulation, 2> modulations_by_table(Context& cx, const Tensor& modulation,
+                                               const Tensor& table) {
+  const Tensor all = cx.ops().add(cx, {modulation, table.unsqueeze(0)});
+  auto row = [&](int64_t i) { return all.narrow(1, i, 1); };
+  auto part = [&](int64_t from) {
+    return Modulation{.shift = row(from), .scale = row(from + 1), .gate = row(from + 2)};
+  };
+  return {part(0), part(3)};
+}
+
 Tensor normed_by_table(Context& cx, const LayerNorm& norm, const Tensor& x, const Tensor& table,
                        const Tensor& embedded) {
   Tensor both = embedded.expand({embedded.size(0), 2, embedded.size(2)});

@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <optional>
 
+#include "nn/blocks/ada_layer_norm.hpp"
 #include "nn/blocks/time_embedding.hpp"
 #include "nn/layers.hpp"
 
@@ -86,6 +88,11 @@ class PixArtAlphaTextProjection final : public Module {
 
   Linear linear_1, linear_2;
 };
+
+// By what the two modulated parts of a block are: AdaLayerNormSingle's modulation {B, 6, D} with
+// the block's table {6, D} added.
+std::array<Modulation, 2> modulations_by_table(Context& cx, const Tensor& modulation,
+                                               const Tensor& table);
 
 // norm(x) under a table of shift and scale {2, D} that the embedded time {B, 1, D} is added to: the
 // last norm of such transformers.

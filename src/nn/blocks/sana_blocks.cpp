@@ -56,21 +56,13 @@ Tensor SanaTransformerBlock::forward(Context& cx, const Tensor& x,
                                      const SanaContext& context) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
-    Tensor modulation = cx.ops().add(cx, {context.modulation, cx[scale_shift_table].unsqueeze(0)});
-    // {B, 1, D} each.
-    auto part = [&](int64_t i) { return modulation.narrow(1, i, 1); };
-    Tensor shift_attention = part(0), scale_attention = part(1), gate_attention = part(2);
-    Tensor shift_ff = part(3), scale_ff = part(4), gate_ff = part(5);
-    Tensor h = norm1.forward(cx, x);
-    h = cx.ops().modulate(cx, {h, scale_attention, shift_attention});
-    h = attn1.forward(cx, h, context.grid);
-    h = cx.ops().gate(cx, {h, gate_attention, &x});
+    const auto [by, by_ff] = modulations_by_table(cx, context.modulation, cx[scale_shift_table]);
+    Tensor h = attn1.forward(cx, modulated_by(cx, norm1, x, by), context.grid);
+    h = cx.ops().gate(cx, {h, by.gate, &x});
     h = attn2.forward(cx, h, context.text, h);
     if (cx.site(ff.path())) return h;
-    Tensor normed = norm2.forward(cx, h);
-    normed = cx.ops().modulate(cx, {normed, scale_ff, shift_ff});
-    normed = fed_forward(cx, normed, context.grid);
-    return cx.ops().gate(cx, {normed, gate_ff, &h});
+    Tensor made = fed_forward(cx, modulated_by(cx, norm2, h, by_ff), context.grid);
+    return cx.ops().gate(cx, {made, by_ff.gate, &h});
   });
 }
 
