@@ -1,4 +1,4 @@
-// What is told of requests to Stable Diffusion 3 before any weight is read.
+// What is told of requests to Stable Diffusion 3 before any weight is read, and its guiders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +45,33 @@ TEST(SD3, FoldersAreVariantsOfTheEntryWhoseTransformerTheyHave) {
   EXPECT_EQ(family->variant_of(folder), "sd3.5-large-turbo");
   folder.path = "/hub/models--stabilityai--stable-diffusion-3.5-large-turbo/snapshots/12ab";
   EXPECT_EQ(family->variant_of(folder), "sd3.5-large-turbo");
+}
+
+// In blocks that attend once and twice: 3.5's attends to the image a second time.
+TEST(SD3, HasAttentionThatGuidersPerturb) {
+  for (const char* model : {"sd3", "sd35"}) {
+    GenerateRequest request = sd3_request(model, {{"num_inference_steps", 3}, {"seed", 3}});
+    request.guider = {{"type", "cfg"}, {"guidance_scale", 3.0}};
+    request.config.update({{"width", 48}, {"height", 32}, {"max_sequence_length", 24}});
+    const Tensor plain = run(request).image;
+    for (const Json& guider :
+         {Json{{"type", "pag"}, {"pag_applied_layers", "1"}},
+          Json{{"type", "seg"}, {"seg_applied_layers", "1"}},
+          Json{{"type", "seg"}, {"seg_applied_layers", "1"}, {"seg_blur_sigma", 1.0}},
+          Json{{"type", "slg"},
+               {"slg_layers", "1"},
+               {"slg_skip", "attention"},
+               {"slg_start", 0.0},
+               {"slg_stop", 1.0}}}) {
+      SCOPED_TRACE(model + guider.dump());
+      GenerateRequest guided = request;
+      guided.guider = guider;
+      guided.guider["guidance_scale"] = 3.0;
+      const Tensor made = run(guided).image;
+      EXPECT_FALSE(made.equal(plain));
+      EXPECT_TRUE(made.isfinite().all().item<bool>());
+    }
+  }
 }
 
 TEST(SD3, GoesByTheNamesThatOthersUse) {

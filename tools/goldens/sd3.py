@@ -223,6 +223,14 @@ def runs(model):
         yield "dynamic_shift", run(PROMPT, 44, scheduler_config=dynamic, guidance_scale=2.0, **size)
         yield "image2image", run({**PROMPT, **IMAGE}, 45, "image2image", strength=0.6)
         yield "inpaint", run(masked, 46, "inpaint", strength=1.0, guidance_scale=5.0)
+        pag = {"type": "pag", "pag_scale": 2.0, "pag_applied_layers": "1"}
+        yield "pag", {**run({**PROMPT, **NEGATIVE}, 47, **size), "guider": {**pag, "guidance_scale": 4.5}}
+        alone = {**pag, "guidance_scale": 1.0, "pag_adaptive_scale": 0.002, "pag_applied_layers": ["0", "2"]}
+        yield "pag_alone", {**run(TWO, 48, num_images_per_prompt=2, **size), "guider": alone}
+        yield "pag_image2image", {
+            **run({**PROMPT, **IMAGE}, 49, "image2image", strength=0.6),
+            "guider": {**pag, "guidance_scale": 3.0},
+        }
         return
     yield "text2image", run(PROMPT, 50, guidance_scale=4.5, num_inference_steps=7, **size)
     skipped = {"skip_guidance_layers": [1, 2], "skip_layer_guidance_scale": 1.5}
@@ -299,6 +307,21 @@ def decoded(pipe, latents):
     return pipe.image_processor.postprocess(image, output_type="pt")
 
 
+def perturbed(pipe, request):
+    """The pipeline that asks a third time with attention of some layers perturbed, and what it takes for it."""
+    import diffusers
+
+    guider = dict(request["guider"])
+    layers = guider.pop("pag_applied_layers")
+    kind = getattr(diffusers, TASKS[request["task"]].replace("Diffusion3", "Diffusion3PAG"))
+    parts = {name: part for name, part in pipe.components.items() if name not in ("image_encoder", "feature_extractor")}
+    made = kind(
+        **parts,
+        pag_applied_layers=[f"transformer_blocks.{layer}" for layer in ([layers] if isinstance(layers, str) else layers)],
+    )
+    return made, {name: value for name, value in guider.items() if name != "type"}
+
+
 def generate(pipe, request, folder):
     """prompt_embeds, negative_prompt_embeds [prompts, T, D] and pooled_prompt_embeds,
     negative_pooled_prompt_embeds [prompts, P]; latents_after_step_K for the first, middle and last step; timesteps;
@@ -306,12 +329,15 @@ def generate(pipe, request, folder):
     import diffusers
 
     config, inputs, seeds = request["config"], request["inputs"], common.seeds_of(request)
-    if not hasattr(pipe, "controlnet"):
+    guidance = {}
+    if "guider" in request:
+        pipe, guidance = perturbed(pipe, request)
+    elif not hasattr(pipe, "controlnet"):
         pipe = getattr(diffusers, TASKS[request["task"]])(**pipe.components)
     pipe.set_progress_bar_config(disable=True)
     plain, out, latents, timesteps, embeds = pipe.scheduler, {}, [], [], []
     common._set_scheduler(pipe, config)
-    given = given_images(request, folder, len(seeds))
+    given = {**given_images(request, folder, len(seeds)), **guidance}
     controlled = hasattr(pipe, "controlnet")
     if controlled and request["task"] == "inpaint":
         nets = len(getattr(pipe.controlnet, "nets", [None]))

@@ -36,9 +36,11 @@ std::vector<nn::OriginalLayout> SD3Transformer2DModel::original_layouts() const 
 Tensor SD3Transformer2DModel::through_blocks(Context& cx, const SD3Input& input, nn::TextAndImage x,
                                              const Tensor& activated) const {
   const size_t blocks = transformer_blocks.size(), head = std::min<size_t>(1, blocks);
+  const nn::SD3Grid grid{input.sample.size(2) / config_.patch_size,
+                         input.sample.size(3) / config_.patch_size};
   auto go = [&](size_t from, size_t to) {
     for (size_t i = from; i < to; ++i) {
-      x = transformer_blocks[i].forward(cx, x, activated);
+      x = transformer_blocks[i].forward(cx, x, activated, grid);
       if (i + 1 < blocks)
         x.image = nn::with_residual(cx, x.image, input.block_controlnet_hidden_states, i);
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/ensure.hpp"
 #include "nn/layout.hpp"
 
@@ -24,6 +26,11 @@ Tensor normed_by_heads(Context& cx, const std::optional<RmsNorm>& norm, const Te
                        int64_t heads) {
   if (!norm) return x;
   return norm->forward(cx, x.view({x.size(0), x.size(1), heads, x.size(2) / heads})).flatten(2);
+}
+
+// What adds nothing to a residual.
+Tensor nothing_of(Context& cx, const Tensor& x) {
+  return cx.ops().affine(cx, {x, 0.0, 0.0});
 }
 
 SD3Attention::Over attends_over(const SD3Transformer2DConfig& config, int64_t layer) {
@@ -91,31 +98,89 @@ SD3Attention::SD3Attention(Module* parent, const std::string& name,
   }
 }
 
-Tensor SD3Attention::forward(Context& cx, const Tensor& x) const {
-  Tensor query = normed_by_heads(cx, norm_q, to_q.forward(cx, x), heads_);
-  Tensor key = normed_by_heads(cx, norm_k, to_k.forward(cx, x), heads_);
-  return to_out[0].forward(cx, attended_heads(cx, query, key, to_v.forward(cx, x), heads_));
+Tensor SD3Attention::smoothed(Context& cx, const Tensor& query, const SD3Grid& grid) const {
+  const SiteChange* change = cx.site(path());
+  if (!change || change->what != SiteChange::What::blurred_queries) return query;
+  return cx.ops().blur_tokens(
+      cx, {query, grid[0], grid[1], change->sigma, change->sigma >= infinite_blur});
 }
 
-TextAndImage SD3Attention::forward(Context& cx, const TextAndImage& x) const {
+Tensor SD3Attention::forward(Context& cx, const Tensor& x, const SD3Grid& grid) const {
+  const SiteChange* change = cx.site(path());
+  if (change && change->what == SiteChange::What::skip) return nothing_of(cx, x);
+  Tensor value = to_v.forward(cx, x);
+  if (change && change->what == SiteChange::What::identity_attention)
+    return to_out[0].forward(cx, value);
+  Tensor query = smoothed(cx, normed_by_heads(cx, norm_q, to_q.forward(cx, x), heads_), grid);
+  Tensor key = normed_by_heads(cx, norm_k, to_k.forward(cx, x), heads_);
+  return to_out[0].forward(cx, attended_heads(cx, query, key, value, heads_));
+}
+
+TextAndImage SD3Attention::forward(Context& cx, const TextAndImage& x, const SD3Grid& grid) const {
   auto made = cx.predicted_attention(path(), [&] {
-    const TextAndImage y = computed(cx, x);
+    const TextAndImage y = computed(cx, x, grid);
     return y.text.defined() ? std::vector<Tensor>{y.image, y.text} : std::vector<Tensor>{y.image};
   });
   return {.text = made.size() > 1 ? made[1] : Tensor(), .image = made[0]};
 }
 
-TextAndImage SD3Attention::computed(Context& cx, const TextAndImage& x) const {
+SD3Attention::Parts SD3Attention::parts(Context& cx, const TextAndImage& x,
+                                        const SD3Grid& grid) const {
   auto both = [&](const Linear& of_image, const std::optional<RmsNorm>& image_norm,
                   const Linear& of_text, const std::optional<RmsNorm>& text_norm) {
-    Tensor image = normed_by_heads(cx, image_norm, of_image.forward(cx, x.image), heads_);
-    Tensor text = normed_by_heads(cx, text_norm, of_text.forward(cx, x.text), heads_);
-    return cx.ops().concat(cx, {image, text});
+    return TextAndImage{
+        .text = normed_by_heads(cx, text_norm, of_text.forward(cx, x.text), heads_),
+        .image = normed_by_heads(cx, image_norm, of_image.forward(cx, x.image), heads_)};
   };
-  Tensor query = both(to_q, norm_q, *add_q_proj, norm_added_q);
-  Tensor key = both(to_k, norm_k, *add_k_proj, norm_added_k);
-  Tensor value = both(to_v, std::nullopt, *add_v_proj, std::nullopt);
-  Tensor y = attended_heads(cx, query, key, value, heads_);
+  Parts made{both(to_q, norm_q, *add_q_proj, norm_added_q),
+             both(to_k, norm_k, *add_k_proj, norm_added_k),
+             both(to_v, std::nullopt, *add_v_proj, std::nullopt)};
+  made.query.image = smoothed(cx, made.query.image, grid);
+  return made;
+}
+
+Tensor SD3Attention::attended(Context& cx, const Parts& of) const {
+  auto joined = [&](const TextAndImage& x) { return cx.ops().concat(cx, {x.image, x.text}); };
+  const Tensor query = joined(of.query), key = joined(of.key), value = joined(of.value);
+  return attended_heads(cx, query, key, value, heads_);
+}
+
+// In groups of tokens, each of which has its own keys: as many more as there are texts.
+Tensor SD3Attention::attended_apart(Context& cx, const Parts& of) const {
+  constexpr int64_t at_once = 64;
+  const int64_t rows = of.query.image.size(0), tokens = of.query.image.size(1);
+  Tensor all;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t from = 0; from < tokens; from += at_once) {
+      const int64_t count = std::min(at_once, tokens - from);
+      auto own = [&](const Tensor& x) {
+        return x.narrow(0, row, 1).narrow(1, from, count).transpose(0, 1);
+      };
+      auto with_text = [&](const TextAndImage& x) {
+        Tensor text = x.text.narrow(0, row, 1).expand({count, x.text.size(1), x.text.size(2)});
+        return cx.ops().concat(cx, {own(x.image), text});
+      };
+      const Tensor key = with_text(of.key), value = with_text(of.value);
+      Tensor y = attended_heads(cx, own(of.query.image), key, value, heads_).transpose(0, 1);
+      all = all.defined() ? cx.ops().concat(cx, {all, y}) : y;
+    }
+  }
+  all = all.view({rows, tokens, all.size(2)});
+  auto joined = [&](const TextAndImage& x) { return cx.ops().concat(cx, {x.image, x.text}); };
+  const Tensor key = joined(of.key), value = joined(of.value);
+  Tensor text = attended_heads(cx, of.query.text, key, value, heads_);
+  return cx.ops().concat(cx, {all, text});
+}
+
+TextAndImage SD3Attention::computed(Context& cx, const TextAndImage& x, const SD3Grid& grid) const {
+  const SiteChange* change = cx.site(path());
+  if (change && change->what == SiteChange::What::skip) {
+    return {.text = to_add_out ? nothing_of(cx, x.text) : Tensor(),
+            .image = nothing_of(cx, x.image)};
+  }
+  const bool apart = change && change->what == SiteChange::What::identity_attention;
+  const Parts of = parts(cx, x, grid);
+  Tensor y = apart ? attended_apart(cx, of) : attended(cx, of);
   int64_t places = x.image.size(1);
   TextAndImage made{.text = {}, .image = to_out[0].forward(cx, y.narrow(1, 0, places))};
   if (to_add_out) made.text = to_add_out->forward(cx, y.narrow(1, places, y.size(1) - places));
@@ -141,18 +206,19 @@ SD3TransformerBlock::SD3TransformerBlock(Module* parent, const std::string& name
 }
 
 Tensor SD3TransformerBlock::image_after(Context& cx, const Tensor& image, const Tensor& normed,
-                                        const Tensor& attended,
-                                        const std::vector<Modulation>& by) const {
+                                        const Tensor& attended, const std::vector<Modulation>& by,
+                                        const SD3Grid& grid) const {
   Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &image});
   if (attn2) {
-    Tensor second = attn2->forward(cx, cx.ops().modulate(cx, {normed, by[2].scale, by[2].shift}));
+    Tensor second =
+        attn2->forward(cx, cx.ops().modulate(cx, {normed, by[2].scale, by[2].shift}), grid);
     h = cx.ops().gate(cx, {second, by[2].gate, &h});
   }
   return through_perceptron(cx, norm2, ff, h, by[1]);
 }
 
 TextAndImage SD3TransformerBlock::forward(Context& cx, const TextAndImage& x,
-                                          const Tensor& activated) const {
+                                          const Tensor& activated, const SD3Grid& grid) const {
   return cx.segment(path(), [&] {
     if (cx.site(path())) return x;
     auto image = norm1.modulations(cx, activated);
@@ -161,16 +227,16 @@ TextAndImage SD3TransformerBlock::forward(Context& cx, const TextAndImage& x,
                     .image = cx.ops().modulate(cx, {normed, image[0].scale, image[0].shift})};
     if (last_norm1_context) {
       in.text = last_norm1_context->forward(cx, x.text, activated);
-      Tensor attended = attn.forward(cx, in).image;
+      Tensor attended = attn.forward(cx, in, grid).image;
       return TextAndImage{.text = x.text,
-                          .image = image_after(cx, x.image, normed, attended, image)};
+                          .image = image_after(cx, x.image, normed, attended, image, grid)};
     }
     auto text = norm1_context->modulations(cx, activated);
     in.text = modulated_by(cx, norm1_context->norm, x.text, text[0]);
-    TextAndImage attended = attn.forward(cx, in);
+    TextAndImage attended = attn.forward(cx, in, grid);
     Tensor told = cx.ops().gate(cx, {attended.text, text[0].gate, &x.text});
     return TextAndImage{.text = through_perceptron(cx, *norm2_context, *ff_context, told, text[1]),
-                        .image = image_after(cx, x.image, normed, attended.image, image)};
+                        .image = image_after(cx, x.image, normed, attended.image, image, grid)};
   });
 }
 
@@ -186,7 +252,7 @@ Tensor SD3SingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                           const Tensor& activated) const {
   return cx.segment(path(), [&] {
     auto by = norm1.modulations(cx, activated);
-    Tensor attended = attn.forward(cx, modulated_by(cx, norm1.norm, x, by[0]));
+    Tensor attended = attn.forward(cx, modulated_by(cx, norm1.norm, x, by[0]), SD3Grid{});
     Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &x});
     return through_perceptron(cx, norm2, ff, h, by[1]);
   });

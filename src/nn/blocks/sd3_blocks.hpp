@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 
 #include "nn/blocks/ada_layer_norm.hpp"
@@ -29,8 +30,12 @@ class SD3PatchEmbed final : public Module {
   int64_t max_size_;
 };
 
+// Rows and columns of an image's tokens; for guiders that smooth over them.
+using SD3Grid = std::array<int64_t, 2>;
+
 // Attention of text and image to both, or of an image alone (diffusers Attention with
-// JointAttnProcessor2_0).
+// JointAttnProcessor2_0). Where guiders perturb it, the image's tokens see themselves and the text
+// alone (PAGJointAttnProcessor2_0), or their queries are smoothed.
 class SD3Attention final : public Module {
  public:
   enum class Over { image, both, both_for_image };
@@ -38,10 +43,11 @@ class SD3Attention final : public Module {
   SD3Attention(Module* parent, const std::string& name, const SD3Transformer2DConfig& config,
                Over over);
   const char* class_name() const override { return "Attention"; }
+  SiteKind site_kind() const override { return SiteKind::self_attention; }
   // x {B, L, D}; as x.
-  Tensor forward(Context& cx, const Tensor& x) const;
+  Tensor forward(Context& cx, const Tensor& x, const SD3Grid& grid) const;
   // The text undefined where none is made for it.
-  TextAndImage forward(Context& cx, const TextAndImage& x) const;
+  TextAndImage forward(Context& cx, const TextAndImage& x, const SD3Grid& grid) const;
 
   std::optional<RmsNorm> norm_q, norm_k;
   Linear to_q, to_k, to_v;
@@ -51,7 +57,16 @@ class SD3Attention final : public Module {
   std::optional<RmsNorm> norm_added_q, norm_added_k;
 
  private:
-  TextAndImage computed(Context& cx, const TextAndImage& x) const;
+  struct Parts {
+    TextAndImage query, key, value;
+  };
+  Tensor smoothed(Context& cx, const Tensor& query, const SD3Grid& grid) const;
+  Parts parts(Context& cx, const TextAndImage& x, const SD3Grid& grid) const;
+  // Of all tokens to all, {B, L + T, D}, the image's first.
+  Tensor attended(Context& cx, const Parts& of) const;
+  // Of each of the image's tokens to itself and the text, and of the text's to all.
+  Tensor attended_apart(Context& cx, const Parts& of) const;
+  TextAndImage computed(Context& cx, const TextAndImage& x, const SD3Grid& grid) const;
 
   int64_t heads_;
 };
@@ -66,7 +81,8 @@ class SD3TransformerBlock final : public Module {
   const char* class_name() const override { return "JointTransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
   // activated {B, D}: SiLU of the embedded timestep and prompt.
-  TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& activated) const;
+  TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& activated,
+                       const SD3Grid& grid = {}) const;
 
   AdaLayerNormZero norm1;
   std::optional<AdaLayerNormZero> norm1_context;
@@ -80,7 +96,7 @@ class SD3TransformerBlock final : public Module {
 
  private:
   Tensor image_after(Context& cx, const Tensor& image, const Tensor& normed, const Tensor& attended,
-                     const std::vector<Modulation>& by) const;
+                     const std::vector<Modulation>& by, const SD3Grid& grid) const;
 };
 
 // Attention and perceptron over an image alone (diffusers transformer_sd3.py
