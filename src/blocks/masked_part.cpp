@@ -1,5 +1,7 @@
 #include "blocks/masked_part.hpp"
 
+#include <fmt/format.h>
+
 #include "blocks/fit_images.hpp"
 #include "io/image_mask.hpp"
 #include "io/image_resize.hpp"
@@ -72,8 +74,11 @@ void CropToMask::check(Checks& checks) const {
 void CropToMask::run(Frame& frame) const {
   const io::Image rgb = io::to_rgb(frame[image]), painted = io::painted_mask(frame[mask]);
   auto region = region_of(painted, frame[width], frame[height], frame[padding]);
-  ensure(region.has_value(), "a mask of {}x{} that is black everywhere", painted.width,
-         painted.height);
+  // One that was looked at may have been made smaller since.
+  if (!region)
+    throw InvalidRequest({"inputs.mask", fmt::format("{}x{}", painted.width, painted.height),
+                          "at this size nothing of it is white: there is no part to inpaint",
+                          "paint a larger part, or remove padding_mask_crop"});
   auto part = [&](const io::Image& of) {
     return io::fit_image(io::crop(of, *region), frame[width], frame[height], ImageFit::fill);
   };
