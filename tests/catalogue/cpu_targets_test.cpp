@@ -44,8 +44,11 @@ struct Ended {
 
 Ended run_tests_on(const std::string& target) {
   std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::string command =
-      fmt::format("OMNIRT_CPU_TARGET={} '{}' --gtest_filter='{}' 2>&1", target, program, filter());
+  // All of the named tests, though this process may have a share of its program's tests alone.
+  std::string command = fmt::format(
+      "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX OMNIRT_CPU_TARGET={} '{}' "
+      "--gtest_filter='{}' 2>&1",
+      target, program, filter());
   Ended ended;
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return ended;
