@@ -74,7 +74,7 @@ TEST(Fit, OfCaptionsIsLookedAt) {
   model.set("text_encoder", {{"d_model", width}});
   EXPECT_THAT(model.errors(), IsEmpty());
   model.set("transformer", {{"caption_channels", 512}});
-  EXPECT_THAT(model.errors(), about("text_encoder.d_model", "512 wide"));
+  EXPECT_THAT(model.errors(), about("text_encoder.d_model", "512 values"));
 }
 
 // What sizes something is a whole number within bounds, or refused by name.
