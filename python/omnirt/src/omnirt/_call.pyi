@@ -383,6 +383,7 @@ class Call:
         prompt_embeds_scale: Any | None = ...,  # how strongly an image of redux_image counts, with the prompt before it: a number, or a list with one for each image; default 1.0
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
         quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
+        reference_area: int | None = ...,  # pixels of an image to go by that has more than 1024 * 1024; unset: width * height where both are given, else 1024 * 1024 (1 to 6.71089e+07)
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
         require_level: Literal["compile", "kernel_override", "eager"] | None = ...,  # the slowest level that the run may use: falling below it is an error
         resolution: int | None = ...,  # side of the square of as many pixels as a layer has; the model was trained at 640 and 1024 (32 to 2048); default 640
@@ -572,6 +573,7 @@ class Call:
         prompt_embeds_scale: Any | None = ...,  # how strongly an image of redux_image counts, with the prompt before it: a number, or a list with one for each image; default 1.0
         prompt_syntax: Literal["plain", "a1111", "compel"] | None = ...,  # how prompts are read: plain, as words only; a1111, with (weights:1.2), BREAK, <lora:name:0.8>, and prompts longer than the text encoder's window; compel, with weights+, (weights)1.2, .blend() and .and(); default plain
         quantize: Literal["auto", "none", "int8"] | None = ...,  # int8: round the weights of linear layers and convolutions, and what they multiply: faster and smaller, but the image changes; auto: only the layers whose files hold int8; none: no layer; default auto
+        reference_area: int | None = ...,  # pixels of an image to go by that has more than 1024 * 1024; unset: width * height where both are given, else 1024 * 1024 (1 to 6.71089e+07)
         release_components: bool | None = ...,  # release a component's memory after its last use in the run; default False
         require_level: Literal["compile", "kernel_override", "eager"] | None = ...,  # the slowest level that the run may use: falling below it is an error
         resolution: int | None = ...,  # side of the square of as many pixels as a layer has; the model was trained at 640 and 1024 (32 to 2048); default 640
