@@ -26,6 +26,12 @@ bool is_image_input(std::string_view name) {
   return !is_text_input(name) && name != "latents" && name != "encoded_prompt";
 }
 
+void refuse_objects(const std::string& field, const Json& value, std::vector<Finding>& findings) {
+  if (value.is_object()) findings.push_back({field, shown(value), "is no text", "give a string"});
+  if (!value.is_array()) return;
+  for (const Json& each : value) refuse_objects(field, each, findings);
+}
+
 void RequestFiles::refuse(const std::string& field, const std::string& value,
                           const std::string& message) {
   findings_.push_back({field, value, message, how});
@@ -36,7 +42,8 @@ void RequestFiles::take_inputs(Json& json) {
   Json& inputs = json["inputs"];
   if (!inputs.is_object()) return;
   for (auto& [name, value] : inputs.items()) {
-    if (!is_text_input(name)) take("inputs." + name, value);
+    const std::string field = "inputs." + name;
+    is_text_input(name) ? refuse_objects(field, value, findings_) : take(field, value);
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (used_[i]) continue;

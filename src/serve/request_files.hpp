@@ -21,6 +21,9 @@ inline constexpr io::ImageLimits sent_image_limits{
 // cannot.
 bool is_text_input(std::string_view name);
 bool is_image_input(std::string_view name);
+// A finding for each object in a text input's value: it could stand for a file, and a text does
+// not.
+void refuse_objects(const std::string& field, const Json& value, std::vector<Finding>& findings);
 
 // Takes the images out of a request's inputs.
 class RequestFiles {

@@ -105,7 +105,7 @@ void place(Json& value, const std::filesystem::path& folder) {
   if (value.is_array()) {
     for (Json& each : value) place(each, folder);
   } else if (value.is_object()) {
-    if (value.size() == 1 && value.contains(sent_file_key))
+    if (value.size() == 1 && value.contains(sent_file_key) && value[sent_file_key].is_string())
       value = (folder / value[sent_file_key].get<std::string>()).string();
     else
       for (auto& [name, each] : value.items()) place(each, folder);

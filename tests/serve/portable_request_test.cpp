@@ -48,6 +48,8 @@ TEST(PortableRequest, NamesNoPathOfTheMachineThatRunsIt) {
       {{"model", "red"}, {"inputs", {{"prompt", "x"}, {"latents", {{"file", "/a"}}}}}},
       {{"model", "red"}, {"inputs", {{"prompt", "x"}, {"image", {{sent_file_key, "../key"}}}}}},
       {{"model", "red"}, {"inputs", {{"prompt", "x"}, {"image", {{sent_file_key, ""}}}}}},
+      {{"model", "red"}, {"inputs", {{"prompt", {{sent_file_key, "input-0.png"}}}}}},
+      {{"model", "red"}, {"inputs", {{"prompt", {{sent_file_key, {{"a", 1}}}}}}}},
       {{"model", "/there/models/other"}, {"inputs", inputs}},
       {{"model", "red"}, {"inputs", inputs}, {"config", {{"output_dir", "/etc"}}}},
       {{"model", "red"}, {"inputs", inputs}, {"components", {{"vae", "/etc/vae"}}}},

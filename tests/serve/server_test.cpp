@@ -137,6 +137,19 @@ TEST(Server, ARunEndsWithTheClientThatWaitsForIt) {
               HasSubstr(R"("state":"cancelled")"));
 }
 
+// What stands for a file within the server stands for none in a text.
+TEST(Server, TextsAreNoObjects) {
+  Running running;
+  const Json file = {{"sent file", "x"}};
+  for (const Json& prompt : {file, Json{{"sent file", {{"a", 1}}}}, Json::array({"a", file})}) {
+    Json request = apple();
+    request["inputs"]["prompt"] = prompt;
+    const auto answer = running.post("/v1/generate", request);
+    EXPECT_EQ(answer.status, 422) << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr("inputs.prompt"));
+  }
+}
+
 TEST(Server, NoRequestNamesAPathOfTheServer) {
   Running running;
   Json request = apple();

@@ -76,7 +76,9 @@ PlacedRequest place_request(const std::string& portable, const fs::path& folder,
   served.request = parse_request(stored["request"]);
   std::vector<Finding> findings;
   for (const auto& [input, value] : served.request.inputs.items()) {
-    if (!is_text_input(input)) check_names("inputs." + input, value, findings);
+    const std::string field = "inputs." + input;
+    is_text_input(input) ? refuse_objects(field, value, findings)
+                         : check_names(field, value, findings);
   }
   refuse_paths(served.request, findings);
   settle_names(served.request, models, findings);
