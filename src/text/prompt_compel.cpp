@@ -41,6 +41,7 @@ class Flattening {
   WeightedSection section(const CompelNodes& nodes) {
     WeightedSection made;
     add(made, nodes, 1);
+    join(made);
     return made;
   }
 
@@ -75,16 +76,29 @@ class Flattening {
       refuse(fmt::format("{}", weight), fmt::format("a weight beyond {}", max_prompt_weight),
              "write a smaller one");
     }
-    std::string text = compel_unescaped(words);
     if (!made.empty() && made.back().weight == weight) {
-      made.back().text = compel_unescaped(made.back().text + ' ' + text);
+      alike_.push_back(words);
       return;
     }
+    join(made);
     if (++pieces_ > max_prompt_pieces) {
       refuse(quoted(words), fmt::format("more than {} parts of other weights", max_prompt_pieces),
              "shorten the prompt");
     }
-    made.push_back({std::move(text), weight});
+    made.push_back({"", weight});
+    alike_ = {words};
+  }
+
+  // The words of the last part. The reference joins them one by one, and takes escapes out of all
+  // that it has so far each time.
+  void join(WeightedSection& made) {
+    if (made.empty()) return;
+    std::string text;
+    for (size_t i = 0; i < alike_.size(); ++i) {
+      const size_t joined = alike_.size() - std::max<size_t>(i, 1);
+      text += (i > 0 ? " " : "") + compel_unescaped(alike_[i], 1 + joined);
+    }
+    made.back().text = std::move(text);
   }
 
   static std::string quoted(const std::string& text) {
@@ -94,6 +108,7 @@ class Flattening {
 
   std::string_view field_;
   size_t pieces_ = 0;
+  std::vector<std::string> alike_;  // the words of the last part, which have its weight
 };
 
 std::vector<double> weights_of(const CompelGrammar::Operation& operation,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "text/prompt_a1111.hpp"
 
 namespace omnirt::text {
@@ -12,7 +14,7 @@ std::shared_ptr<const CompelNode> node(CompelNode made) {
 }
 
 std::shared_ptr<const CompelNode> words(std::string_view text) {
-  return node({.text = compel_unescaped(std::string(text))});
+  return node({.text = compel_unescaped(text)});
 }
 
 std::shared_ptr<const CompelNode> weighing(double weight, CompelNodes nodes) {
@@ -24,11 +26,20 @@ std::shared_ptr<const CompelNode> weighing(double weight, CompelNodes nodes) {
 
 }  // namespace
 
-std::string compel_unescaped(std::string text) {
-  replace_all(text, "\\(", "(");
-  replace_all(text, "\\)", ")");
-  replace_all(text, "\\\"", "\"");
-  return text;
+std::string compel_unescaped(std::string_view text, size_t times) {
+  std::string made;
+  size_t slashes = 0;
+  for (const char c : text) {
+    if (c == '\\') {
+      ++slashes;
+      continue;
+    }
+    const bool escaped = c == '(' || c == ')' || c == '"';
+    made.append(slashes - (escaped ? std::min(slashes, times) : 0), '\\');
+    made += c;
+    slashes = 0;
+  }
+  return made.append(slashes, '\\');
 }
 
 CompelGrammar::Maybe CompelGrammar::plain(size_t at) const {

@@ -24,8 +24,9 @@ struct CompelNode {
   CompelNodes children{};  // of what is weighted
 };
 
-// \( \) \" -> ( ) ", as compel does each time it makes a fragment.
-std::string compel_unescaped(std::string text);
+// \( \) \" -> ( ) ", as compel does each time it makes a fragment: so many times, one after the
+// other.
+std::string compel_unescaped(std::string_view text, size_t times = 1);
 
 class CompelGrammar : public CompelText {
  public:
