@@ -8,7 +8,8 @@ bool SD3Transformer2DConfig::is_dual(int64_t layer) const {
   return std::ranges::count(dual_attention_layers, layer) > 0;
 }
 
-void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::ConfigCheck& check) {
+void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::ConfigCheck& check,
+                                     bool reads_text) {
   check.range("patch_size", config.patch_size, 1, 64);
   check.range("sample_size", config.sample_size, config.patch_size, 1 << 14);
   check.range("in_channels", config.in_channels, 1, 1 << 12);
@@ -20,9 +21,11 @@ void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::C
   check.range("pooled_projection_dim", config.pooled_projection_dim, 1, 1 << 17);
   check.range("pos_embed_max_size", config.pos_embed_max_size, 1, 1 << 12);
   if (config.qk_norm) check.one_of("qk_norm", *config.qk_norm, {"rms_norm"});
+  // What follows computes with the sizes before it.
+  if (!check.ok()) return;
   // Text and image are attended to as one.
-  check.expect(config.caption_projection_dim == config.inner_dim(), "caption_projection_dim",
-               std::to_string(config.caption_projection_dim),
+  check.expect(!reads_text || config.caption_projection_dim == config.inner_dim(),
+               "caption_projection_dim", std::to_string(config.caption_projection_dim),
                "the blocks are " + std::to_string(config.inner_dim()) + " wide",
                "the two must agree");
   for (int64_t layer : config.dual_attention_layers)

@@ -54,7 +54,9 @@ struct SD3Transformer2DConfig {
   bool is_last(int64_t layer) const { return layer == num_layers - 1; }
 };
 
-void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::ConfigCheck& check);
+// Without `reads_text` the text's width, which then is read of nothing, is not looked at.
+void check_sd3_transformer_2d_config(const SD3Transformer2DConfig& config, nn::ConfigCheck& check,
+                                     bool reads_text = true);
 // Reads and checks. Throws Unsupported with all findings; `where` is the file.
 SD3Transformer2DConfig read_sd3_transformer_2d_config(const Json& json, const std::string& where);
 

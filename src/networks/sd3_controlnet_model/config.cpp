@@ -19,14 +19,12 @@ SD3ControlNetConfig read_sd3_controlnet_config(const Json& json, const std::stri
   auto config = read_config<SD3ControlNetConfig>(json, where);
   SD3Transformer2DConfig& blocks = config.transformer;
   nn::ConfigCheck check(where);
-  if (config.reads_text())
-    blocks.joint_attention_dim = *config.joint_attention_dim;
-  else
-    blocks.caption_projection_dim = blocks.inner_dim();  // of a text that is not read
+  if (config.reads_text()) blocks.joint_attention_dim = *config.joint_attention_dim;
   if (config.pos_embed_type) check.one_of("pos_embed_type", *config.pos_embed_type, {"sincos"});
-  check_sd3_transformer_2d_config(blocks, check);
+  check_sd3_transformer_2d_config(blocks, check, config.reads_text());
   check_mask(config, check);
   check.finish();
+  if (!config.reads_text()) blocks.caption_projection_dim = blocks.inner_dim();
   return config;
 }
 
