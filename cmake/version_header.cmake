@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Writes OUTPUT with the versions that `omnirt --version` shows, and touches it when they changed only. Run as a script:
 # SOURCE, OUTPUT, VERSION, LIBTORCH. Without git, or outside of a clone, the commit is empty.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=10 HEAD OUTPUT_VARIABLE commit ERROR_QUIET

@@ -7,10 +7,10 @@ namespace omnirt {
 struct PerturbedConfig {
   GuidanceConfig guidance;
   double scale = 0;
-  StepRange range;
+  StepRange range{};
   // Taken off the scale for each timestep below 1000, down to 0.
   double adaptive_scale = 0;
-  std::vector<SiteRule> sites;  // what makes the network worse
+  std::vector<SiteRule> sites{};  // what makes the network worse
 };
 
 // Guidance away from what the network predicts under the same prompt with some of its layers

@@ -10,9 +10,9 @@ namespace omnirt::hub {
 struct CachedRepository {
   std::string id;  // "organisation/name"
   std::filesystem::path folder;
-  uint64_t bytes = 0;                  // of all that it holds, each blob once
-  uint64_t bytes_begun = 0;            // of it, beginnings of files
-  std::vector<std::string> revisions;  // branches and tags that have a snapshot
+  uint64_t bytes = 0;                    // of all that it holds, each blob once
+  uint64_t bytes_begun = 0;              // of it, beginnings of files
+  std::vector<std::string> revisions{};  // branches and tags that have a snapshot
 };
 
 // All of the cache, the largest first. Folders that are no repository's are left out.

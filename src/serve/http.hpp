@@ -115,7 +115,7 @@ struct HttpProgram {
     std::shared_ptr<const BodyFile> file{};
     std::optional<HttpResponse> refused{};
   };
-  std::function<BodyPlace(const HttpRequest&, uint64_t bytes)> place_body;
+  std::function<BodyPlace(const HttpRequest&, uint64_t bytes)> place_body{};
   // On a worker's thread. Must not throw.
   std::function<void(std::shared_ptr<HttpExchange>)> handle;
   // After each answer, or where the client left (status 499).

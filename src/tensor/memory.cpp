@@ -20,9 +20,9 @@
 #endif
 
 namespace omnirt {
-namespace {
 
-struct Counters {
+// A base of Ledger, which a header names.
+struct MemoryCounters {
   std::atomic<size_t> current{0};
   std::atomic<size_t> peak{0};
 
@@ -36,16 +36,18 @@ struct Counters {
   void reset_peak() { peak.store(current.load()); }
 };
 
+namespace {
+
 // c10 knows one CPU allocator a process, so there are counters of the process, too.
-Counters& of_process() {
-  static Counters all;
+MemoryCounters& of_process() {
+  static MemoryCounters all;
   return all;
 }
 
 }  // namespace
 
 // The counters of an account, which live as long as the account or one of its blocks.
-struct Ledger : Counters {
+struct Ledger : MemoryCounters {
   explicit Ledger(MemoryAccount::Gate asked) : gate(std::move(asked)) {}
 
   const MemoryAccount::Gate gate;
@@ -61,7 +63,7 @@ namespace {
 
 thread_local Ledger* charged = nullptr;
 
-Counters& counters() {
+MemoryCounters& counters() {
   return charged ? *charged : of_process();
 }
 

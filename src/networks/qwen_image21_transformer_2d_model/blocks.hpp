@@ -17,7 +17,7 @@ struct QwenImage21Modulation {
 // Where tokens of a call are, and what they may look at.
 struct QwenImage21Places {
   Tensor rotary;        // {2, T, head_dim / 2}
-  Tensor bias;          // {B or 1, 1, T or 1, keys}: keeps queries from keys; undefined: from none
+  Tensor bias{};        // {B or 1, 1, T or 1, keys}: keeps queries from keys; undefined: from none
   bool causal = false;  // each sees those before it alone
   const Tensor* keys_bias() const { return bias.defined() ? &bias : nullptr; }
 };

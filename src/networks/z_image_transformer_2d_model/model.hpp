@@ -122,7 +122,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   // Omni's call: texts, images and what SigLIP2 sees of these, of which the images to go by, with
   // the texts before them, are at the time of an image without noise (omni.cpp).
   struct OmniPlaces {
-    Tensor captions, images, siglip, all;
+    Tensor captions{}, images{}, siglip{}, all{};
   };
   OmniPlaces omni_places(Context& cx, const ZImageInput& input) const;
   Tensor caption_positions(Context& cx, const ZImageInput& input) const;
