@@ -41,9 +41,9 @@ int64_t leading_ratio(int64_t train_steps, int64_t intervals, int64_t n) {
 
 void SpacingConfig::check(ConfigChecks& checks, int64_t num_train_timesteps) const {
   checks.one_of("timestep_spacing", timestep_spacing, {"linspace", "leading", "trailing"});
-  checks.require(steps_offset >= 0 && steps_offset < num_train_timesteps, "steps_offset",
-                 steps_offset,
-                 fmt::format("an offset from 0 to {} was expected", num_train_timesteps - 1));
+  checks.require(
+      steps_offset >= 0 && steps_offset < num_train_timesteps, "steps_offset", steps_offset,
+      fmt::format("an offset of at least 0 and below {} was expected", num_train_timesteps));
 }
 
 std::vector<double> float_timesteps(const SpacingConfig& spacing, int64_t train_steps, int64_t n) {

@@ -52,7 +52,9 @@ Lumina2Transformer2DConfig read_lumina2_transformer_2d_config(const Json& json,
                fmt::format("{} values", config.axes_lens.size()),
                fmt::format("tokens have positions on {} axes", lumina2_axes));
   for (int64_t length : config.axes_lens) check.range("axes_lens", length, 2, 1 << 20);
-  check.rotary_axes("axes_dim_rope", config.axes_dim_rope, lumina2_axes, 2, config.head_dim());
+  // A head's width is of sizes that were found right.
+  if (check.ok())
+    check.rotary_axes("axes_dim_rope", config.axes_dim_rope, lumina2_axes, 2, config.head_dim());
   check.finish();
   return config;
 }

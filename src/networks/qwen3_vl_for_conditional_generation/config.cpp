@@ -73,9 +73,10 @@ void check_qwen3_vl_vision(nn::ConfigCheck& check, const Qwen3VLVisionConfig& co
   check.range("num_position_embeddings", config.num_position_embeddings, 1, 1 << 20);
   check.range("deepstack_visual_indexes", std::ssize(config.deepstack_visual_indexes), 0,
               text_layers);
+  // What follows computes with the sizes before it.
+  if (!check.ok()) return;
   for (int64_t layer : config.deepstack_visual_indexes)
     check.range("deepstack_visual_indexes", layer, 0, config.depth - 1);
-  if (!check.ok()) return;
   check.divisible("hidden_size", config.hidden_size, "num_heads", config.num_heads);
   check.divisible("hidden_size", config.head_dim(), "rows' and columns' pairs", 4);
   check.expect(config.grid_side() * config.grid_side() == config.num_position_embeddings,
