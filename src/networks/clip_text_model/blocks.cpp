@@ -1,5 +1,7 @@
 #include "networks/clip_text_model/blocks.hpp"
 
+#include "nn/blocks/clip_encoder_options.hpp"
+
 namespace omnirt {
 
 CLIPTextEmbeddings::CLIPTextEmbeddings(Module* parent, const std::string& name,
@@ -16,13 +18,7 @@ Tensor CLIPTextEmbeddings::forward(Context& cx, const Tensor& input_ids) const {
 }
 
 nn::CLIPEncoderOptions encoder_options(const CLIPTextConfig& config) {
-  return {.hidden_size = config.hidden_size,
-          .intermediate_size = config.intermediate_size,
-          .layers = config.num_hidden_layers,
-          .heads = config.num_attention_heads,
-          .activation = ops::activation_from_name(config.hidden_act, "hidden_act"),
-          .layer_norm_eps = config.layer_norm_eps,
-          .causal = true};
+  return nn::clip_encoder_options(config, /*causal=*/true);
 }
 
 }  // namespace omnirt

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "nn/blocks/clip_encoder_options.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -18,16 +19,6 @@ nn::Conv2dOptions patch_options(const CLIPVisionConfig& config) {
           .stride = config.patch_size,
           .padding = {0, 0, 0, 0},
           .bias = false};
-}
-
-nn::CLIPEncoderOptions encoder_options(const CLIPVisionConfig& config) {
-  return {.hidden_size = config.hidden_size,
-          .intermediate_size = config.intermediate_size,
-          .layers = config.num_hidden_layers,
-          .heads = config.num_attention_heads,
-          .activation = ops::activation_from_name(config.hidden_act, "hidden_act"),
-          .layer_norm_eps = config.layer_norm_eps,
-          .causal = false};
 }
 
 nn::NetworkInfo info_of(const char* class_name, CLIPVisionModel::Projection projection) {
@@ -64,7 +55,7 @@ CLIPVisionModel::CLIPVisionModel(const CLIPVisionConfig& config, Projection proj
     : Network(std::move(json)),
       embeddings(this, "embeddings", config),
       pre_layrnorm(this, "pre_layrnorm", config.hidden_size, config.layer_norm_eps),
-      encoder(this, "encoder", encoder_options(config)),
+      encoder(this, "encoder", nn::clip_encoder_options(config, /*causal=*/false)),
       post_layernorm(this, "post_layernorm", config.hidden_size, config.layer_norm_eps),
       config_(config) {
   if (projection == Projection::without) return;

@@ -1,5 +1,6 @@
 #include "networks/siglip2_vision_model/model.hpp"
 
+#include "nn/blocks/clip_encoder_options.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -21,7 +22,7 @@ Tensor Siglip2VisionEmbeddings::forward(Context& cx, const Siglip2Image& image) 
 Siglip2VisionModel::Siglip2VisionModel(const Siglip2VisionConfig& config, Json json)
     : Network(std::move(json)),
       embeddings(this, "embeddings", config),
-      encoder(this, "encoder", nn::siglip_encoder_options(config)),
+      encoder(this, "encoder", nn::clip_encoder_options(config, /*causal=*/false)),
       post_layernorm(this, "post_layernorm", config.hidden_size, config.layer_norm_eps),
       config_(config) {}
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "networks/siglip2_vision_model/config.hpp"
+#include "nn/blocks/clip_encoder.hpp"
 #include "nn/blocks/grid_positions.hpp"
 #include "nn/blocks/siglip_encoder.hpp"
 #include "nn/network.hpp"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "nn/blocks/clip_encoder_options.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -33,7 +34,7 @@ Tensor SiglipVisionEmbeddings::forward(Context& cx, const Tensor& pixel_values) 
 SiglipVisionModel::SiglipVisionModel(const SiglipVisionConfig& config, Json json)
     : Network(std::move(json)),
       embeddings(this, "embeddings", config),
-      encoder(this, "encoder", nn::siglip_encoder_options(config)),
+      encoder(this, "encoder", nn::clip_encoder_options(config, /*causal=*/false)),
       post_layernorm(this, "post_layernorm", config.hidden_size, config.layer_norm_eps),
       config_(config) {}
 

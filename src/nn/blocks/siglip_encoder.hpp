@@ -1,22 +1,10 @@
 #pragma once
-#include "nn/blocks/clip_encoder.hpp"
 #include "nn/config_check.hpp"
 #include "nn/network.hpp"
 
 // What SigLIP's and SigLIP2's image encoders have in common: CLIP's layers, and a head that pools,
 // which no one here asks for (transformers modeling_siglip.py, modeling_siglip2.py).
 namespace omnirt::nn {
-
-template <class Config>
-CLIPEncoderOptions siglip_encoder_options(const Config& config) {
-  return {.hidden_size = config.hidden_size,
-          .intermediate_size = config.intermediate_size,
-          .layers = config.num_hidden_layers,
-          .heads = config.num_attention_heads,
-          .activation = ops::activation_from_name(config.hidden_act, "hidden_act"),
-          .layer_norm_eps = config.layer_norm_eps,
-          .causal = false};
-}
 
 template <class Config>
 void check_siglip_layers(ConfigCheck& check, const Config& config) {
