@@ -4,6 +4,7 @@
 
 #include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
+#include "catalogue/whole_runs.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
 
@@ -112,29 +113,11 @@ TEST(ZImageOmniRuns, RefusePromptsThatThereAreNoPositionsFor) {
 }
 
 TEST(ZImageOmniRuns, GiveTheSameImagesInBatchesOfAnySize) {
-  const Tensor together = run(omni_request()).image;
-  for (int64_t rows : {1, 3}) {
-    GenerateRequest request = omni_request();
-    request.config.update({{"max_batch_rows", rows}, {"level", "eager"}});
-    EXPECT_GT(psnr(run(request).image, together, 1), 60) << rows;
-  }
+  expect_the_same_in_batches_of_any_size(omni_request());
 }
 
 TEST(ZImageOmniRuns, GiveTheBytesOfTheWholeRunAfterAnyCut) {
-  const TemporaryFolder folder;
-  const GenerateRequest whole = omni_request("edit");
-  const Tensor expected = run(whole).image;
-  const Plan plan = engine().check(whole).plan;
-  for (size_t i = 0; i + 1 < plan.blocks.size(); ++i) {
-    SCOPED_TRACE(plan.blocks[i]->name());
-    GenerateRequest first = whole, second;
-    first.config.update({{"stop_after", plan.blocks[i]->name()}, {"state", folder.file("state")}});
-    RunReport report;
-    engine().run(first, {}, {}, report);
-    second.config["resume"] = folder.file("state");
-    const Outcome parts = run(second);
-    if (parts.image.defined()) EXPECT_TRUE(parts.image.equal(expected));
-  }
+  expect_the_same_after_any_cut(omni_request("edit"));
 }
 
 TEST(ZImageOmniRuns, TakeCachesOfSteps) {
