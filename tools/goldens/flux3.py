@@ -14,6 +14,7 @@ import shutil
 
 import common
 import flux2
+import flux2_autoencoders
 import flux2_originals
 import networks
 import torch
@@ -312,7 +313,7 @@ def write_model(folder, pipeline, blocks, distilled):
     if folder.exists():
         shutil.rmtree(folder)
     vae = AutoencoderKLFlux2(**KL)
-    flux2.set_statistics(vae, 330)
+    flux2_autoencoders.set_statistics(vae, 330)
     encoder = text_encoder(write_processor(folder / "tokenizer"))
     transformer = Flux3Transformer2DModel(**{**FLUX3, "joint_attention_dim": 64, "flow_map": distilled})
     parts = {"text_encoder": (encoder, 331), "transformer": (transformer, 332), "vae": (vae, 333)}

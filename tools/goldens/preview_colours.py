@@ -6,7 +6,7 @@ Usage: preview_colours.py emoji|emoji-sd IMAGE...   (images of the model, `omnir
 import pathlib
 import sys
 
-import flux2
+import flux2_autoencoders
 import numpy as np
 import torch
 from diffusers import AutoencoderKLFlux2, AutoencoderTiny
@@ -22,7 +22,7 @@ def encoder(model):
         tiny = AutoencoderTiny.from_pretrained(folder)
         return lambda image: tiny.encode(image).latents * tiny.config.scaling_factor
     vae = AutoencoderKLFlux2.from_pretrained(folder, torch_dtype=torch.float32)
-    return lambda image: flux2.normalised(vae, vae.encode(image).latent_dist.mode())
+    return lambda image: flux2_autoencoders.normalised(vae, vae.encode(image).latent_dist.mode())
 
 
 def samples(encode, paths):
