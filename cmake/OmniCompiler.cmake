@@ -19,6 +19,24 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # -Wrestrict misfires on std::string in GCC 12 (GCC bug 105651).
   target_compile_options(omnirt_flags INTERFACE -fpch-preprocess -Wno-restrict)
 endif()
+
+# Files and requests come from outside, so everything but the kernels is compiled with the checks that distributions use.
+# Sanitizers replace them.
+option(OMNIRT_HARDEN "compile with stack protection, fortified libc calls and control-flow protection" ON)
+if(OMNIRT_HARDEN AND NOT OMNIRT_SANITIZE)
+  target_compile_options(
+    omnirt_flags INTERFACE -fstack-protector-strong -D_GLIBCXX_ASSERTIONS
+                           $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(omnirt_flags INTERFACE -fcf-protection=full)
+  endif()
+  add_link_options(LINKER:-z,relro,-z,now,-z,noexecstack)
+endif()
+
+# Inner loops over sizes that were checked before them.
+function(omnirt_kernel_flags)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-fno-stack-protector;-U_GLIBCXX_ASSERTIONS")
+endfunction()
 if(OMNIRT_SANITIZE)
   add_compile_options(-fsanitize=${OMNIRT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OMNIRT_SANITIZE})
