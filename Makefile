@@ -16,9 +16,9 @@ test: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure -j 2
-# STEP=... for some of the steps that scripts/check lists, MINUTES=... for as many as there is time for.
+# STEP=... runs only these steps (scripts/check lists them), MINUTES=... bounds the time, CHANGED=yes lints only what changed.
 check:
-	@scripts/check $(if $(MINUTES),--minutes $(MINUTES)) $(STEP)
+	@scripts/check $(if $(MINUTES),--minutes $(MINUTES)) $(if $(CHANGED),--changed) $(STEP)
 lint:
 	@scripts/setup lint
 	@scripts/lint

@@ -21,12 +21,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # Files and requests come from outside, so everything but the kernels is compiled with the checks that distributions use.
-# Sanitizers replace them.
+# Sanitizers replace them; a target that is always sanitized sets its property OMNIRT_SANITIZED.
 option(OMNIRT_HARDEN "compile with stack protection, fortified libc calls and control-flow protection" ON)
 if(OMNIRT_HARDEN AND NOT OMNIRT_SANITIZE)
+  set(fortified $<NOT:$<OR:$<CONFIG:Debug>,$<BOOL:$<TARGET_PROPERTY:OMNIRT_SANITIZED>>>>)
   target_compile_options(
     omnirt_flags INTERFACE -fstack-protector-strong -D_GLIBCXX_ASSERTIONS
-                           $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+                           "$<${fortified}:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_options(omnirt_flags INTERFACE -fcf-protection=full)
   endif()
