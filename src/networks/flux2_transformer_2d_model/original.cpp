@@ -1,5 +1,6 @@
 #include "networks/flux2_transformer_2d_model/original.hpp"
 
+#include "base/error.hpp"
 #include "weights/tensor_shapes.hpp"
 
 namespace omnirt {
