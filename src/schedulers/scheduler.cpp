@@ -7,6 +7,7 @@
 
 #include "base/ensure.hpp"
 #include "schedulers/config_checks.hpp"
+#include "schedulers/scheduler_names.hpp"
 
 namespace omnirt {
 

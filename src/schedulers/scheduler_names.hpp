@@ -1,11 +1,15 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedulers/scheduler.hpp"
 
 namespace omnirt {
+
+// A scheduler's name in lower case with only its letters and digits, and p for +, for comparing.
+std::string folded_scheduler_name(std::string_view name);
 
 // What a name as people type it means: a scheduler of this build, and the settings of its config
 // that the name implies.
