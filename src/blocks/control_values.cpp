@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pipeline/frame.hpp"
 #include "tensor/generator.hpp"
 #include "tensor/image_tensor.hpp"
 
