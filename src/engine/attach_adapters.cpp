@@ -164,7 +164,7 @@ class Attaching {
     AdapterReport report;
     report.path = choice.file->path.string();
     report.kind = fmt::format("{}", fmt::join(choice.file->kinds(), "+"));
-    report.layout = choice.file->layout;
+    report.layout = found.layout;
     report.mode = choice.beside ? "beside" : "merged";
     report.scale = choice.scale;
     for (const auto& [path, scale] : choice.scales) report.scales[path] = scale;

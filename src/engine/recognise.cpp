@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <memory>
 #include <set>
 
 #include "io/carried_text.hpp"
@@ -11,6 +13,7 @@
 #include "pipeline/latents_file.hpp"
 #include "pipeline/saved_run.hpp"
 #include "request/adapter_family.hpp"
+#include "weights/adapters/resolve.hpp"
 
 namespace omnirt {
 namespace fs = std::filesystem;
@@ -26,10 +29,49 @@ std::set<int64_t> ranks_of(const adapters::AdapterFile& file) {
   return ranks;
 }
 
-std::string in_words(const adapters::AdapterFile& file, const std::string& made_for,
-                     const std::set<int64_t>& ranks) {
-  std::string kind = fmt::format("{} ({}", fmt::join(file.kinds(), ", "), file.layout);
-  kind += "'s layout)";
+// How many of a file's layers a network has, and in which layouts.
+struct Match {
+  size_t layers = 0;
+  std::set<std::string> layouts{};
+};
+
+Match match(const adapters::AdapterFile& file, const nn::NetworkInfo& info) {
+  Match found;
+  std::unique_ptr<nn::Network> network;
+  try {
+    network = info.make(Json::object(), info.class_name);
+  } catch (const InvalidRequest&) {
+    return found;  // it has no usual config
+  }
+  const adapters::Targets targets(adapters::denoiser_component, *network, /*denoiser=*/true);
+  for (const adapters::FileLayer& layer : file.layers) {
+    const std::vector<adapters::TargetPart> parts = targets.parts(layer.name);
+    if (layer.number || parts.empty()) continue;
+    ++found.layers;
+    found.layouts.insert(adapters::layout_of(layer, targets, parts.front()));
+  }
+  return found;
+}
+
+// A file's layout. Where the notation of its keys leaves open whose names its layers have, those of
+// the denoiser that has most of them.
+std::string layout_of(const Catalogue& catalogue, const adapters::AdapterFile& file) {
+  const bool open = std::ranges::any_of(file.layers, [](const adapters::FileLayer& layer) {
+    return layer.layout == "diffusers" || layer.layout == "peft";
+  });
+  if (!open) return file.layout;
+  Match best;
+  for (const nn::NetworkInfo& info : catalogue.networks) {
+    if (info.role != "denoiser") continue;
+    Match found = match(file, info);
+    if (found.layers > best.layers) best = std::move(found);
+  }
+  return best.layers == 0 ? file.layout : fmt::format("{}", fmt::join(best.layouts, "+"));
+}
+
+std::string in_words(const adapters::AdapterFile& file, const std::string& layout,
+                     const std::string& made_for, const std::set<int64_t>& ranks) {
+  std::string kind = fmt::format("{} ({} layout)", fmt::join(file.kinds(), ", "), layout);
   if (!made_for.empty()) kind += " for " + made_for;
   if (!ranks.empty()) kind += fmt::format(", rank {}", fmt::join(ranks, ", "));
   return "an adapter: " + kind + "; use it with --lora";
@@ -110,9 +152,10 @@ std::optional<Json> recognise_adapter(const Catalogue& catalogue, const fs::path
   proposal.catalogue = &catalogue;
   std::string made_for = other_family(proposal, file).value_or("");
   std::set<int64_t> ranks = ranks_of(file);
-  return Json{{"kind", in_words(file, made_for, ranks)},
+  const std::string layout = layout_of(catalogue, file);
+  return Json{{"kind", in_words(file, layout, made_for, ranks)},
               {"adapter",
-               {{"layout", file.layout},
+               {{"layout", layout},
                 {"kinds", file.kinds()},
                 {"made_for", made_for.empty() ? Json() : Json(made_for)},
                 {"ranks", ranks},

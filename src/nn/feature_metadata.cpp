@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "nn/adapter_layouts.hpp"
 #include "nn/denoiser_network.hpp"
 
 namespace omnirt::nn {
@@ -19,6 +20,12 @@ std::vector<std::string> adapter_layouts(const Network& network) {
   AdapterNames names = network.adapter_names();
   std::vector<std::string> layouts{"diffusers", "peft", "kohya"};
   if (!network.original_layouts().empty()) layouts.emplace_back("original");
+  for (const OriginalLayout& layout : names.layouts) layouts.push_back(layout.name);
+  for (const NamedAdapters& each : named_adapters()) {
+    const std::vector<std::string> originals = layout_names(network);
+    if (std::ranges::find(originals, each.original) != originals.end())
+      layouts.push_back(each.name);
+  }
   if (!names.numbered_classes.empty()) layouts.emplace_back("cloneofsimo");
   if (!names.token_table.empty()) layouts.emplace_back("textual_inversion");
   return layouts;

@@ -111,7 +111,7 @@ class Reader {
       }
     }
     for (const std::string& key : others) take_other(key);
-    if (!layouts.empty()) file_.layout = *layouts.rbegin();
+    file_.layout = fmt::format("{}", fmt::join(layouts, "+"));
     if (file_.layers.empty() && !file_.tokens.empty()) file_.layout = "embedding";
     for (const FileLayer& layer : file_.layers) check(layer);
     finish();
@@ -123,7 +123,7 @@ class Reader {
     if (fresh) {
       if (file_.layers.size() == most_layers)
         throw InvalidFile({file_.path.string(), "", "more layers than any adapter has", ""});
-      file_.layers.push_back({parsed.layer, parsed.component, parsed.number, {}});
+      file_.layers.push_back({parsed.layer, parsed.component, parsed.layout, parsed.number, {}});
     }
     auto found = tensors_.find(key);
     if (!file_.layers[at->second].parts.emplace(parsed.part, *found).second)

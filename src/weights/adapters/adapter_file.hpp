@@ -15,6 +15,7 @@ namespace omnirt::adapters {
 struct FileLayer {
   std::string name;              // as in the file, without the tensors' endings
   std::string component;         // that the file's layout names ("unet", "text_encoder_2"), or ""
+  std::string layout;            // the notation of its keys, as in ParsedKey
   std::optional<size_t> number;  // of a layout that counts layers
   // "up", "down", "mid", "alpha", "magnitude", "up_bias", "diff", "diff_b", "norm", "hada_w1_a",
   // "lokr_w1",
@@ -40,7 +41,10 @@ struct PeftSettings {
 // An adapter's file, by its header: what is in it, nothing matched with a model yet.
 struct AdapterFile {
   std::filesystem::path path;
-  std::string layout;  // "kohya", "diffusers", "peft", "cloneofsimo", "embedding"
+  // The notations of its keys ("kohya", "diffusers", "peft", "xlabs", "cloneofsimo", "embedding"),
+  // joined by "+". Matched with a network, a file may have a layout of its own
+  // (Resolution::layout).
+  std::string layout;
   std::vector<FileLayer> layers;
   std::vector<FileToken> tokens;
   std::map<std::string, PeftSettings> settings;  // by component; "" for all

@@ -13,6 +13,7 @@ using namespace std::string_view_literals;
 struct Ending {
   std::string_view text;
   std::string_view part;
+  std::string_view layout{};  // of which it is a sign; "": of several
 };
 
 // An ending that is part of another one comes after it.
@@ -45,8 +46,8 @@ constexpr auto endings = std::to_array<Ending>({
     {"_lora.down.weight", "down"},
     {"_lora.alpha", "alpha"},
     // XLabs, whose processors number what they change: "qkv_lora1"
-    {".up.weight", "up"},
-    {".down.weight", "down"},
+    {".up.weight", "up", "xlabs"},
+    {".down.weight", "down", "xlabs"},
 });
 
 // The names of LoHa's and LoKr's tensors are the same in LyCORIS and PEFT.
@@ -146,23 +147,28 @@ std::string without_adapter_name(const std::string& key) {
   return key;
 }
 
-// Cuts the ending off `name`; "" where none is known.
-std::string take_ending(std::string& name) {
+// Cuts the ending off `parsed.layer`, and sets what it means. False where it is not known.
+bool take_ending(ParsedKey& parsed) {
+  std::string& name = parsed.layer;
   if (std::ranges::any_of(norms, [&](std::string_view norm) { return name.ends_with(norm); })) {
     name.resize(name.rfind('.'));
-    return "norm";
+    parsed.part = "norm";
+    return true;
   }
   for (const Ending& ending : endings) {
     if (!name.ends_with(ending.text)) continue;
     name.resize(name.size() - ending.text.size());
-    return std::string(ending.part);
+    parsed.part = ending.part;
+    if (!ending.layout.empty()) parsed.layout = ending.layout;
+    return true;
   }
   size_t dot = name.rfind('.');
-  if (dot == name.npos) return "";
+  if (dot == name.npos) return false;
   std::string part = name.substr(dot + 1);
-  if (std::ranges::find(lycoris_parts, part) == lycoris_parts.end()) return "";
+  if (std::ranges::find(lycoris_parts, part) == lycoris_parts.end()) return false;
   name.resize(dot);
-  return part;
+  parsed.part = part;
+  return true;
 }
 
 }  // namespace
@@ -170,8 +176,7 @@ std::string take_ending(std::string& name) {
 std::optional<ParsedKey> parse_key(const std::string& key) {
   if (auto numbered = parse_numbered(key)) return numbered;
   ParsedKey parsed{without_adapter_name(key), "", "", "diffusers", std::nullopt};
-  parsed.part = take_ending(parsed.layer);
-  if (parsed.part.empty()) return std::nullopt;
+  if (!take_ending(parsed)) return std::nullopt;
   constexpr std::string_view peft = "base_model.model.";
   if (parsed.layer.starts_with(peft)) {
     parsed.layer.erase(0, peft.size());

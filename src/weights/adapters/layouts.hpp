@@ -11,7 +11,7 @@ struct ParsedKey {
   std::string layer;      // the layer's name
   std::string part;       // what the tensor is
   std::string component;  // that the key's beginning names, or ""
-  std::string layout;
+  std::string layout;     // the notation of the key; whose names the layers have is not in it
   std::optional<size_t> number;
 };
 

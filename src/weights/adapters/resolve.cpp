@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/nearest.hpp"
+#include "nn/adapter_layouts.hpp"
 #include "weights/adapters/layouts.hpp"
 #include "weights/adapters/peft_settings.hpp"
 #include "weights/adapters/shapes.hpp"
@@ -39,6 +40,7 @@ class Resolver {
                                   fmt::format("and {} more such layers", count_ - most_findings),
                                   ""});
     }
+    result_.layout = layouts_.empty() ? file_.layout : fmt::format("{}", fmt::join(layouts_, "+"));
     return std::move(result_);
   }
 
@@ -97,7 +99,10 @@ class Resolver {
       std::vector<TargetPart> found = find_in(*targets, layer);
       if (found.empty()) continue;
       std::string problem = take_all(layer, *targets, found);
-      if (problem.empty()) return;
+      if (problem.empty()) {
+        layouts_.insert(layout_of(layer, *targets, found.front()));
+        return;
+      }
       wrong = fmt::format("{} of {}: {}", found.front().layer->path, targets->component(), problem);
     }
     if (!wrong.empty())
@@ -238,11 +243,23 @@ class Resolver {
   const std::vector<Targets>& targets_;
   const ResolveOptions& options_;
   std::map<const Targets*, std::vector<const TargetLayer*>> numbered_;
+  std::set<std::string> layouts_;
   Resolution result_;
   size_t count_ = 0;
 };
 
 }  // namespace
+
+std::string layout_of(const FileLayer& layer, const Targets& targets, const TargetPart& match) {
+  if (!match.original || (layer.layout != "diffusers" && layer.layout != "peft"))
+    return layer.layout;
+  for (const nn::OriginalLayout& original : targets.network().original_layouts()) {
+    for (const nn::NamedAdapters& each : nn::named_adapters()) {
+      if (each.original == original.name && each.notation == layer.layout) return each.name;
+    }
+  }
+  return "original";
+}
 
 Resolution resolve(const AdapterFile& file, const std::vector<Targets>& targets,
                    const ResolveOptions& options) {

@@ -10,6 +10,9 @@ namespace omnirt::adapters {
 
 // What an adapter's file means for a model's components.
 struct Resolution {
+  // The layouts that the file's layers were matched in, joined by "+"; the file's own where none
+  // was.
+  std::string layout;
   std::vector<LayerChange> changes;
   std::map<std::string, std::set<std::string>> layers;  // by component: the layers changed
   // Layers of the file that no layer of the model answers to, or one of another shape.
@@ -27,5 +30,9 @@ struct ResolveOptions {
 // single numbers (alphas) only.
 Resolution resolve(const AdapterFile& file, const std::vector<Targets>& targets,
                    const ResolveOptions& options);
+
+// The layout of a layer that a network matched: the notation of its keys, or what files are called
+// that have an original layout's names in this notation.
+std::string layout_of(const FileLayer& layer, const Targets& targets, const TargetPart& match);
 
 }  // namespace omnirt::adapters

@@ -82,7 +82,8 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
     // A norm's only tensor, which some call a scale.
     constexpr std::string_view scale = ".scale";
     if (place && place->name.ends_with(scale))
-      add(place->name.substr(0, place->name.size() - scale.size()), {&layer});
+      add(place->name.substr(0, place->name.size() - scale.size()),
+          {.layer = &layer, .original = true});
     auto name = nn::original_name(layout, layer.path);
     // A transposed matrix has transposed factors, too, and one of pairs has its rows in pairs: none
     // of their names says so.
@@ -90,7 +91,7 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
         place->form == nn::Form::head_pairs)
       continue;
     nn::Form form = place->form == nn::Form::conv1x1 ? nn::Form::same : place->form;
-    add(*name, {&layer, form, place->part, place->parts, place->span});
+    add(*name, {&layer, form, place->part, place->parts, place->span, /*original=*/true});
   }
 }
 
