@@ -15,12 +15,13 @@ void BinnedHiresSize::check(Checks& checks) const {
   if (!wide || !high || !checks[binning] || bins.empty()) return;
   const PixelSize asked{*high, *wide}, made = binned(asked, bins);
   if (made == asked) return;
-  checks.error(
-      {"config.use_resolution_binning", "true",
-       fmt::format("the first pass would be made at {}x{}, and not at the {}x{} that the "
-                   "second one begins from",
-                   made.width, made.height, asked.width, asked.height),
-       fmt::format("give --width {} --height {}, or set it to false", made.width, made.height)});
+  checks.error({"config.use_resolution_binning", "true",
+                fmt::format("the first pass would be made at {}x{}, and not at the {}x{} that the "
+                            "second one begins from",
+                            made.width, made.height, asked.width, asked.height),
+                fmt::format("set config.width={} and config.height={}, or "
+                            "config.use_resolution_binning=false",
+                            made.width, made.height)});
 }
 
 }  // namespace omnirt::blocks

@@ -88,7 +88,7 @@ void DenoiseLoop::check(Checks& checks) const {
       names += (names.empty() ? "" : " or ") + std::string(name_of(each));
     const std::string why = "has no effect without cache " + names;
     const std::string fix =
-        fmt::format("set cache to {}, or remove it", kinds.size() == 1 ? names : "one of them");
+        fmt::format("set config.cache={}, or remove it", name_of(*kinds.begin()));
     (checks.unused(ports, why, fix), ...);
   };
   only_with({deep, taylorseer}, cache_interval);

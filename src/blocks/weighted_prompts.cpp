@@ -168,15 +168,15 @@ void warn_of_syntax(Checks& checks, const Texts& texts) {
       if (!operation.empty()) {
         checks.warn({"inputs." + input, operation,
                      "a plain prompt has no operators: these are words",
-                     "--prompt-syntax compel reads them"});
+                     "set config.prompt_syntax=compel, which reads them"});
       }
       if (!weight.empty()) {
         checks.warn({"inputs." + input, weight, "a plain prompt has no weights: these are words",
-                     "--prompt-syntax a1111 reads them as weights"});
+                     "set config.prompt_syntax=a1111, which reads them as weights"});
       }
       if (!tag.empty()) {
         checks.warn({"inputs." + input, tag, "a plain prompt names no adapters: these are words",
-                     "give the adapter by --lora, or --prompt-syntax a1111"});
+                     "set adapters.path=FILE, or config.prompt_syntax=a1111"});
       }
     }
   }

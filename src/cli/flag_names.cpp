@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace omnirt::cli {
 namespace {
@@ -15,60 +14,70 @@ bool within(const std::string& field, const std::string& whole) {
          std::string(".[ ").find(field[whole.size()]) != std::string::npos;
 }
 
-bool of_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
-// The flag that says any field of a kind: "--set eta=..." for config.eta.
+// The flag that sets any field of a kind: "--input image_reference=..." for
+// inputs.image_reference.
 struct AnyOf {
   const char* place;
   const char* flag;
 };
-constexpr std::array any_of{AnyOf{"config.", "--set "}, AnyOf{"inputs.", "--input "},
-                            AnyOf{"components.", "--component "},
+constexpr std::array any_of{AnyOf{"config.scheduler_config.", "--scheduler-set "},
+                            AnyOf{"inputs.", "--input "}, AnyOf{"components.", "--component "},
                             AnyOf{"guider.", "--guider-set "}};
 
-}  // namespace
-
-void FlagNames::add(const std::string& field, const std::string& flag) {
-  flags_[field] = flag;
+// A value as a shell takes it.
+std::string quoted(const std::string& value) {
+  const bool plain = value.find_first_of("{}[]\"*<>|& ") == std::string::npos;
+  return plain ? value : "'" + value + "'";
 }
+
+}  // namespace
 
 std::string FlagNames::flag_of(const std::string& field) const {
   std::string found;
   for (const auto& [whole, flag] : flags_) {
     // In order, so that the longest, which says most, comes last.
-    if (within(field, whole)) found = flag;
+    if (within(field, whole)) found = flag.name;
   }
   return found;
 }
 
+std::string FlagNames::shown(const FieldReference& reference) const {
+  const std::string field = reference.field();
+  const bool adapter = field == "adapters.path";
+  auto flag = flags_.find(adapter ? "adapters" : field);
+  if (flag != flags_.end() && flag->second.is_switch) {
+    const bool off = reference.value == "false";
+    if (off && flag->second.off.empty()) return "--set " + reference.name + "=false";
+    return off ? flag->second.off : flag->second.name;
+  }
+  if (flag != flags_.end())
+    return flag->second.name + (reference.value ? " " + quoted(*reference.value) : "");
+  for (const AnyOf& each : any_of) {
+    const std::string_view place = each.place;
+    if (field.starts_with(place))
+      return each.flag + field.substr(place.size()) + "=" + quoted(reference.value.value_or("..."));
+  }
+  return "";
+}
+
 std::string FlagNames::with_flags(const std::string& text) const {
   std::string out;
-  for (size_t at = 0; at < text.size();) {
-    bool begins = at == 0 || (!of_name(text[at - 1]) && text[at - 1] != '.');
-    const auto* any = std::ranges::find_if(any_of, [&](const AnyOf& each) {
-      return begins &&
-             text.compare(at, std::char_traits<char>::length(each.place), each.place) == 0;
-    });
-    if (any == any_of.end()) {
-      out += text[at++];
-      continue;
-    }
-    const size_t name = at + std::char_traits<char>::length(any->place);
-    size_t end = name;
-    while (end < text.size() && of_name(text[end])) ++end;
-    auto flag = flags_.find(text.substr(at, end - at));
-    out += flag != flags_.end() ? flag->second : any->flag + text.substr(name, end - name) + "=...";
-    at = end;
+  size_t at = 0;
+  for (const FieldReference& reference : field_references(text)) {
+    const std::string flag = shown(reference);
+    if (flag.empty()) continue;
+    out += text.substr(at, reference.begin - at) + flag;
+    at = reference.end;
   }
-  return out;
+  return out + text.substr(at);
 }
 
 Finding FlagNames::in_flags(Finding finding) const {
-  auto given = std::ranges::find_if(
-      typed_, [&](const std::string& field) { return within(finding.field, field); });
-  std::string flag = given == typed_.end() ? "" : flag_of(finding.field);
+  std::string flag;
+  for (const auto& [field, by] : typed_) {
+    // In order, so that the longest comes last.
+    if (within(finding.field, field)) flag = by.empty() ? flag_of(finding.field) : by;
+  }
   if (flag == "--" + finding.field)
     finding.field = flag;
   else if (!flag.empty())

@@ -53,6 +53,7 @@ void RequestOptions::add_fields() {
       "guidance of another type, as in {\"type\": \"pag\", ...}");
   add("--guider-set", "guider", "KEY=VALUE", guider_settings_,
       "a setting of the guider; repeatable");
+  for (const char* field : {"guider", "guider.type"}) command_.fields.add(field, "--guider");
   add("--scheduler-set", "config.scheduler_config", "KEY=VALUE", scheduler_settings_,
       "a setting of the scheduler's config; repeatable");
   add("--set", "config", "KEY=VALUE", settings_, "any config key; repeatable");
@@ -116,10 +117,11 @@ void RequestOptions::add_key(const KeyInfo& key) {
     if (key.name == std::string_view(keys::scheduler.name)) option->join(' ');
     return;
   }
-  command_.fields.add(field, flag);
-  std::string all = aliases_.with(names, field);
   // What is on unless it is turned off has a flag for that.
-  if (key.fallback_json() == true) all += ",!--no-" + key.flag_name();
+  const std::string off = key.fallback_json() == true ? "--no-" + key.flag_name() : "";
+  command_.fields.add_switch(field, flag, off);
+  std::string all = aliases_.with(names, field);
+  if (!off.empty()) all += ",!" + off;
   command_.add_flag(all, flags_[key.name], key.help);
 }
 

@@ -64,8 +64,8 @@ Json RequestOptions::key_value(const KeyInfo& key, const std::string& text) cons
 
 // "pag", or {"type": "pag", ...}; and settings one by one.
 void RequestOptions::take_guider(GenerateRequest& request) {
-  if (!guider_.empty() || !guider_settings_.empty()) command_.fields.typed("guider");
   bool object = guider_.find_first_of("{[") != std::string::npos;
+  if (!guider_.empty()) command_.fields.typed("guider", "--guider");
   if (object) request.guider = json_flag("guider", guider_);
   if (!object && !guider_.empty()) request.guider = {{"type", checked_text("guider", guider_)}};
   if (!request.guider.is_object())
@@ -73,6 +73,7 @@ void RequestOptions::take_guider(GenerateRequest& request) {
   for (const std::string& text : guider_settings_) {
     auto [name, value] = pair_flag("guider-set", text, "pag_scale=3");
     request.guider[name] = parse_json_or_text(value, "--guider-set");
+    command_.fields.typed("guider." + name, "--guider-set");
   }
 }
 

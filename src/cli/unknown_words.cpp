@@ -43,7 +43,8 @@ std::string flag_of(const RequestCommand& command, const OtherWord& word) {
 std::string instead_of_flag(const CLI::App& command, const std::string& name) {
   const auto* of_request = dynamic_cast<const RequestCommand*>(&command);
   const OtherWord* other = of_request ? find_other_word(name) : nullptr;
-  if (other && other->meaning == OtherWord::Meaning::none) return std::string(other->note);
+  if (other && other->meaning == OtherWord::Meaning::none)
+    return of_request->fields.with_flags(std::string(other->note));
   if (other) {
     std::string flag = flag_of(*of_request, *other);
     if (other->note.starts_with("-")) return fmt::format("did you mean {}?", other->note);

@@ -10,13 +10,13 @@ constexpr const char* no_server =
     "there is no server; embed the library, or run a command for each request";
 constexpr const char* no_attention_choice = "there is no choice of attention here";
 constexpr const char* no_variations =
-    "there are no variation seeds here; --image with a small --strength varies an image";
-constexpr const char* no_churn = "schedulers add no extra noise here, but --eta";
+    "there are no variation seeds here; inputs.image with a small config.strength varies an image";
+constexpr const char* no_churn = "schedulers add no extra noise here, except by config.eta";
 constexpr const char* no_image_guidance = "no model here is guided by an image of its own scale";
 constexpr const char* no_safety_checker = "there is no safety checker here";
 constexpr const char* as_first_pass = "the second pass is made as the first one is";
 constexpr const char* models_folders = "the variable OMNIRT_MODELS names folders of models";
-constexpr const char* one_backend = "--backend holds for all parts of a model";
+constexpr const char* one_backend = "one backend runs all parts of a model";
 constexpr const char* one_device = "the variable CUDA_VISIBLE_DEVICES chooses one of several";
 constexpr const char* embeddings = "one file holds prompt_embeds and the others";
 constexpr const char* refiner =
@@ -213,8 +213,8 @@ constexpr OtherWord words[] = {
     {"output_directory", "config.output_dir"},
     {"output_path", "config.output", near},
     {"novram", "config.preset", near, "--preset low-vram"},
-    {"highvram", "", none, "weights stay loaded unless --preset low-vram says otherwise"},
-    {"normalvram", "", none, "weights stay loaded unless --preset low-vram says otherwise"},
+    {"highvram", "", none, "weights stay loaded unless config.preset=low-vram"},
+    {"normalvram", "", none, "weights stay loaded unless config.preset=low-vram"},
     {"gpu_only", "backend", near, "--backend cuda"},
     {"cuda_device", "backend", near, one_device},
     {"gpu_id", "backend", near, one_device},

@@ -45,7 +45,7 @@ void check_guider_components(Proposal& proposal) {
         continue;
       proposal.error({"components." + name, shown(proposal.request.components[name]),
                       "this request's guider does not ask it",
-                      fmt::format("set guider.type to {}, or remove it", guider.type)});
+                      fmt::format("set guider.type={}, or remove it", guider.type)});
     }
   }
 }

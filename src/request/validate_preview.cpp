@@ -111,7 +111,8 @@ void warn_without_effect(Proposal& proposal) {
     const ConfigValue* given = proposal.config.find(key);
     if (!given || given->origin != Origin::user) continue;
     proposal.warn({fmt::format("config.{}", key), shown(given->value),
-                   "has no effect without preview_every", "set preview_every, or remove it"});
+                   "has no effect without preview_every",
+                   "set config.preview_every=1, or remove it"});
   }
 }
 

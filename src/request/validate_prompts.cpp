@@ -80,7 +80,7 @@ void take_prompt_adapters(Proposal& proposal) {
         add_adapters(proposal, tags);
       } else {
         proposal.error({field, tags.front().name, "adapters are named in the prompt only",
-                        "move <lora:...> to inputs.prompt, or give --lora"});
+                        "move <lora:...> to inputs.prompt, or set adapters.path=FILE"});
       }
     } catch (const InvalidRequest& thrown) {
       proposal.take(thrown);

@@ -240,9 +240,9 @@ void key_without_effect(Proposal& proposal, const std::string& where, const std:
     std::vector<std::string> each_name, each_field;
     for (const TriggerPart& part : together) {
       bool choice = part.kind == TriggerPart::Kind::choice && part.value.is_string();
-      std::string value = choice ? " " + part.value.get<std::string>() : "";
-      each_name.push_back(part.name + value);
-      each_field.push_back(part.field() + value);
+      const std::string value = choice ? part.value.get<std::string>() : "";
+      each_name.push_back(part.name + (choice ? " " + value : ""));
+      each_field.push_back(part.field() + (choice ? "=" + value : ""));
     }
     names.push_back(fmt::format("{}", fmt::join(each_name, " and ")));
     fields.push_back(fmt::format("{}", fmt::join(each_field, " and ")));

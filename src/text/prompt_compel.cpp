@@ -64,7 +64,7 @@ class Flattening {
                "write one of the two");
       case Node::Kind::adapter:
         refuse(quoted(node.text), "withLora() is not supported by prompt_syntax compel",
-               "give the adapter by --lora");
+               "set adapters.path=FILE");
       case Node::Kind::words:
         return add_words(made, node.text, node.weight * scale);
     }

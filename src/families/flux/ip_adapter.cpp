@@ -142,7 +142,7 @@ void ImagePrompt::check_negative(Checks& checks) const {
   if (!given || std::ranges::any_of(checks.conditions(), &Condition::negative)) return;
   checks.error({"inputs." + negative_image.name(), given->path,
                 "it is for guidance by a negative prompt, and there is none",
-                "give negative_prompt and true_cfg_scale, or remove it"});
+                "give inputs.negative_prompt and a config.true_cfg_scale above 1, or remove it"});
 }
 
 void ImagePrompt::settle_image_processor(Checks& checks) const {

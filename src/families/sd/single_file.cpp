@@ -37,8 +37,7 @@ SingleFileDecision usual_prediction(const Variant& variant) {
   if (variant.inpaint) return {"prediction_type", "epsilon", "2.x inpainting models predict noise"};
   return {"prediction_type", "v_prediction",
           "the file does not say; 2.x of 768 pixels, the published default, predicts velocity. For "
-          "a base model of 512 pixels set config.scheduler_config to {\"prediction_type\": "
-          "\"epsilon\"}",
+          "a base model of 512 pixels set config.scheduler_config.prediction_type=epsilon",
           /*doubtful=*/true};
 }
 
