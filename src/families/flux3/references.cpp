@@ -59,7 +59,7 @@ io::Image reflected_to(const io::Image& image, Size size, int64_t grid) {
 }
 
 void EncodeReferences::run(Frame& frame) const {
-  const int64_t grid = frame[vae].scale_factor();
+  const int64_t grid = image_grid(frame[vae].scale_factor());
   const auto* more = frame[further];
   const bool several = more && !more->empty();
   std::vector<Tensor> all;
@@ -77,7 +77,8 @@ void CropToReference::run(Frame& frame) const {
   const auto* more = frame[further];
   if (more && !more->empty()) return;
   const io::Image& given = frame[image];
-  const io::Region region = placed({given.height, given.width}, frame[vae].scale_factor()).region();
+  const int64_t grid = image_grid(frame[vae].scale_factor());
+  const io::Region region = placed({given.height, given.width}, grid).region();
   for (io::Image& each : frame[images]) each = io::crop(each, region);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "blocks/image_size.hpp"
 
@@ -11,6 +12,7 @@ namespace omnirt::flux3 {
 namespace {
 
 constexpr int64_t most_canvas_pixels = 4 * 1024 * 1024;
+constexpr int64_t grid_of_processor = 16;
 constexpr int64_t least_side = 64, most_side = 4096;
 // By how much the scale is taken back where the canvas, rounded up, is still too large.
 constexpr double step_back = 0.995;
@@ -43,6 +45,10 @@ io::Region Placed::region() const {
           .height = image.height};
 }
 
+int64_t image_grid(int64_t pixels_of_latent) {
+  return std::lcm(grid_of_processor, pixels_of_latent);
+}
+
 Placed placed(Size size, int64_t grid) {
   const auto longer = static_cast<double>(std::max(size.height, size.width));
   double scale = std::min({1.0, std::sqrt(static_cast<double>(most_canvas_pixels) / area(size)),
@@ -70,7 +76,8 @@ std::optional<Size> ImageSize::of_reference(Checks& checks, int64_t grid) const 
     const Size whole = in_whole_latents(size, grid);
     if (std::min(whole.height, whole.width) > 0) return;
     fit = false;
-    refuse_image(checks, field, size, fmt::format("a latent takes {} pixels a side", grid));
+    refuse_image(checks, field, size,
+                 fmt::format("its sides are cut to multiples of {} pixels", grid));
   };
   check("inputs.image", first);
   for (size_t i = 0; i < more.size(); ++i)
@@ -85,7 +92,7 @@ void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 
 void ImageSize::check(Checks& checks) const {
   const int64_t grid = checks[vae].scale_factor();
-  const std::optional<Size> size = of_reference(checks, grid);
+  const std::optional<Size> size = of_reference(checks, image_grid(grid));
   auto settle = [&](const Config<int64_t>& port, int64_t side) {
     if (auto given = checks.maybe(port))
       blocks::check_grid(checks, port, *given, grid);

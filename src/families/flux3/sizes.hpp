@@ -13,8 +13,13 @@ namespace omnirt::flux3 {
 
 using blocks::in_whole_latents, blocks::limited, blocks::Size;
 
+// The pixels that sides of reference images are multiples of: 16, whatever the autoencoder, and at
+// least one packed latent of it (reference: Flux3ImageProcessor, which the pipeline makes with its
+// default vae_scale_factor).
+int64_t image_grid(int64_t pixels_of_latent);
+
 // A single reference image of this size, kept whole: the size that it is scaled to, and the canvas
-// that it is put in the middle of, whole latents of `grid` pixels and at most 4 megapixels
+// that it is put in the middle of, multiples of `grid` pixels and at most 4 megapixels
 // (reference: Flux3ImageProcessor._resize_if_canvas_exceeds_area, _get_canvas_height_width).
 struct Placed {
   Size image, canvas;
