@@ -11,15 +11,14 @@ struct EditModel {
   const char* id;
   const char* summary;
   const char* hub_id;
-  int64_t steps;
 };
 
 constexpr EditModel edit_models[] = {
-    {"qwen-image-edit", "Qwen-Image-Edit: one image", "Qwen/Qwen-Image-Edit", 50},
+    {"qwen-image-edit", "Qwen-Image-Edit: one image", "Qwen/Qwen-Image-Edit"},
     {"qwen-image-edit-2509", "Qwen-Image-Edit as of September 2025: several images",
-     "Qwen/Qwen-Image-Edit-2509", 40},
+     "Qwen/Qwen-Image-Edit-2509"},
     {"qwen-image-edit-2511", "Qwen-Image-Edit as of November 2025: several images",
-     "Qwen/Qwen-Image-Edit-2511", 40}};
+     "Qwen/Qwen-Image-Edit-2511"}};
 
 // Of the model that takes one image (reference: QwenImageEditInpaintPipeline).
 ModelSpec inpaint_entry(ModelSpec made) {
@@ -37,7 +36,7 @@ ModelSpec edit_entry(const EditModel& model) {
   made.id = model.id;
   made.task = "edit";
   made.resource_hint = {60, 60};
-  made.default_config = {{"num_inference_steps", model.steps}, {"guidance_scale", 4.0}};
+  made.default_config = {{"num_inference_steps", 50}, {"guidance_scale", 4.0}};
   Json fast = {{"scheduler", "FlowMatchEulerDiscreteScheduler"}, {"num_inference_steps", 20}};
   made.presets = {{Preset::fast, fast}, {Preset::quality, {{"num_inference_steps", 50}}}};
   made.supported_schedulers = blocks::schedulers_that_take_levels();
