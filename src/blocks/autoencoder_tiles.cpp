@@ -57,9 +57,9 @@ void TilingPorts::check(Checks& checks, const Component<nn::Autoencoder>& vae,
                   fmt::format("{} is not gone through in tiles", autoencoder.class_name()),
                   "omit it"});
   }
-  if (side && !tiled) {
-    checks.error({fmt::format("config.{}", vae_tile_size.name()), std::to_string(*side),
-                  "has no effect without vae_tiling", "add it, or remove this"});
+  if (!tiled) {
+    checks.unused(vae_tile_size, "has no effect without vae_tiling",
+                  "set config.vae_tiling=true, or remove it");
   } else if (const int64_t grid = autoencoder.tile_grid(); side && *side % grid != 0) {
     checks.error({fmt::format("config.{}", vae_tile_size.name()), std::to_string(*side),
                   fmt::format("not a multiple of {} pixels, with which {}'s tiles begin at whole "

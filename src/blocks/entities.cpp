@@ -5,6 +5,8 @@
 #include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "blocks/prompt_turns.hpp"
 #include "io/image_resize.hpp"
 #include "nn/blocks/attention_context.hpp"
@@ -51,6 +53,13 @@ void add_entity_conditions(Checks& checks, const Input<std::vector<std::string>>
   }
 }
 
+void check_on_negative(Checks& checks, const Config<bool>& on_negative) {
+  const std::vector<Condition> conditions = checks.conditions();
+  if (!checks[on_negative] || std::ranges::any_of(conditions, &Condition::negative)) return;
+  checks.unused(on_negative, "has no effect without guidance",
+                "raise the guidance scale above 1, or remove it");
+}
+
 InvalidRequest entity_is_nowhere(size_t entity) {
   return InvalidRequest({fmt::format("inputs.entity_masks[{}]", entity), "",
                          "the mask is black all over: its entity would be nowhere",
@@ -82,6 +91,7 @@ std::vector<ConstantInput> entity_inputs() {
 
 void PlaceEntities::check(Checks& checks) const {
   add_entity_conditions(checks, entity_prompts, entity_masks);
+  check_on_negative(checks, on_negative);
   if (checks.holds(has_config(keys::window_size.name))) {
     checks.error({"config.window_size", "", "entities lie in the whole image, not in windows",
                   "remove it, or entity_prompts"});

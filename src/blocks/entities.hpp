@@ -58,6 +58,8 @@ class PlaceEntities final : public Block {
 std::string entity_condition(size_t entity);
 void add_entity_conditions(Checks& checks, const Input<std::vector<std::string>>& prompts,
                            const Input<std::vector<io::Image>>& masks);
+// Warns of entities_on_negative in a run without a negative prompt's prediction.
+void check_on_negative(Checks& checks, const Config<bool>& on_negative);
 // The finding of a mask that is black all over.
 InvalidRequest entity_is_nowhere(size_t entity);
 // The request brings entities, or half of what they need.

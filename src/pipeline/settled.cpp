@@ -19,10 +19,13 @@ void Settled::take(const InvalidRequest& thrown) {
 }
 
 void Settled::unused(const KeyInfo& key, const std::string& why, const std::string& way_out) {
-  unused_keys.insert(key.name);
+  const std::string field = fmt::format("config.{}", key.name);
+  const bool known = !unused_keys.insert(key.name).second;
   const ConfigValue* given = config.find(key.name);
   if (!given || given->value.is_null() || given->origin != Origin::user) return;
-  warn({fmt::format("config.{}", key.name), shown(given->value), why, way_out});
+  // Of several reasons the first is reported.
+  if (known && std::ranges::find(warnings, field, &Finding::field) != warnings.end()) return;
+  warn({field, shown(given->value), why, way_out});
 }
 
 void Settled::refuse_component(const std::string& name) const {

@@ -39,7 +39,7 @@ void settle_components(Proposal& proposal);          // validate_model.cpp
 void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
 void settle_networks(Proposal& proposal);            // validate_model.cpp
 void settle_choices(Proposal& proposal);             // validate_config.cpp
-void settle_guider(Proposal& proposal);              // validate_config.cpp
+void settle_guider(Proposal& proposal);              // validate_guidance.cpp
 void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
 // An input that is an image, images, latents or embeddings, of a file or in memory; false where it
 // is something else.
@@ -66,7 +66,18 @@ void settle_adapter_paths(Proposal& proposal, size_t first);  // validate_inputs
 void settle_preview(Proposal& proposal);                      // validate_preview.cpp
 // Whether the network predicts guided results by itself from the scale (latent consistency models):
 // then it is evaluated under one condition, as in the reference.
-bool takes_guidance_scale(const Proposal& proposal);  // validate_config.cpp
+bool takes_guidance_scale(const Proposal& proposal);  // validate_guidance.cpp
+// Hides the short keys of guidance that this run does not read.
+void hide_unused_guidance(Proposal& proposal);  // validate_guidance.cpp
+// Settings of a guider whose scale asks for no guidance are ignored: a warning for each.
+void warn_of_unguided(Proposal& proposal);  // validate_guidance.cpp
+// The fix for what has no effect without guidance: "raise config.guidance_scale above 1, or remove
+// it".
+std::string guidance_fix(const Proposal& proposal);  // validate_guidance.cpp
+// What a state to resume says of its run's config.
+Json recorded_config(const Proposal& proposal);  // validate_config.cpp
+// What the request's preset sets for its task and model; nothing without a preset.
+Json values_of_preset(const Proposal& proposal);  // validate_config.cpp
 // Takes the network of a component's config among the facts; what is wrong with it is a finding
 // once the component is asked for.
 void describe(Proposal& proposal, const ComponentFolder& component);  // validate_model.cpp

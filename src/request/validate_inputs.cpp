@@ -231,7 +231,7 @@ void settle_inputs(Proposal& proposal) {
                       "remove it, or inputs.encoded_prompt"});
     } else if (stands_in(*proposal.catalogue, name)) {
       proposal.warn({"inputs." + name, shown(value), "has no effect without guidance",
-                     "raise guidance_scale above 1, or remove it"});
+                     guidance_fix(proposal)});
     } else {
       unknown_input(proposal, names, name, value);
     }

@@ -27,15 +27,12 @@ void check_size(Proposal& proposal, const Key<std::string>& key) {
 }
 
 void check_groups(Proposal& proposal, Offload offload) {
-  if (proposal.config.maybe(keys::blocks_per_group) && offload != Offload::group) {
-    proposal.error({field_of(keys::blocks_per_group), "", "has no effect without offload group",
-                    "add it, or remove this"});
-  }
-  const bool groups = offload == Offload::group || offload == Offload::leaf;
-  if (proposal.config.maybe(keys::prefetch_groups) && !groups) {
-    proposal.error({field_of(keys::prefetch_groups), "",
-                    "has no effect without offload group or leaf", "add one, or remove this"});
-  }
+  if (offload != Offload::group)
+    proposal.unused(keys::blocks_per_group, "has no effect without offload group",
+                    "set config.offload=group, or remove it");
+  if (offload != Offload::group && offload != Offload::leaf)
+    proposal.unused(keys::prefetch_groups, "has no effect without offload group or leaf",
+                    "set config.offload=leaf, or remove it");
 }
 
 void refuse_device_budget(Proposal& proposal, PlannedSpace space) {

@@ -193,7 +193,8 @@ bool settle_task(Proposal& proposal) {
   }
   const std::string& given = proposal.request.task;
   if (!given.empty() && std::ranges::find(task_names(), given) == task_names().end()) {
-    proposal.error({"task", given, "unknown task", suggest(given, task_names())});
+    proposal.error({"task", given, "unknown task",
+                    suggest(given, proposal.catalogue->tasks_of(proposal.spec->id))});
     return false;
   }
   // What distinguishes tasks are the inputs that the family's tasks name.

@@ -160,7 +160,7 @@ bool about_the_run(const std::string& key) {
 void check_stop(Proposal& proposal, const std::string& after, const std::string& file) {
   if (file.empty()) {
     proposal.error({"config.state", "", "stop_after needs a file to leave the state in",
-                    "add --state FILE.safetensors"});
+                    "set config.state=FILE.safetensors"});
   }
   proposal.part.end = cut_after(proposal.plan, after);
   if (proposal.part.end <= proposal.part.first) {
@@ -259,8 +259,8 @@ void settle_part(Proposal& proposal) {
   if (!after.empty()) {
     check_stop(proposal, after, file);
   } else if (!file.empty()) {
-    proposal.error({"config.state", file, "has no effect without stop_after",
-                    "add --stop-after BLOCK, or remove it"});
+    proposal.error({"config.state", file, "a run that does not stop saves no state",
+                    "set config.stop_after to a block, or remove it"});
   }
   keep_components_of(proposal.plan, proposal.part, proposal.guider->conditions());
 }

@@ -49,6 +49,7 @@ PlaceEntities::PlaceEntities()
 
 void PlaceEntities::check(Checks& checks) const {
   blocks::add_entity_conditions(checks, entity_prompts, entity_masks);
+  blocks::check_on_negative(checks, on_negative);
   auto refuse = [&](const std::string& field, const std::string& value) {
     checks.error({field, value, "entities do not go with control images",
                   "remove it, or entity_prompts and entity_masks"});

@@ -1,7 +1,6 @@
 #include "families/sd3/check.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -44,17 +43,11 @@ void CheckParts::check_texts(Checks& checks) const {
 // The reference leaves all of it aside without guidance.
 void CheckParts::check_skipped(Checks& checks) const {
   auto skipped = checks.maybe(layers);
-  auto all = checks.conditions();
-  bool guided = std::ranges::any_of(all, [](const Condition& each) { return each.negative(); });
-  if (skipped && !skipped->empty() && !guided) {
-    checks.error({"config.skip_guidance_layers", fmt::format("{}", fmt::join(*skipped, ",")),
-                  "layers are skipped next to guidance, and there is none",
-                  "give a guidance_scale above 1, or remove it"});
-  }
   if (skipped && !skipped->empty()) return;
   for (const Config<double>* port : {&scale, &start, &stop}) {
     if (checks.origin(*port) == Origin::user)
-      checks.unused(*port, "has no effect without skip_guidance_layers", "add it, or remove this");
+      checks.unused(*port, "has no effect without skip_guidance_layers",
+                    "set config.skip_guidance_layers=7,8,9, or remove it");
   }
 }
 

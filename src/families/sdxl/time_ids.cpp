@@ -37,7 +37,7 @@ bool has_negative(const Checks& checks) {
 }
 
 constexpr const char* no_guidance = "has no effect without guidance";
-constexpr const char* more_guidance = "raise guidance_scale above 1, or remove it";
+constexpr const char* more_guidance = "raise config.guidance_scale above 1, or remove it";
 
 }  // namespace
 
