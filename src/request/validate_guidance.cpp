@@ -55,8 +55,13 @@ void check_short_keys(Proposal& proposal) {
   const Json& user = proposal.request.config;
   bool own = !proposal.request.guider.empty();
   const auto& usual = proposal.family->guider_keys;
-  std::vector<std::string> names;
-  for (const KeyInfo* key : usual) names.emplace_back(key->name);
+  std::vector<std::string> names, fields;
+  for (const KeyInfo* key : usual) {
+    names.emplace_back(key->name);
+    fields.push_back(std::string("config.") + key->name);
+  }
+  const std::string those =
+      fields.empty() ? "remove it" : fmt::format("set {} in its place", fmt::join(fields, " or "));
   auto refuse = [&](const KeyInfo* key, const std::string& what, const std::string& way_out) {
     if (!user.contains(key->name)) return;
     proposal.error({fmt::format("config.{}", key->name), shown(user[key->name]), what, way_out});
@@ -64,12 +69,14 @@ void check_short_keys(Proposal& proposal) {
   for (const KeyInfo* key : usual) {
     if (own)
       refuse(key, "given together with a guider",
-             fmt::format("give guider.{}, or remove guider", key->name));
+             fmt::format("set guider.{}={} in its place", key->name, shown(user[key->name])));
   }
   for (const KeyInfo* key : default_guider_keys()) {
     if (std::ranges::count(usual, key) > 0 || is_network_input(proposal, key)) continue;
-    refuse(key, fmt::format("this model's guidance is said by {}", fmt::join(names, ", ")),
-           "set those, or give a guider");
+    const std::string what =
+        names.empty() ? "this model has no guidance"
+                      : fmt::format("this model's guidance is set by {}", fmt::join(names, ", "));
+    refuse(key, what, those);
   }
 }
 
@@ -121,12 +128,13 @@ bool guides_at(const GuiderSettings& settings, const KeyInfo& key, double value)
   }
 }
 
-// The scale that turns guidance on, and above which value; "" where there is none.
+// How to turn guidance on by the scale that does; "" where none does.
 std::string scale_to_raise(const GuiderSettings& settings) {
   for (const KeyInfo* key : settings.keys) {
     if (!guides_at(settings, *key, key->max)) continue;
-    return fmt::format("{}{} above {}", settings.place, key->name,
-                       guides_at(settings, *key, 1) ? 0 : 1);
+    const int above = guides_at(settings, *key, 1) ? 0 : 1;
+    return settings.place == "guider." ? fmt::format("set guider.{}={}", key->name, above + 1)
+                                       : fmt::format("raise config.{} above {}", key->name, above);
   }
   return "";
 }
@@ -189,7 +197,7 @@ void settle_guider(Proposal& proposal) {
 
 std::string guidance_fix(const Proposal& proposal) {
   const std::string raise = scale_to_raise(guider_settings(proposal));
-  return raise.empty() ? "remove it" : fmt::format("raise {}, or remove it", raise);
+  return raise.empty() ? "remove it" : raise + ", or remove it";
 }
 
 void warn_of_unguided(Proposal& proposal) {

@@ -25,7 +25,7 @@ struct Case {
 };
 
 void PrintTo(const Case& each, std::ostream* out) {
-  *out << each.pipeline << "_" << each.id;
+  *out << each.pipeline << "_" << each.id << "_" << each.task;
 }
 
 struct Difference {
@@ -48,6 +48,8 @@ std::string sana_instruction() {
 const std::vector<Difference>& differences() {
   const std::set<std::string> klein{"flux2.klein-4b", "flux2.klein-9b", "flux2.klein-9b-kv"};
   const std::set<std::string> qwen{"qwen-image", "qwen-image-2512"};
+  const std::set<std::string> edits{"qwen-image-edit", "qwen-image-edit-2509",
+                                    "qwen-image-edit-2511", "qwen-image-layered"};
   const std::set<std::string> schnell{"flux1.schnell"};
   static const std::vector<Difference> all{
       {{"emoji-sd"}, "num_inference_steps", 20, "the model's own: it is made by this project"},
@@ -68,7 +70,7 @@ const std::vector<Difference>& differences() {
       {klein, "guidance_scale", 1.0, "distilled without guidance: the reference ignores a scale"},
       {qwen, "num_inference_steps", 30, "as DiffSynth-Studio runs it; preset quality has 50"},
       {qwen, "guidance_scale", 4.0, "the reference calls it true_cfg_scale"},
-      {{"qwen-image-edit"}, "guidance_scale", 4.0, "the reference calls it true_cfg_scale"},
+      {edits, "guidance_scale", 4.0, "the reference calls it true_cfg_scale"},
       {qwen, "width", 1328, "the size that it was trained with"},
       {qwen, "height", 1328, "the size that it was trained with"},
       {schnell, "num_inference_steps", 4, "distilled to four steps, as its model card runs it"},
@@ -184,7 +186,10 @@ std::string reference_of(const std::string& id, const std::string& task, const s
     return task == "inpaint" ? "Flux2KleinInpaintPipeline" : "Flux2KleinPipeline";
   if (id == "qwen-image-2.1") return "QwenImage21Pipeline";
   if (id == "qwen-image-2.1-turbo") return "QwenImage21TurboAutoBlocks";
-  if (id == "qwen-image-edit") return "QwenImageEditInpaintPipeline";
+  if (id == "qwen-image-layered") return "QwenImageLayeredPipeline";
+  if (id == "qwen-image-edit")
+    return task == "inpaint" ? "QwenImageEditInpaintPipeline" : "QwenImageEditPipeline";
+  if (id.starts_with("qwen-image-edit")) return "QwenImageEditPlusPipeline";
   if (id.starts_with("qwen-image")) {
     std::string kind = task == "image2image" ? "Img2Img" : task == "inpaint" ? "Inpaint" : "";
     return "QwenImage" + kind + "Pipeline";
@@ -228,8 +233,7 @@ std::vector<Case> cases() {
   for (const Family& family : engine().catalogue().families) {
     for (const ModelSpec& entry : family.entries) {
       const auto& [id, task] = std::tie(entry.id, entry.task);
-      // An edit is the call of text2image's pipeline.
-      if (!entry.alias_of.empty() || task == "edit" || task == "upscale") continue;
+      if (!entry.alias_of.empty() || task == "upscale") continue;
       all.push_back({reference_of(id, task, ""), id, task});
       if (id == "sana") all.push_back({"SanaControlNetPipeline", id, task, "controlnet"});
       if (id == "sd3-medium" && task == "inpaint")
@@ -311,11 +315,11 @@ TEST_P(Defaults, AreTheReferences) {
     auto value = settled(proposal, each, key);
     if (!value) {
       // What nothing takes must be what it would be without it.
-      bool idle = reference.is_null() || reference == 0.0 || key == "aesthetic_score" ||
+      bool idle = reference.is_null() || reference == 0.0 || reference == false || key == "aesthetic_score" ||
                   key == "negative_aesthetic_score" || key == "crops_coords_top_left" ||
                   key == "negative_crops_coords_top_left" ||
                   // The reference does not read it.
-                  (key == "max_sequence_length" && each.id == "qwen-image-edit") ||
+                  (key == "max_sequence_length" && each.id.starts_with("qwen-image-edit")) ||
                   // The image's size takes its place.
                   (key == "max_area" && each.pipeline == "FluxKontextInpaintPipeline");
       EXPECT_TRUE(idle) << key << " = " << reference << " is no key here";
@@ -325,7 +329,10 @@ TEST_P(Defaults, AreTheReferences) {
     bool told = reference.is_null() &&
                 (value->value.is_null() || value->origin == Origin::derived ||
                  (value->origin == Origin::model && !proposal.spec->default_config.contains(key)));
-    if (told || value->value == reference) continue;
+    // An edit has the size of the image that it begins with.
+    const bool of_image = each.task == "edit" && (key == "width" || key == "height") &&
+                          value->origin == Origin::derived;
+    if (told || of_image || value->value == reference) continue;
     bool unset = value->value.is_null() && (reference == Json({0, 0}) || reference == 0.0);
     EXPECT_TRUE(unset || is_wanted(each, key, value->value))
         << key << " is " << value->value << ", in the reference " << reference;
@@ -333,7 +340,7 @@ TEST_P(Defaults, AreTheReferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipelines, Defaults, ::testing::ValuesIn(cases()), [](const auto& info) {
-  std::string name = info.param.pipeline + "_" + info.param.id;
+  std::string name = info.param.pipeline + info.param.id + info.param.task;
   std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
   return name;
 });

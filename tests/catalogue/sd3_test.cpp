@@ -109,8 +109,8 @@ TEST(SD3, SkipsLayersNextToGuidanceAlone) {
   EXPECT_THAT(taken.errors, IsEmpty());
   EXPECT_EQ(taken.guider->conditions().size(), 3U);
   skipped["guidance_scale"] = 1.0;
-  EXPECT_THAT(sd3_checked(sd3_request("sd35", skipped)).errors,
-              about("config.skip_guidance_layers", "there is none"));
+  EXPECT_THAT(sd3_checked(sd3_request("sd35", skipped)).warnings,
+              about("config.skip_guidance_layers", "has no effect without guidance"));
   EXPECT_FALSE(sd3_checked(sd3_request("sd35", {{"skip_guidance_layers", {7}}})).errors.empty());
   EXPECT_THAT(sd3_checked(sd3_request("sd35", {{"skip_layer_guidance_stop", 0.5}})).warnings,
               about("config.skip_layer_guidance_stop", "skip_guidance_layers"));

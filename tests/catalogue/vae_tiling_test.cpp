@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
 #include "io/compare.hpp"
 #include "io/image.hpp"
@@ -42,8 +43,11 @@ TEST(VaeTiles, AreRefusedWhereTheyDoNotFit) {
     Proposal proposal = engine().check(request);
     return proposal.errors.empty() ? std::string() : proposal.errors[0].message;
   };
-  EXPECT_EQ(message("sd15/text2image", {{"vae_tile_size", 64}}),
-            "has no effect without vae_tiling");
+  GenerateRequest request = golden_request("sd15/text2image");
+  request.config["vae_tile_size"] = 64;
+  EXPECT_EQ(message("sd15/text2image", {{"vae_tile_size", 64}}), "");
+  EXPECT_THAT(engine().check(request).warnings,
+              about("config.vae_tile_size", "has no effect without vae_tiling"));
   EXPECT_THAT(message("sd15/text2image", {{"vae_tiling", true}, {"vae_tile_size", 72}}),
               HasSubstr("not a multiple of 32 pixels"));
   EXPECT_THAT(message("sd15/text2image_tiny_vae", {{"vae_tiling", true}}),

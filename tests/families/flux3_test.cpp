@@ -25,6 +25,19 @@ TEST(Flux3Sizes, ASingleImageIsKeptWholeOnACanvasOfAtMostFourMegapixels) {
   EXPECT_EQ(region, (io::Region{4, 4, 88, 72}));
 }
 
+// Flux3ImageProcessor's grid is 16 pixels, whatever the autoencoder: an image of 40 x 100 gets a
+// canvas of 64 x 112 also where a packed latent takes 4 or 8 pixels.
+TEST(Flux3Sizes, OfReferenceImagesAreMultiplesOfSixteenForAnyAutoencoder) {
+  for (int64_t pixels_of_latent : {4, 8, 16}) {
+    const int64_t grid = flux3::image_grid(pixels_of_latent);
+    EXPECT_EQ(grid, 16) << pixels_of_latent;
+    EXPECT_EQ(flux3::placed({40, 100}, grid).canvas, (Size{64, 112}));
+    EXPECT_EQ(flux3::in_whole_latents({40, 100}, grid), (Size{32, 96}));
+  }
+  // The reference's grid would leave half a latent here.
+  EXPECT_EQ(flux3::image_grid(32), 32);
+}
+
 // numpy.pad([0, 1, 2], 4, mode="reflect") and mode="symmetric".
 TEST(Flux3References, AreReflectedOverTheirEdges) {
   io::Image image = io::Image::zeros(3, 1, 1);

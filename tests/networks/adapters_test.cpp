@@ -6,6 +6,7 @@
 
 #include "io/safetensors_writer.hpp"
 #include "networks/support.hpp"
+#include "nn/adapter_layouts.hpp"
 #include "weights/adapters/resolve.hpp"
 
 namespace omnirt::testing {
@@ -271,7 +272,43 @@ TEST(AdapterLayouts, AreThoseThatMetadataNames) {
     EXPECT_EQ(!targets.numbered({}).empty(), told.contains("cloneofsimo"));
     EXPECT_EQ(!network->original_layouts().empty(), told.contains("original"));
     EXPECT_EQ(!network->adapter_names().token_table.empty(), told.contains("textual_inversion"));
+    std::set<std::string> known{"diffusers",   "peft",     "kohya",
+                                "cloneofsimo", "original", "textual_inversion"};
+    for (const nn::OriginalLayout& layout : network->adapter_names().layouts) {
+      EXPECT_TRUE(told.contains(layout.name)) << layout.name;
+      known.insert(layout.name);
+    }
+    for (const nn::NamedAdapters& each : nn::named_adapters()) {
+      const auto originals = network->original_layouts();
+      const bool has = std::ranges::any_of(
+          originals, [&](const nn::OriginalLayout& own) { return own.name == each.original; });
+      EXPECT_EQ(told.contains(each.name), has) << each.name;
+      known.insert(each.name);
+    }
+    for (const std::string& layout : told) EXPECT_TRUE(known.contains(layout)) << layout;
   }
+}
+
+// An original's names without a prefix, in a network for which such files have no name of their own.
+TEST(AdapterLayouts, OfOriginalNamesAreTheOriginals) {
+  auto transformer = make_network(
+      read_json(source_path("tests/goldens/networks/z_image_transformer/config.json")));
+  std::vector<Targets> targets;
+  targets.emplace_back("transformer", *transformer, true);
+  const auto layouts = transformer->original_layouts();
+  ASSERT_FALSE(layouts.empty());
+  for (const Param* param : transformer->params()) {
+    auto place = nn::original_place(layouts.front(), *param);
+    const bool other = place && place->form == nn::Form::same && place->name != param->name &&
+                       place->name.ends_with(".weight") && place->shape.size() == 2;
+    if (!other) continue;
+    const std::string name = place->name.substr(0, place->name.rfind('.'));
+    const Header header{{name + ".lora_A.weight", {"F32", {2, place->shape[1]}}},
+                        {name + ".lora_B.weight", {"F32", {place->shape[0], 2}}}};
+    EXPECT_EQ(adapters::resolve(open(header), targets, {"adapters[0]", ""}).layout, "original");
+    return;
+  }
+  ADD_FAILURE() << "the original layout renames no matrix";
 }
 
 TEST(AdapterLayouts, OfAPixArtTransformerAreRead) {

@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/originals.hpp"
+#include "weights/adapters/resolve.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -41,6 +45,27 @@ TEST(FluxOriginals, OfStockModelsHaveTheirConfigs) {
     EXPECT_EQ(shapes.at("single_blocks.0.linear1.weight"), (std::vector<int64_t>{21504, 3072}));
     const nn::FromTensors& told = flux_transformer_2d_model_info().from_tensors;
     expect_same_parameters(*make_network(told.config(shapes, "components.transformer")), *network);
+  }
+}
+
+// Whose names the layers have, and in which notation of keys; the network's own row has them all.
+TEST(FluxLoras, AreCalledByWhoseNamesTheyHave) {
+  auto network = make_network(read_json(source_path(flux_case) / "config.json"));
+  std::vector<adapters::Targets> targets;
+  targets.emplace_back("transformer", *network, /*denoiser=*/true);
+  const auto rows = network->metadata()["_lora"].get<std::set<std::string>>();
+  for (const auto& [name, layout] : std::map<std::string, std::string>{{"diffusers", "diffusers"},
+                                                                       {"kohya", "kohya"},
+                                                                       {"comfy", "original"},
+                                                                       {"xlabs", "xlabs"},
+                                                                       {"bfl", "bfl"},
+                                                                       {"kontext", "kontext"}}) {
+    const auto path = source_path(flux_case) / ("lora_" + name + ".safetensors");
+    const adapters::AdapterFile file = adapters::open_adapter(path, "", "adapters[0]");
+    adapters::ResolveOptions options;
+    options.field = "adapters[0]";
+    EXPECT_EQ(adapters::resolve(file, targets, options).layout, layout) << name;
+    EXPECT_TRUE(rows.contains(layout)) << layout;
   }
 }
 

@@ -43,7 +43,7 @@ PIPELINES = [
     "Lumina2Pipeline",
     "PixArtAlphaPipeline",
     "PixArtSigmaPipeline",
-    *(f"QwenImage{kind}Pipeline" for kind in ("", "21", "EditInpaint", "Img2Img", "Inpaint")),
+    *(f"QwenImage{kind}Pipeline" for kind in ("", "21", "Edit", "EditInpaint", "EditPlus", "Img2Img", "Inpaint", "Layered")),
     "SanaControlNetPipeline",
     "SanaPipeline",
     "SanaSprintImg2ImgPipeline",
