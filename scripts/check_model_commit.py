@@ -5,8 +5,9 @@
 
 Without arguments: every commit of this history with the trailer "Adds-Model: <family>". Under src/ such a commit may
 add files, and edit src/catalogue/catalogue.cpp; it must add a family, and a network class of its own. Outside src/ it
-may edit the lists and texts of tests, goldens and docs, and what installs and finds a new Debian package. Exit status 1
-with one line a finding. Where the history is cut off or rewritten, so that there is nothing to look at, it says so.
+may edit the lists and texts of tests, goldens and docs, and what installs and finds a new Debian package. Each folder of
+src/families must have such a commit, except those that are older than the rule (BEFORE_THE_RULE). Exit status 1 with
+one line per finding. If the history is cut off or rewritten, so that there is nothing to look at, it says so.
 """
 import pathlib
 import re
@@ -18,6 +19,10 @@ CATALOGUE = "src/catalogue/catalogue.cpp"
 TEXTS = ("tests/", "tools/goldens/", "docs/", "README.md")
 PACKAGES = ("scripts/setup", "cmake/OmniDependencies.cmake", "src/CMakeLists.txt")
 TRAILER = "Adds-Model"
+# Families whose commits also edited shared files, or that came before the trailer.
+BEFORE_THE_RULE = {
+    "aura_flow", "flux3", "krea2", "lumina2", "qwen_image_edit", "sana", "sd", "sdxl", "svd", "upscale"
+}
 NEEDED = {"a family (src/families/<family>/)": r"src/families/[^/]+/", "a network class (src/networks/<class>/)": r"src/networks/[^/]+/"}
 
 
@@ -53,6 +58,15 @@ def findings(commit):
         yield f"{name}: does not enter anything into {CATALOGUE}"
 
 
+def unnamed_families(named):
+    """The families of this tree that no commit says it adds."""
+    families = {path.name for path in (ROOT / "src/families").iterdir() if path.is_dir()}
+    for family in sorted(families - BEFORE_THE_RULE - named):
+        yield f"src/families/{family}: no commit says {TRAILER}: {family}"
+    for family in sorted(BEFORE_THE_RULE - families):
+        yield f"BEFORE_THE_RULE: there is no src/families/{family}"
+
+
 def unchecked():
     """Why there is nothing to check; empty where there should be something."""
     if git("rev-parse", "--git-dir").returncode != 0:
@@ -67,7 +81,8 @@ def main():
     missing = [commit for commit in given if git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").returncode != 0]
     if missing:
         sys.exit(f"models: there is no commit {', '.join(missing)} here")
-    commits = given or list(commits_with_trailer())
+    named = {} if given else commits_with_trailer()
+    commits = given or list(named)
     if not commits:
         print(f"models: NOT CHECKED: {unchecked()}")
         return 0
@@ -76,6 +91,8 @@ def main():
     if edge:
         print(f"models: NOT CHECKED: the parents of {len(edge)} commits are not in this clone")
     found = [finding for commit in commits if commit not in edge for finding in findings(commit)]
+    if named and not edge:
+        found += unnamed_families({family for families in named.values() for family in families.split(",")})
     for finding in found:
         print(finding)
     if not found and len(commits) > len(edge):
