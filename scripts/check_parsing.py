@@ -11,6 +11,9 @@ RULES = [
     (re.compile(r"::sax_parse\("), {"src/text/tokenizer_json.cpp", "src/text/unigram_json.cpp"},
      "parse_json, or one of the tokenizers' readers"),
     (re.compile(r"\bYAML::(Load|LoadFile|LoadAll|Parser)\b"), {"src/request/request_yaml.cpp"}, "parse_yaml"),
+    # Parsed numbers are unsigned and those of code are signed: asking for one refuses the other.
+    (re.compile(r"\bis_number_unsigned\("), {"src/base/whole_number.cpp", "src/serve/broker/shared_job_text.cpp"},
+     "whole_number (base/whole_number.hpp)"),
     (re.compile(r"\bfrom_(cbor|msgpack|ubjson|bson|bjdata)\("), set(), "parse_json"),
 ]
 
@@ -23,7 +26,7 @@ def main() -> int:
             code = line.split("//")[0]
             for pattern, allowed, instead in RULES:
                 if pattern.search(code) and path.as_posix() not in allowed:
-                    print(f"{path}:{number}: {pattern.search(code).group()}...) has no limits; use {instead}")
+                    print(f"{path}:{number}: {pattern.search(code).group()}...): use {instead}")
                     wrong += 1
     if wrong == 0:
         print(f"parsing: {len(sources)} files, what comes from outside goes through the bounded readers")

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/whole_number.hpp"
+
 namespace omnirt {
 
 ConfigReader::ConfigReader(const Json& json, std::string where)
@@ -58,9 +60,8 @@ bool ConfigReader::assign(const Json& value, bool& member) {
 }
 
 bool ConfigReader::assign(const Json& value, int64_t& member) {
-  if (value.is_number_integer()) {
-    if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) return false;
-    member = value.get<int64_t>();
+  if (const auto whole = whole_number(value)) {
+    member = *whole;
     return true;
   }
   // 1e3 or 2.0 in a hand-written file is a whole number too.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/whole_number.hpp"
 #include "io/image_resize.hpp"
 #include "nn/config_check.hpp"
 
@@ -14,20 +15,20 @@ namespace omnirt::blocks {
 namespace {
 
 std::optional<int64_t> number(const Json& json, const char* key) {
-  if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer()) return {};
-  return json[key].get<int64_t>();
+  return json.is_object() && json.contains(key) ? whole_number(json[key]) : std::nullopt;
 }
 
 // {height, width} of an object or of one number for both.
 std::optional<std::array<int64_t, 2>> sides(const Json& json) {
-  if (json.is_number_integer()) return {{json.get<int64_t>(), json.get<int64_t>()}};
+  if (const auto side = whole_number(json)) return {{*side, *side}};
   auto height = number(json, "height"), width = number(json, "width");
   if (!height || !width) return {};
   return {{*height, *width}};
 }
 
 void read_size(const Json& json, nn::ConfigCheck& check, CLIPImageProcessor& processor) {
-  if (auto edge = json.is_number_integer() ? json.get<int64_t>() : number(json, "shortest_edge")) {
+  const auto side = whole_number(json);
+  if (auto edge = side ? side : number(json, "shortest_edge")) {
     processor.shortest_edge = *edge;
     check.range("size", *edge, 1, 1 << 14);
   } else if (auto size = sides(json)) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/whole_number.hpp"
 #include "io/image_resize.hpp"
 #include "nn/config_check.hpp"
 
@@ -14,8 +15,8 @@ namespace omnirt::blocks {
 namespace {
 
 void read_pixels(const Json& json, const char* key, int64_t& pixels) {
-  if (json.is_object() && json.contains(key) && json[key].is_number_integer())
-    pixels = json[key].get<int64_t>();
+  if (!json.is_object() || !json.contains(key)) return;
+  pixels = whole_number(json[key]).value_or(pixels);
 }
 
 // To the nearest of even multiples, as Python rounds.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/whole_number.hpp"
 #include "nn/config_check.hpp"
 
 namespace omnirt::blocks {
@@ -92,8 +93,9 @@ Siglip2ImageProcessor read_siglip2_image_processor(const Json& json, const std::
   nn::ConfigCheck check(where);
   Json rest = json.is_object() ? json : Json::object();
   auto take = [&](const char* name, int64_t& value, int64_t most) {
-    if (const Json given = rest.value(name, Json()); given.is_number_integer())
-      value = given.get<int64_t>();
+    const Json given = rest.value(name, Json());
+    if (const auto number = whole_number(given))
+      value = *number;
     else
       check.expect(given.is_null(), name, shown(given), "not a whole number");
     rest.erase(name);

@@ -8,6 +8,7 @@
 
 #include "base/nearest.hpp"
 #include "engine/attach_tokens.hpp"
+#include "engine/finite_checks.hpp"
 #include "request/adapter_family.hpp"
 #include "weights/adapters/resolve.hpp"
 
@@ -70,6 +71,7 @@ class Attaching {
     adapters::Resolution found =
         adapters::resolve(*choice.file, targets_, {choice.field, choice.component, not_loaded_});
     if (!found.findings.empty()) return refuse(choice, found.findings);
+    check_finite(proposal_, choice);
     AdapterReport report = report_of(choice, found);
     report.tokens = tokens_.add(choice);
     check_effect(choice, found);

@@ -3,17 +3,20 @@
 #include <ATen/ops/quantile.h>
 #include <ATen/ops/std.h>
 #include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/cancel_scope.hpp"
 #include "base/clock.hpp"
+#include "engine/finite_checks.hpp"
 #include "engine/preview.hpp"
 #include "io/lost_pages.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/provenance.hpp"
 #include "request/validate.hpp"
+#include "tensor/finite.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -62,6 +65,7 @@ class Execution {
         hooks_(hooks),
         report_(report),
         release_(proposal.config.get(keys::release_components)),
+        finite_(proposal, pipeline, report),
         frame_({.config = &proposal.config,
                 .guider = proposal.guider.get(),
                 .scheduler = &proposal.scheduler,
@@ -84,6 +88,7 @@ class Execution {
     c10::InferenceMode no_autograd;
     CancelScope works_for(hooks_.cancel);
     put_inputs();
+    check_inputs();
     restore();
     for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) run_block(i);
     files_.check();
@@ -133,6 +138,17 @@ class Execution {
     }
   }
 
+  void check_inputs() {
+    if (proposal_.config.get(keys::allow_nan)) frame_.put(keys::allow_nan.name, true);
+    if (proposal_.resumed) return;
+    for (const auto& [name, file] : proposal_.latents)
+      finite_.input(name, file.path, *frame_.peek<Tensor>(name));
+    for (const auto& [name, file] : proposal_.embeds) {
+      for (const auto& [part, tensor] : frame_.peek<GivenEmbeds>(name)->tensors)
+        finite_.input(fmt::format("{}.{}", name, part), file.path, tensor);
+    }
+  }
+
   // What an earlier part of the run left.
   void restore() {
     for (const auto& [condition, values] : proposal_.restored) {
@@ -167,8 +183,13 @@ class Execution {
     });
     backend_.synchronize();
     double start = now_ms();
-    turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
+    try {
+      turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
+    } catch (const NotFinite& thrown) {
+      finite_.refuse(block, frame_, thrown.what());
+    }
     backend_.synchronize();
+    finite_.block(block, frame_);
     stage_ms(report_.timings, block.stage()) += now_ms() - start;
     tell([&] {
       if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
@@ -208,6 +229,7 @@ class Execution {
     auto ended = drive_loop(loop, frame_, [&](const LoopState& state) {
       backend_.synchronize();
       files_.check();
+      finite_.step(loop, frame_, state.progress(), state.sample());
       report_.denoise_steps_ms.push_back(now_ms() - begun);
       report_.denoise_steps_runs.push_back(static_cast<int64_t>(levels_.runs_together()));
       Tensor predicted = state.predicted();
@@ -244,6 +266,7 @@ class Execution {
   RunReport& report_;
   bool release_;
   io::LostPages files_;
+  FiniteChecks finite_;
   Frame frame_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.hpp"
+#include "io/cached_path.hpp"
 #include "nn/autoencoder.hpp"
 #include "weights/loader.hpp"
 #include "weights/original_weights.hpp"
@@ -81,8 +82,8 @@ void load_network(const Catalogue& catalogue, Backend& backend, const ComponentK
                        suggest(folder.class_name, known)});
   }
   if (folder.config_file.empty()) {
-    throw InvalidFile(
-        {folder.folder.string(), "", "the component has no config.json", "complete the folder"});
+    throw InvalidFile({folder.folder.string(), "", "the component has no config.json",
+                       io::fix_of_file(folder.folder, "complete the folder")});
   }
   component.network = info->make(folder.config, folder.config_file.string());
   component.store = weights_of(folder, *info, *component.network);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/whole_number.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::hub {
@@ -17,7 +18,7 @@ constexpr size_t max_name_bytes = 255;  // of a file or folder, as file systems 
 constexpr size_t max_path_bytes = 1024;
 constexpr size_t max_id_bytes = 96;  // huggingface_hub's validate_repo_id
 constexpr size_t commit_digits = 40, sha256_digits = 64;
-constexpr uint64_t max_file_bytes = uint64_t{1} << 44;
+constexpr int64_t max_file_bytes = int64_t{1} << 44;
 
 bool is_hex(std::string_view text, size_t digits) {
   auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
@@ -87,10 +88,9 @@ class Reader {
     file.path = text_of(sibling, "rfilename");
     if (!is_path_below(file.path))
       refuse("rfilename", file.path, "a path that leads out of the repository, or is none");
-    if (!sibling.contains("size") || !sibling["size"].is_number_unsigned() ||
-        sibling["size"].get<uint64_t>() > max_file_bytes)
-      refuse("size", file.path, "the file has no size");
-    file.bytes = sibling["size"].get<uint64_t>();
+    const auto bytes = whole_number(sibling.value("size", Json()), 0, max_file_bytes);
+    if (!bytes) refuse("size", file.path, "the file has no size");
+    file.bytes = static_cast<uint64_t>(*bytes);
     file.large = sibling.contains("lfs") && sibling["lfs"].is_object();
     file.blob = file.large ? text_of(sibling["lfs"], "sha256") : text_of(sibling, "blobId");
     if (!is_hex(file.blob, file.large ? sha256_digits : commit_digits))

@@ -12,6 +12,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "io/cached_path.hpp"
 #include "io/temporaries.hpp"
 #include "io/utf8.hpp"
 
@@ -30,7 +31,7 @@ std::string reason(int code) {
 
 [[noreturn]] void cannot_open(const fs::path& path, int code) {
   if (code == ENOENT || code == ENOTDIR)
-    refuse_file(path, "there is no such file", "check the path");
+    refuse_file(path, "there is no such file", fix_of_file(path, "check the path"));
   if (code == EACCES || code == EPERM) {
     refuse_file(path, "the file may not be read: permission denied");
   }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "io/cached_path.hpp"
 #include "io/ggml_types.hpp"
 #include "io/small_float.hpp"
 #include "io/utf8.hpp"
@@ -78,7 +79,7 @@ class GgufReader {
         fail(fmt::format("its header is longer than {} bytes, the limit", max_gguf_header));
       fail(fmt::format("{} at byte {} takes {} bytes, and the file ends after {}", what, at_, count,
                        bytes_.size() - at_),
-           cut_short);
+           fix_of_file(file_, cut_short));
     }
     auto taken = bytes_.subspan(at_, count);
     at_ += count;
@@ -256,7 +257,7 @@ class GgufReader {
           entry,
           fmt::format("its {} bytes from {} on reach past the {} bytes of data that the file holds",
                       entry.bytes, entry.offset, data),
-          cut_short);
+          fix_of_file(file_, cut_short));
     }
     entry.offset += header_.data_offset;
     entry.aligned = entry.encoding || entry.offset % dtype_alignment(entry.dtype) == 0;

@@ -10,6 +10,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "io/cached_path.hpp"
 #include "io/json_scanner.hpp"
 #include "io/sniff.hpp"
 #include "io/utf8.hpp"
@@ -135,7 +136,7 @@ class HeaderReader {
       refuse(
           entry,
           fmt::format("{} reach past the {} bytes of data that the file holds", range, data_size_),
-          incomplete);
+          fix_of_file(file_, incomplete));
     }
     std::string shape =
         fmt::format("{} of shape [{}]", dtype_name(entry.dtype), fmt::join(entry.shape, ", "));
@@ -182,7 +183,7 @@ class HeaderReader {
          fmt::format("the tensors fill {} bytes of data, and the file holds {}: the rest "
                      "belongs to none",
                      used, data_size_),
-         incomplete});
+         fix_of_file(file_, incomplete)});
   }
 
   JsonScanner scan_;
@@ -196,11 +197,13 @@ class HeaderReader {
 [[noreturn]] void refuse_start(std::span<const std::byte> start, const std::string& file,
                                std::string message) {
   Sniffed sniffed = sniff(start);
-  if (sniffed.what.empty()) throw InvalidFile({file, "", std::move(message), incomplete});
+  if (sniffed.what.empty()) {
+    throw InvalidFile({file, "", std::move(message), fix_of_file(file, incomplete)});
+  }
   throw InvalidFile(
       {file, "",
        fmt::format("this is not a safetensors file but looks like {} ({})", sniffed.what, message),
-       sniffed.way_out});
+       fix_of_file(file, sniffed.way_out)});
 }
 
 // The header's length, checked against the file's.

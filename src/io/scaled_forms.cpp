@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/whole_number.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::io {
@@ -143,14 +144,16 @@ class FormReader {
       tensors_.fail(second.name, "one number of type F32 is expected");
   }
 
-  int64_t whole_number(const Json& json, const char* key, int64_t otherwise,
-                       const std::string& layer) const {
+  int64_t size_in(const Json& json, const char* key, int64_t otherwise,
+                  const std::string& layer) const {
     auto it = json.find(key);
     if (it == json.end()) return otherwise;
-    if (!it->is_number_integer() || it->get<int64_t>() < 1 || it->get<int64_t>() > 65'536)
+    const auto size = whole_number(*it, 1, 65'536);
+    if (!size) {
       tensors_.fail(layer + ".comfy_quant",
                     fmt::format("{} is {}: 1 to 65536 is expected", key, shown(*it)));
-    return it->get<int64_t>();
+    }
+    return *size;
   }
 
   void read_int8(ScaledForm& form, const TensorEntry& weight, const std::string& layer,
@@ -164,7 +167,7 @@ class FormReader {
     if (*rotated != true)
       tensors_.fail(layer + ".comfy_quant", "convrot is neither true nor false");
     form.name = "int8 convrot";
-    form.rotation = whole_number(json, "convrot_groupsize", 256, layer);
+    form.rotation = size_in(json, "convrot_groupsize", 256, layer);
     int64_t power = 4;
     while (power < form.rotation) power *= 4;
     if (power != form.rotation || form.columns % form.rotation != 0) {
@@ -181,7 +184,7 @@ class FormReader {
     want_type(weight, "awq_w4a16", {Dtype::i8, Dtype::u8});
     form.numbers = Numbers::uint4_low_first;
     form.columns *= 2;
-    form.block_columns = whole_number(json, "group_size", 64, layer);
+    form.block_columns = size_in(json, "group_size", 64, layer);
     if (form.columns % form.block_columns != 0)
       tensors_.fail(weight.name,
                     fmt::format("{} columns in groups of {}", form.columns, form.block_columns));

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "io/cached_path.hpp"
 #include "io/file.hpp"
 #include "io/scaled_tensors.hpp"
 #include "io/shard_index.hpp"
@@ -55,7 +56,7 @@ void require_shards(const std::vector<std::string>& shards, const fs::path& inde
   refuse(index_path.string(),
          fmt::format("{} of the {} shards are missing: {}", missing.count(), shards.size(),
                      missing.text()),
-         "download them into the same folder");
+         fix_of_file(index_path, "download them into the same folder"));
 }
 
 }  // namespace

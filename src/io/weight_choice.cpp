@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/cached_path.hpp"
 #include "io/sniff.hpp"
 #include "io/utf8.hpp"
 
@@ -137,7 +138,8 @@ WeightChoice choose(const fs::path& folder, const Variants& variants, const std:
   refuse(
       folder,
       fmt::format("no weights are there: expected {} (or its index)", fmt::join(expected, " or ")),
-      names.empty() ? "" : fmt::format("there are: {}", fmt::join(names, ", ")));
+      names.empty() ? fix_of_file(folder, "")
+                    : fmt::format("there are: {}", fmt::join(names, ", ")));
 }
 
 }  // namespace

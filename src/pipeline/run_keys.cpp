@@ -16,8 +16,8 @@ List joined(List list, const List& more) {
 }  // namespace
 
 List of_runs() {
-  return {&stop_after,  &state,        &resume,          &preview_every,
-          &preview_dir, &preview_name, &preview_decoder, &metadata};
+  return {&stop_after,   &state,           &resume,   &preview_every, &preview_dir,
+          &preview_name, &preview_decoder, &metadata, &allow_nan};
 }
 
 List paths() {

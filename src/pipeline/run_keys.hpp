@@ -56,6 +56,14 @@ inline constexpr Key<CarriedRequest> metadata{"metadata", CarriedRequest::full, 
                                               "of it with absolute paths (full), with base "
                                               "names in place of paths (short), or nothing (none)"};
 
+inline constexpr Key<bool> allow_nan{
+    "allow_nan",
+    false,
+    {},
+    "allow-nan",
+    "continue with a warning where weights, latents or images hold infinities or NaNs; default: "
+    "an error that names the component and tensor, or the step"};
+
 std::vector<const KeyInfo*> of_runs();
 // Those whose values are paths: relative ones begin where the request's file is.
 std::vector<const KeyInfo*> paths();

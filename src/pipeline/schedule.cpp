@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "base/whole_number.hpp"
 #include "pipeline/model_spec.hpp"
 #include "schedulers/check_history.hpp"
 
 namespace omnirt {
 namespace {
 
-constexpr size_t max_levels = 10001;  // a plan's most steps, and where the last ends
-constexpr size_t max_history = 1024;  // tensors; multistep solvers remember up to four
+constexpr size_t max_levels = 10001;   // a plan's most steps, and where the last ends
+constexpr int64_t max_history = 1024;  // tensors; multistep solvers remember up to four
 
 Json plan_json(const StepPlan& plan) {
   return {{"num_inference_steps", plan.num_inference_steps},
@@ -51,10 +52,10 @@ History history_of(const SavedValue& saved) {
     history.numbers[name] = value.get<double>();
   }
   for (const auto& [name, value] : tensors.items()) {
-    if (!value.is_number_unsigned() || value.get<uint64_t>() > max_history)
-      SavedValue::refuse("a count of the scheduler's history");
+    const auto count = whole_number(value, 0, max_history);
+    if (!count) SavedValue::refuse("a count of the scheduler's history");
     std::vector<Tensor>& list = history.tensors[name];
-    for (uint64_t i = 0; i < value.get<uint64_t>(); ++i)
+    for (int64_t i = 0; i < *count; ++i)
       list.push_back(saved.tensor(fmt::format("{}.{}", name, i)));
   }
   return history;

@@ -3,101 +3,205 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.hpp"
 #include "io/sharded.hpp"
+#include "request/network_in_file.hpp"
 #include "weights/single_file_kind.hpp"
 
 namespace omnirt {
-
+namespace fs = std::filesystem;
 namespace {
-
-using Shapes = std::map<std::string, std::vector<int64_t>>;
-
-// Those whose names begin so, without it.
-Shapes below(const Shapes& shapes, const std::string& prefix) {
-  if (prefix.empty()) return shapes;
-  Shapes found;
-  for (const auto& [name, shape] : shapes) {
-    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = shape;
-  }
-  return found;
-}
 
 // What a file was recognised as.
 struct Told {
+  std::string class_name;
   Json config;
   std::string layout;  // "": the network's own names
   std::string prefix;
+  fs::path config_file{};  // "": the weights' file
 };
 
 constexpr size_t max_embedded_config = size_t{1} << 20;  // bytes; real ones take 2 KB
+constexpr const char* autoencoder_kl = "AutoencoderKL";
 
-// What this program wrote with the tensors (single_file_configs), which are in the layout that
-// their names are of, else in the network's first; nothing where the file is another program's, or
-// holds more than one component.
-std::optional<Told> told_by_metadata(const Catalogue& catalogue, const io::FileMetadata& metadata,
-                                     const Shapes& shapes, const std::filesystem::path& path) {
-  auto it = metadata.find(single_file_configs);
-  if (it == metadata.end()) return std::nullopt;
-  std::string where = fmt::format("{} (metadata {})", path.string(), single_file_configs);
-  Json embedded = parse_json(it->second, where, max_embedded_config);
-  Json configs = embedded.is_object() ? embedded.value("configs", Json()) : Json();
-  if (!configs.is_object() || configs.size() != 1) return std::nullopt;
-  const Json& config = configs.front();
-  Json named = config.is_object() ? config.value("_class_name", Json()) : Json();
-  const nn::NetworkInfo* info =
-      named.is_string() ? catalogue.find_network(named.get<std::string>()) : nullptr;
-  if (!info)
-    throw InvalidFile({where, shown(named), "_class_name is no network of this build's", ""});
-  auto layouts = info->make(config, where)->original_layouts();
-  if (layouts.empty())
-    throw InvalidFile({where, info->class_name, "the network has no original layout", ""});
-  const auto& layout_of = info->from_tensors.layout;
-  return Told{config, layout_of ? layout_of(shapes) : layouts.front().name, ""};
+std::string class_of(const Json& config) {
+  const Json named = config.is_object() ? config.value("_class_name", Json()) : Json();
+  return named.is_string() ? named.get<std::string>() : "";
 }
 
-Told told_by(const Catalogue& catalogue, const Shapes& shapes, const std::string& field,
-             const std::filesystem::path& path) {
-  std::vector<std::string> known;
-  for (const nn::NetworkInfo& info : catalogue.networks) {
-    if (!info.from_tensors.config) continue;
-    for (const std::string& prefix : info.from_tensors.prefixes) {
-      const nn::FromTensors& tells = info.from_tensors;
-      const Shapes inside = below(shapes, prefix);
-      Json config = tells.config(inside, field);
-      if (!config.is_null()) return {config, tells.layout ? tells.layout(inside) : "", prefix};
-    }
-    known.push_back(info.from_tensors.signs);
+class FileReader {
+ public:
+  FileReader(const Catalogue& catalogue, const std::string& name, const fs::path& path,
+             const WantedComponent& wanted)
+      : catalogue_(catalogue),
+        name_(name),
+        field_("components." + name),
+        path_(path),
+        wanted_(wanted),
+        files_(io::TensorFiles::open_file(path)) {
+    for (const std::string& tensor : files_.names())
+      shapes_[tensor] = files_.find(tensor)->entry->shape;
+    if (const nn::NetworkInfo* info = catalogue.find_network(wanted.class_name)) role_ = info->role;
   }
-  const TensorShapes facts(shapes);
-  const io::FileMetadata none;
-  const std::string seen = recognise_foreign({facts, none});
-  throw InvalidRequest({field, path.string(),
-                        fmt::format("a file{}, and not of {}", seen.empty() ? "" : " of " + seen,
-                                    fmt::join(known, " or ")),
-                        "give a component's folder, with its config.json"});
-}
+
+  Told read() const {
+    if (auto told = by_metadata()) return std::move(*told);
+    if (auto told = by_folder()) return std::move(*told);
+    if (auto told = fitting(wanted_.class_name, wanted_.config)) return std::move(*told);
+    return by_tensors();
+  }
+
+ private:
+  // What this program wrote with the tensors (single_file_configs), which are in the layout that
+  // their names are of, else in the network's first; nothing where the file is another program's,
+  // or holds more than one component.
+  std::optional<Told> by_metadata() const {
+    const io::FileMetadata& metadata = files_.files().front()->metadata();
+    auto it = metadata.find(single_file_configs);
+    if (it == metadata.end()) return std::nullopt;
+    std::string where = fmt::format("{} (metadata {})", path_.string(), single_file_configs);
+    Json embedded = parse_json(it->second, where, max_embedded_config);
+    Json configs = embedded.is_object() ? embedded.value("configs", Json()) : Json();
+    if (!configs.is_object() || configs.size() != 1) return std::nullopt;
+    const Json& config = configs.front();
+    const std::string named = class_of(config);
+    const nn::NetworkInfo* info = named.empty() ? nullptr : catalogue_.find_network(named);
+    if (!info) {
+      throw InvalidFile({where,
+                         shown(config.is_object() ? config.value("_class_name", Json()) : config),
+                         "_class_name is no network of this build's", ""});
+    }
+    auto layouts = info->make(config, where)->original_layouts();
+    if (layouts.empty())
+      throw InvalidFile({where, info->class_name, "the network has no original layout", ""});
+    const auto& layout_of = info->from_tensors.layout;
+    return Told{named, config, layout_of ? layout_of(shapes_) : layouts.front().name, ""};
+  }
+
+  // The network that a config describes, where the file holds it.
+  std::optional<Told> fitting(const std::string& class_name, const Json& config) const {
+    const nn::NetworkInfo* info = catalogue_.find_network(class_name);
+    if (!info || !config.is_object() || config.empty()) return std::nullopt;
+    try {
+      auto place = network_in_file(*info->make(config, path_.string()), shapes_);
+      if (!place) return std::nullopt;
+      return Told{class_name, config, place->layout, place->prefix};
+    } catch (const InvalidRequest&) {
+      return std::nullopt;  // no config of such a network
+    }
+  }
+
+  // A file in a component's folder, whose config is next to it.
+  std::optional<Told> by_folder() const {
+    std::error_code error;
+    const fs::path folder = fs::absolute(path_, error).lexically_normal().parent_path();
+    if (!fs::is_regular_file(folder / "config.json", error)) return std::nullopt;
+    try {
+      const ComponentFolder found = read_component_folder(name_, folder);
+      if (found.folder != folder) return std::nullopt;
+      auto told = fitting(found.class_name, found.config);
+      if (told) told->config_file = found.config_file;
+      return told;
+    } catch (const InvalidRequest&) {
+      return std::nullopt;  // the config of something else
+    }
+  }
+
+  std::optional<Told> by_tensors_of(const nn::NetworkInfo& info) const {
+    const nn::FromTensors& tells = info.from_tensors;
+    if (!tells.config) return std::nullopt;
+    for (const std::string& prefix : tells.prefixes) {
+      const ShapesByName inside = shapes_below(shapes_, prefix);
+      Json config = tells.config(inside, field_);
+      if (!config.is_null())
+        return settled(
+            {class_of(config), config, tells.layout ? tells.layout(inside) : "", prefix});
+    }
+    return std::nullopt;
+  }
+
+  // Classes that do what the model's component does come first: a whole checkpoint's file is one of
+  // each of its components.
+  Told by_tensors() const {
+    for (const bool same_role : {true, false}) {
+      for (const nn::NetworkInfo& info : catalogue_.networks) {
+        if ((info.role == role_) != same_role) continue;
+        if (auto told = by_tensors_of(info)) return std::move(*told);
+      }
+    }
+    refuse();
+  }
+
+  // What names and shapes do not say, and the model's own component does.
+  Told settled(Told told) const {
+    static constexpr std::array keys{"scaling_factor", "shift_factor", "force_upcast"};
+    if (told.class_name == autoencoder_kl) {
+      for (const char* key : keys) {
+        if (wanted_.config.is_object() && wanted_.config.contains(key))
+          told.config[key] = wanted_.config[key];
+      }
+      if (!told.config.contains("scaling_factor")) refuse_unscaled();
+    }
+    if (told.class_name == wanted_.class_name) return told;
+    // The same network with a projection.
+    auto other = fitting(wanted_.class_name, told.config);
+    return other ? std::move(*other) : told;
+  }
+
+  [[noreturn]] void refuse_unscaled() const {
+    throw InvalidRequest({field_, path_.string(),
+                          "an autoencoder of one file, which does not say its scaling_factor, and "
+                          "the model has no autoencoder of its own that does",
+                          "give the autoencoder's folder, with its config.json"});
+  }
+
+  [[noreturn]] void refuse() const {
+    std::vector<std::string> known;
+    for (const nn::NetworkInfo& info : catalogue_.networks) {
+      if (info.from_tensors.config && (role_.empty() || info.role == role_))
+        known.push_back(info.from_tensors.signs);
+    }
+    const TensorShapes facts(shapes_);
+    const io::FileMetadata none;
+    const std::string seen = recognise_foreign({facts, none});
+    const std::string holds = seen.empty() ? "" : "it holds " + seen + "; ";
+    const std::string reads =
+        known.empty() ? "no such component is read without its config.json"
+                      : fmt::format("files without a config.json that are read here: {}",
+                                    fmt::join(known, "; "));
+    throw InvalidRequest({field_, path_.string(), "not such a component: " + holds + reads,
+                          "give a component's folder, with its config.json"});
+  }
+
+  const Catalogue& catalogue_;
+  const std::string& name_;
+  std::string field_;
+  const fs::path& path_;
+  const WantedComponent& wanted_;
+  io::TensorFiles files_;
+  ShapesByName shapes_;
+  std::string role_;  // of the model's own component; "": it has none
+};
 
 }  // namespace
 
 std::optional<ComponentFolder> read_component_file(const Catalogue& catalogue,
-                                                   const std::string& name,
-                                                   const std::filesystem::path& path) {
+                                                   const std::string& name, const fs::path& path,
+                                                   const WantedComponent& wanted) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
-  io::TensorFiles files = io::TensorFiles::open_file(path);
-  Shapes shapes;
-  for (const std::string& tensor : files.names()) shapes[tensor] = files.find(tensor)->entry->shape;
-  auto own = told_by_metadata(catalogue, files.files().front()->metadata(), shapes, path);
-  Told told = own ? *own : told_by(catalogue, shapes, "components." + name, path);
-  auto file = std::filesystem::absolute(path, error).lexically_normal();
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  Told told = FileReader(catalogue, name, path, wanted).read();
+  auto file = fs::absolute(path, error).lexically_normal();
   std::optional<OriginalPart> original;
   if (!told.layout.empty()) original = OriginalPart{file, told.prefix, told.layout};
   return ComponentFolder{.name = name,
                          .library = "",
-                         .class_name = told.config["_class_name"].get<std::string>(),
+                         .class_name = told.class_name,
                          .folder = file,
-                         .config_file = path,
+                         .config_file = told.config_file.empty() ? path : told.config_file,
                          .config = told.config,
                          .original = original};
 }

@@ -52,7 +52,7 @@ class Opener {
     opened.folder.path = fs::absolute(path_).lexically_normal();
     opened.folder.index = model.index;
     opened.folder.class_name = model.index.value("_class_name", "");
-    for (const SingleFileModel::Part& part : model.parts) add_part(model, part, opened.folder);
+    for (const SingleFileModel::Part& part : model.parts) add_part(model, part, opened);
     if (given) take_parts(*given, opened.folder);
     tell_ignored(model, opened);
     return opened;
@@ -123,15 +123,31 @@ class Opener {
     }
   }
 
+  // A component that the kind has and the file does not: something else may be given for it.
+  void tell_missing(const SingleFileModel::Part& part, const std::string& class_name,
+                    SingleFile& opened) const {
+    const nn::NetworkInfo* info = catalogue_.find_network(class_name);
+    const bool averages = info->role == "denoiser" && shapes_.any("model_ema.");
+    std::string role = info->role;
+    std::ranges::replace(role, '_', ' ');
+    opened.missing[part.component] = {
+        {"class", class_name},
+        {"config", part.config},
+        {"why", averages ? "the file holds only training's averages of the denoiser (model_ema.*), "
+                           "not its weights"
+                         : fmt::format("the file holds no {} ({})", role, class_name)}};
+    opened.folder.elsewhere[part.component] = "";
+  }
+
   void add_part(const SingleFileModel& model, const SingleFileModel::Part& part,
-                PipelineFolder& folder) const {
+                SingleFile& opened) const {
+    PipelineFolder& folder = opened.folder;
     const Json& entry = model.index.at(part.component);
-    ComponentFolder component{part.component,
-                              entry[0].get<std::string>(),
-                              class_in(model.index, part.component),
-                              folder.path,
-                              folder.path,
-                              part.config};
+    const std::string named = class_in(model.index, part.component);
+    if (part.layout.empty() && catalogue_.find_network(named))
+      return tell_missing(part, named, opened);
+    ComponentFolder component{
+        part.component, entry[0].get<std::string>(), named, folder.path, folder.path, part.config};
     if (catalogue_.find_tokenizer(component.class_name)) {
       component.folder = single_file_tokenizer();
       if (component.folder.empty()) return;  // reported as a component that is missing
@@ -196,10 +212,12 @@ Json SingleFile::to_json() const {
   Json decided = Json::array();
   for (const SingleFileDecision& each : decisions)
     decided.push_back({{"what", each.what}, {"value", each.value}, {"how", each.how}});
-  return {{"kind", kind},
-          {"decided", decided},
-          {"ignored_tensors", ignored_tensors},
-          {"ignored", ignored}};
+  Json json = {{"kind", kind},
+               {"decided", decided},
+               {"ignored_tensors", ignored_tensors},
+               {"ignored", ignored}};
+  if (!missing.empty()) json["missing"] = missing;
+  return json;
 }
 
 }  // namespace omnirt

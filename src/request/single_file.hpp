@@ -16,6 +16,9 @@ struct SingleFile {
   std::vector<SingleFileDecision> decisions;
   size_t ignored_tensors = 0;  // averages of training and the like
   std::string ignored;         // what they are, in words; "" when there are none
+  // By component that a model of the kind has and the file does not: {"class", "config", "why"};
+  // the config has the values that a file given in its place may not say.
+  Json missing = Json::object();
   Json to_json() const;
 };
 

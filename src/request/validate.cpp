@@ -2,17 +2,36 @@
 
 #include <fmt/format.h>
 
+#include "io/cached_path.hpp"
 #include "pipeline/keys.hpp"
 #include "request/numbered.hpp"
 #include "request/provenance.hpp"
 
 namespace omnirt {
+namespace fs = std::filesystem;
 namespace {
 
 void settle_plan(Proposal& proposal) {
   proposal.plan = make_plan(proposal.family->blocks, proposal.facts, proposal.guider->conditions(),
                             proposal.catalogue);
   for (const Finding& problem : proposal.plan.problems) proposal.error(problem);
+}
+
+// Listed by the model, and not there.
+Finding missing_component(const Proposal& proposal, const std::string& name) {
+  const fs::path& path = proposal.folder.path;
+  const std::string give = fmt::format("give components.{} a folder or a file", name);
+  if (!proposal.single_file.is_null()) {
+    const Json why = proposal.single_file["missing"][name]["why"];
+    return {"model." + name, path.string(), why.get<std::string>() + ", and this task needs it",
+            give};
+  }
+  const std::string repository = io::cached_repository(path);
+  const std::string complete = repository.empty() ? "complete the download"
+                                                  : fmt::format("run `omnirt pull {}`", repository);
+  return {"model." + name, (path / name).string(),
+          "the model lists this component, and there is no such folder",
+          fmt::format("{}, or {}", complete, give)};
 }
 
 void check_components(Proposal& proposal) {
@@ -22,6 +41,10 @@ void check_components(Proposal& proposal) {
       proposal.take(InvalidRequest(refused->second));
     if (proposal.folder.find(name) && !proposal.absent.contains(name)) continue;
     auto elsewhere = proposal.folder.elsewhere.find(name);
+    if (elsewhere != proposal.folder.elsewhere.end() && elsewhere->second.empty()) {
+      proposal.error(missing_component(proposal, name));
+      continue;
+    }
     if (elsewhere != proposal.folder.elsewhere.end()) {
       proposal.error({"model." + name, elsewhere->second,
                       "the model's index says that it is in this repository, which is not in the "
@@ -31,8 +54,7 @@ void check_components(Proposal& proposal) {
       continue;
     }
     proposal.error({"model." + name, proposal.folder.path.string(),
-                    "the model's folder has no such component, and this "
-                    "task needs it",
+                    "the model has no such component, and this task needs it",
                     fmt::format("give components.{} a folder", name)});
   }
 }

@@ -260,6 +260,31 @@ void settle_class(const Proposal& proposal, ComponentFolder& component) {
   component.class_name = own;
 }
 
+// What the model's index, its folder or its file says of the component.
+WantedComponent wanted_component(const Proposal& proposal, const std::string& name) {
+  if (const ComponentFolder* own = proposal.folder.find(name))
+    return {own->class_name, own->config};
+  const Json missing = proposal.single_file.is_object()
+                           ? proposal.single_file.value("missing", Json::object())
+                           : Json::object();
+  if (missing.contains(name)) return {missing[name]["class"], missing[name]["config"]};
+  const Json& index = proposal.folder.index;
+  auto entry = index.find(name);
+  const bool listed =
+      entry != index.end() && entry->is_array() && entry->size() == 2 && entry->back().is_string();
+  return {listed ? entry->back().get<std::string>() : "", {}};
+}
+
+ComponentFolder given_component(const Proposal& proposal, const std::string& name,
+                                const std::string& path) {
+  auto file =
+      read_component_file(*proposal.catalogue, name, path, wanted_component(proposal, name));
+  if (file) return std::move(*file);
+  ComponentFolder component = read_component_folder(name, path);
+  settle_class(proposal, component);
+  return component;
+}
+
 }  // namespace
 
 void settle_components(Proposal& proposal) {
@@ -285,9 +310,7 @@ void settle_components(Proposal& proposal) {
         // An upscaler that was found by name may be anywhere (settle_paths).
         std::string path = is_upscaler(field) ? value.get<std::string>()
                                               : proposal.path_of(field, value.get<std::string>());
-        auto file = read_component_file(*proposal.catalogue, name, path);
-        ComponentFolder component = file ? std::move(*file) : read_component_folder(name, path);
-        settle_class(proposal, component);
+        ComponentFolder component = given_component(proposal, name, path);
         check_role(proposal, component);
         proposal.folder.components.insert_or_assign(name, std::move(component));
       } catch (const InvalidRequest& thrown) {

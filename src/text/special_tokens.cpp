@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/whole_number.hpp"
 #include "io/file.hpp"
 #include "text/vocabulary.hpp"
 
@@ -160,9 +161,11 @@ class Sources {
 
   void read_added_tokens_json() {
     for (const auto& [content, id] : object(settings_.added_tokens, added_file_).items()) {
-      if (!id.is_number_integer()) {
-        throw InvalidFile({added_file_, fmt::format("\"{}\": {}", content, shown(id)),
-                           "the id is not an integer", ""});
+      const auto number = whole_number(id, 0, max_vocabulary - 1);
+      if (!number) {
+        throw InvalidFile(
+            {added_file_, fmt::format("\"{}\": {}", content, shown(id)),
+             fmt::format("the id is not a whole number from 0 to {}", max_vocabulary - 1), ""});
       }
       AddedToken token;
       token.content = content;
@@ -171,7 +174,7 @@ class Sources {
         token.special |= value && value->content == content;
       }
       token.normalized = !token.special;
-      declare(id.get<int64_t>(), std::move(token), added_file_);
+      declare(*number, std::move(token), added_file_);
     }
   }
 
@@ -258,14 +261,9 @@ class Sources {
           {config_file_, "", "has no model_max_length, the window of a prompt", way_out});
     }
     const Json& value = config_[key];
-    int64_t window = value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{max_window}
-                         ? value.get<int64_t>()
-                         : -1;
-    if (window < 2) {
-      throw InvalidFile({config_file_, fmt::format("{}: {}", key, shown(value)),
-                         fmt::format("not a whole number from 2 to {}", max_window), way_out});
-    }
-    return window;
+    if (const auto window = whole_number(value, 2, max_window)) return *window;
+    throw InvalidFile({config_file_, fmt::format("{}: {}", key, shown(value)),
+                       fmt::format("not a whole number from 2 to {}", max_window), way_out});
   }
 
   // Files without a limit of their own say 1e30.

@@ -8,6 +8,7 @@
 #include "base/ensure.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/whole_number.hpp"
 #include "io/file.hpp"
 #include "text/prompt_text.hpp"
 #include "text/unicode.hpp"
@@ -95,9 +96,13 @@ std::vector<AddedToken> declared_tokens(const fs::path& folder, const Json& conf
     fs::path older = folder / "added_tokens.json";
     Json listed = read_settings(older);
     for (const auto& [content, id] : listed.items()) {
-      if (!id.is_number_unsigned())
-        throw InvalidFile({older.string(), content, "its id is not a number", ""});
-      tokens.push_back(token_of(Json(content), id.get<int64_t>(), older.string()));
+      const auto number = whole_number(id, 0, max_vocabulary - 1);
+      if (!number) {
+        throw InvalidFile(
+            {older.string(), fmt::format("\"{}\": {}", content, shown(id)),
+             fmt::format("the id is not a whole number from 0 to {}", max_vocabulary - 1), ""});
+      }
+      tokens.push_back(token_of(Json(content), *number, older.string()));
     }
     std::ranges::move(of_model, std::back_inserter(tokens));
   }
@@ -107,11 +112,10 @@ std::vector<AddedToken> declared_tokens(const fs::path& folder, const Json& conf
 }
 
 int64_t extra_ids(const Json& config, const std::string& where) {
-  Json count = config.value("extra_ids", Json(uint64_t{100}));
-  if (count.is_number_unsigned() && count.get<uint64_t>() <= max_extra_ids)
-    return count.get<int64_t>();
+  const Json count = config.value("extra_ids", Json(100));
+  if (const auto number = whole_number(count, 0, max_extra_ids)) return *number;
   throw InvalidFile({where + ".extra_ids", shown(count),
-                     fmt::format("a number up to {} is expected", max_extra_ids), ""});
+                     fmt::format("not a whole number from 0 to {}", max_extra_ids), ""});
 }
 
 // <extra_id_0> and on, or the tokens that the settings name in their place.

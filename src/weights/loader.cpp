@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/ensure.hpp"
+#include "weights/original_weights.hpp"
 #include "weights/tensor_shapes.hpp"
 #include "weights/widened.hpp"
 
@@ -43,6 +44,7 @@ class Matcher {
   void take(WeightStore& store, const std::string& name, const std::string& wanted) {
     auto tensor = files_.find(name);
     auto param = params_.find(wanted);
+    if (param == params_.end() && is_marker(name)) return;
     if (param == params_.end()) {
       find(name, shape_text(tensor->entry->shape),
            fmt::format("unexpected: a {} of this config has no such parameter",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 
@@ -139,7 +140,7 @@ class Reader {
     for (const std::string& name : files_.names()) {
       if (!name.starts_with(prefix_) || taken_.contains(name)) continue;
       std::string own = name.substr(prefix_.size());
-      if (!is_leftover(layout_, own)) {
+      if (!is_leftover(layout_, own) && !is_marker(own)) {
         find(own, shape_text(files_.find(name)->entry->shape),
              "unexpected: the network that the names and shapes describe has no such parameter");
       }
@@ -221,7 +222,16 @@ bool is_leftover(const nn::OriginalLayout& layout, const std::string& name) {
   });
 }
 
+bool is_marker(const std::string& name) {
+  static constexpr std::array<std::string_view, 6> markers{
+      "position_ids", "logit_scale", "num_batches_tracked", "v_pred", "ztsnr", "scaled_fp8"};
+  const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
+  const bool flag = last.size() > 4 && last.starts_with("__") && last.ends_with("__");
+  return flag || std::ranges::find(markers, last) != markers.end();
+}
+
 nn::OriginalLayout original_layout(const nn::Network& network, const std::string& name) {
+  if (name == own_names) return {own_names, {{"", ""}}, network.weight_map().ignored};
   for (nn::OriginalLayout& layout : network.original_layouts()) {
     if (layout.name == name) return std::move(layout);
   }

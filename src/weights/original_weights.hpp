@@ -31,7 +31,14 @@ std::vector<io::TensorSource> original_tensors(const WeightStore& store, const n
 // A weight's bytes for a file, and its pages released after them.
 io::TensorSource tensor_source(const std::string& name, std::shared_ptr<const Weight> weight);
 
-// The names below `prefix` that such files hold and the network does not take.
+// Whether such files hold the name, which the network does not take, next to its parameters.
 bool is_leftover(const nn::OriginalLayout& layout, const std::string& name);
+
+// Whether the name is one that other programs write next to any network's parameters and that no
+// network reads: flags such as "__index_timestep_zero__", and buffers such as "position_ids".
+bool is_marker(const std::string& name);
+
+// The layout of a network's own names, for files that put a prefix before them.
+inline constexpr const char* own_names = "own";
 
 }  // namespace omnirt

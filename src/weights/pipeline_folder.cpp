@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/python_json.hpp"
 #include "base/remembered.hpp"
+#include "io/cached_path.hpp"
 #include "io/file.hpp"
 #include "io/file_state.hpp"
 
@@ -73,6 +74,12 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
+// A file, or a link that leads nowhere, whose reader says what is missing.
+bool is_file_or_link(const fs::path& path) {
+  std::error_code error;
+  return is_file(path) || fs::is_symlink(path, error);
+}
+
 // The config of a component has a file name that depends on what it is; tokenizers may have none.
 // Folders of processors hold a tokenizer, too.
 void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
@@ -85,7 +92,7 @@ void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
   }
   for (const char* name : names) {
     fs::path file = component.folder / name;
-    if (!is_file(file)) continue;
+    if (!is_file_or_link(file)) continue;
     component.config_file = file;
     component.config = configs.read(file);
     if (!component.config.is_object()) {
@@ -159,9 +166,8 @@ void read_usual(PipelineFolder& folder, const fs::path& index, ConfigFiles& conf
     check_component_name(index, name);
     const fs::path place = folder.path / name;
     if (!is_folder(place)) {
-      throw InvalidFile({index.string(), name,
-                         fmt::format("listed, but there is no folder {}", place.string()),
-                         "complete the download, or set the entry to [null, null]"});
+      folder.elsewhere[name] = "";
+      continue;
     }
     add(folder, index,
         {name, entry[0].get<std::string>(), entry[1].get<std::string>(), place, {}, Json::object()},
@@ -272,13 +278,15 @@ PipelineFolder read_pipeline_folder(const fs::path& path, const FindRepository& 
   PipelineFolder folder;
   folder.path = checked_folder(path, "model");
   ConfigFiles configs;
-  if (is_file(folder.path / usual_index)) {
+  if (is_file_or_link(folder.path / usual_index)) {
     read_usual(folder, folder.path / usual_index, configs);
-  } else if (is_file(folder.path / modular_index)) {
+  } else if (is_file_or_link(folder.path / modular_index)) {
     read_modular(folder, folder.path / modular_index, find, configs);
   } else {
     throw InvalidRequest({"model", path.string(), "the folder has no model_index.json",
-                          "give a pipeline folder as diffusers' save_pretrained writes it"});
+                          io::fix_of_file(path,
+                                          "give a pipeline folder as diffusers' "
+                                          "save_pretrained writes it")});
   }
   return folder;
 }

@@ -18,6 +18,7 @@
 #include "families/flux/ip_adapter.hpp"
 #include "families/flux/joined.hpp"
 #include "families/flux/redux.hpp"
+#include "families/flux/single_file.hpp"
 #include "guiders/true_guidance.hpp"
 #include "nn/patches.hpp"
 
@@ -89,6 +90,7 @@ Family flux() {
                                "FluxControlImg2ImgPipeline", "FluxControlInpaintPipeline"},
           .variant_of = flux::variant_of,
           .adopt_scheduler = {},
+          .single_files = {flux::single_file()},
           .shifts_by_size = true,
           .adapter_families = flux::adapter_families(),
           .text_encoders = {{"text_encoder", "tokenizer", "clip_l"},

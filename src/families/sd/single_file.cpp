@@ -16,8 +16,16 @@ const std::string open_clip_prefix = "cond_stage_model.model.";
 // 2.x's text encoder is this wide, 1.x's 768.
 constexpr int64_t second_width = 1024;
 
+// The parts that a file holds; files without some of them are common.
+struct Held {
+  bool unet = false, averages = false, vae = false, text = false;
+  // Enough to be a model and not a component of one.
+  bool is_model() const { return unet || averages || (vae && text); }
+};
+
 // What distinguishes the variants.
 struct Variant {
+  Held held{};
   bool second = false;  // 2.x
   bool inpaint = false;
   bool velocity = false;
@@ -105,35 +113,49 @@ Json text_config(const SingleFileFacts& facts, const Variant& variant) {
 }
 
 SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
-  variant.inpaint = facts.shapes.size(unet_prefix + "input_blocks.0.0.weight", 1) == 9;
+  const Held& held = variant.held;
+  variant.inpaint = held.unet && facts.shapes.size(unet_prefix + "input_blocks.0.0.weight", 1) == 9;
   SingleFileDecision prediction = prediction_type_of(facts, usual_prediction(variant));
   variant.velocity = prediction.value == "v_prediction";
   variant.zero_snr = variant.velocity && facts.shapes.has("ztsnr");
   Json unet = facts.config("unet", [&] {
-    Json config = ldm_unet_config(facts.shapes, unet_prefix);
+    Json config = held.unet ? ldm_unet_config(facts.shapes, unet_prefix) : Json::object();
     config["sample_size"] = variant.side() / 8;
     if (variant.second && variant.velocity) config["upcast_attention"] = true;
     return config;
   });
   Json vae = facts.config("vae", [&] {
-    Json config = ldm_autoencoder_config(facts.shapes, vae_prefix);
+    Json config = held.vae ? ldm_autoencoder_config(facts.shapes, vae_prefix) : Json::object();
     config["sample_size"] = variant.side();
     config["scaling_factor"] = 0.18215;
     return config;
   });
   Json scheduler = facts.config("scheduler", [&] { return scheduler_config(variant); });
-  Json text = facts.config("text_encoder", [&] { return text_config(facts, variant); });
+  Json text = facts.config(
+      "text_encoder", [&] { return held.text ? text_config(facts, variant) : Json::object(); });
   Json tokenizer = facts.config("tokenizer", [&] { return tokenizer_config(variant.second); });
   bool second = variant.second;
+  // A part without a layout is missing.
+  auto layout = [](bool there, const std::string& name) { return there ? name : ""; };
   return {
       fmt::format("Stable Diffusion {}.x{}", second ? 2 : 1, variant.inpaint ? " inpainting" : ""),
       index_of(variant, scheduler),
       {{"scheduler", scheduler, "", ""},
-       {"text_encoder", text, variant.text_prefix(), variant.text_layout},
+       {"text_encoder", text, variant.text_prefix(), layout(held.text, variant.text_layout)},
        {"tokenizer", tokenizer, "", ""},
-       {"unet", unet, unet_prefix, "ldm"},
-       {"vae", vae, vae_prefix, "ldm"}},
+       {"unet", unet, unet_prefix, layout(held.unet, "ldm")},
+       {"vae", vae, vae_prefix, layout(held.vae, "ldm")}},
       {prediction}};
+}
+
+// XL's, whose text encoders are below "conditioner." or, in stable-diffusion.cpp's names, two;
+// those of videos and of image prompts; Playground 2.5's. Most of them embed more than the time
+// step.
+bool is_of_another_kind(const TensorShapes& shapes) {
+  return shapes.has(unet_prefix + "label_emb.0.0.weight") || shapes.any("conditioner.") ||
+         shapes.any("model_ema.diffusion_modellabel_emb") ||
+         shapes.has("cond_stage_model.1.transformer.text_model.final_layer_norm.weight") ||
+         shapes.any(unet_prefix + "input_blocks.1.0.time_stack.") || shapes.has("edm_mean");
 }
 
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
@@ -141,13 +163,16 @@ std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const std::string words = clip_prefix + "text_model.embeddings.token_embedding.weight";
   bool clip = shapes.has(words),
        open_clip = shapes.has(open_clip_prefix + "token_embedding.weight");
-  bool whole = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
-               shapes.has(vae_prefix + "decoder.conv_in.weight");
-  // With a second text encoder, of whichever layout, it is XL's.
-  bool two = shapes.has("cond_stage_model.1.transformer.text_model.final_layer_norm.weight");
-  if (!whole || two || clip == open_clip) return std::nullopt;
+  const Held held{.unet = shapes.has(unet_prefix + "input_blocks.0.0.weight"),
+                  .averages = shapes.any("model_ema.diffusion_modelinput_blocks"),
+                  .vae = shapes.has(vae_prefix + "decoder.conv_in.weight"),
+                  .text = clip || open_clip};
+  if (!held.is_model() || (clip && open_clip) || is_of_another_kind(shapes)) return std::nullopt;
   bool stacked = shapes.has(clip_prefix + "text_model.encoder.layers.0.self_attn.in_proj.weight");
-  Variant variant{.second = open_clip || stacked || shapes.size(words, 1) == second_width};
+  const int64_t width = clip        ? shapes.size(words, 1)
+                        : held.unet ? ldm_unet_context(shapes, unet_prefix)
+                                    : 0;
+  Variant variant{.held = held, .second = open_clip || stacked || width == second_width};
   if (open_clip || stacked) variant.text_layout = open_clip ? "open_clip" : "stacked_clip";
   return model_of(facts, variant);
 }

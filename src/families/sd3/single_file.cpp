@@ -4,6 +4,7 @@
 #include "networks/clip_text_model/original_config.hpp"
 #include "networks/sd3_transformer_2d_model/original.hpp"
 #include "networks/t5_encoder_model/from_tensors.hpp"
+#include "weights/shapes_below.hpp"
 
 namespace omnirt::sd3 {
 namespace {
@@ -15,15 +16,6 @@ const std::string clip_g_prefix = "text_encoders.clip_g.transformer.";
 const std::string t5_prefix = "text_encoders.t5xxl.transformer.";
 const std::string clip_words = "text_model.embeddings.token_embedding.weight";
 
-std::map<std::string, std::vector<int64_t>> shapes_below(const TensorShapes& shapes,
-                                                         const std::string& prefix) {
-  std::map<std::string, std::vector<int64_t>> found;
-  for (const auto& [name, shape] : shapes.all()) {
-    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = shape;
-  }
-  return found;
-}
-
 bool has_t5(const TensorShapes& shapes) {
   return shapes.has(t5_prefix + "shared.weight");
 }
@@ -32,12 +24,15 @@ bool is_projected(const TensorShapes& shapes, const std::string& prefix) {
   return shapes.has(prefix + "text_projection.weight");
 }
 
-// A projection that a file leaves out is the identity: what is pooled is taken as it is.
+// A projection that a file of the encoder leaves out is the identity: what is pooled is taken as it
+// is.
 const char* clip_class(const TensorShapes& shapes, const std::string& prefix) {
-  return is_projected(shapes, prefix) ? "CLIPTextModelWithProjection" : "CLIPTextModel";
+  const bool missing = !shapes.has(prefix + clip_words);
+  return missing || is_projected(shapes, prefix) ? "CLIPTextModelWithProjection" : "CLIPTextModel";
 }
 
 Json clip_config(const TensorShapes& shapes, const std::string& prefix, const char* activation) {
+  if (!shapes.has(prefix + clip_words)) return Json::object();
   Json config = clip_text_config(shapes, prefix);
   config["architectures"] = {clip_class(shapes, prefix)};
   config["hidden_act"] = activation;
@@ -59,10 +54,12 @@ Json clip_tokenizer(const char* pad) {
 }
 
 Json autoencoder_config(const TensorShapes& shapes) {
-  Json config = ldm_autoencoder_config(shapes, vae_prefix);
+  const bool there = shapes.has(vae_prefix + "decoder.conv_in.weight");
+  Json config = there ? ldm_autoencoder_config(shapes, vae_prefix) : Json::object();
   config["sample_size"] = 1024;
   config["scaling_factor"] = 1.5305;
   config["shift_factor"] = 0.0609;
+  if (!there) return config;
   config["use_quant_conv"] = shapes.has(vae_prefix + "quant_conv.weight");
   config["use_post_quant_conv"] = shapes.has(vae_prefix + "post_quant_conv.weight");
   return config;
@@ -88,10 +85,12 @@ Json index_of(const TensorShapes& shapes) {
 
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const TensorShapes& shapes = facts.shapes;
-  if (!shapes.has(transformer_prefix + "joint_blocks.0.x_block.attn.qkv.weight") ||
-      !shapes.has(vae_prefix + "decoder.conv_in.weight") ||
-      !shapes.has(clip_l_prefix + clip_words) || !shapes.has(clip_g_prefix + clip_words))
+  if (!shapes.has(transformer_prefix + "joint_blocks.0.x_block.attn.qkv.weight"))
     return std::nullopt;
+  // A part without a layout is missing: files without text encoders are published, too.
+  auto layout = [&](const std::string& name, const char* there) {
+    return shapes.has(name) ? there : "";
+  };
   Json scheduler = {{"_class_name", "FlowMatchEulerDiscreteScheduler"},
                     {"num_train_timesteps", 1000},
                     {"shift", 3.0}};
@@ -103,23 +102,24 @@ std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
        {"transformer",
         told("transformer",
              [&] {
-               auto inside = shapes_below(shapes, transformer_prefix);
+               auto inside = shapes_below(shapes.all(), transformer_prefix);
                return sd3_original_config(inside, "model.transformer");
              }),
         transformer_prefix, "sd3"},
-       {"vae", told("vae", [&] { return autoencoder_config(shapes); }), vae_prefix, "ldm"},
+       {"vae", told("vae", [&] { return autoencoder_config(shapes); }), vae_prefix,
+        layout(vae_prefix + "decoder.conv_in.weight", "ldm")},
        {"text_encoder",
         told("text_encoder", [&] { return clip_config(shapes, clip_l_prefix, "quick_gelu"); }),
-        clip_l_prefix, "clip"},
+        clip_l_prefix, layout(clip_l_prefix + clip_words, "clip")},
        {"text_encoder_2",
         told("text_encoder_2", [&] { return clip_config(shapes, clip_g_prefix, "gelu"); }),
-        clip_g_prefix, "clip"},
+        clip_g_prefix, layout(clip_g_prefix + clip_words, "clip")},
        {"tokenizer", told("tokenizer", [] { return clip_tokenizer("<|endoftext|>"); }), "", ""},
        {"tokenizer_2", told("tokenizer_2", [] { return clip_tokenizer("!"); }), "", ""}},
       {}};
   if (!has_t5(shapes)) return model;
   Json t5 = told("text_encoder_3", [&] {
-    return t5_config_from_tensors(shapes_below(shapes, t5_prefix), "model.text_encoder_3");
+    return t5_config_from_tensors(shapes_below(shapes.all(), t5_prefix), "model.text_encoder_3");
   });
   model.parts.push_back({"text_encoder_3", t5, t5_prefix, "transformers"});
   return model;

@@ -18,7 +18,16 @@ const std::string refiner_prefix = "conditioner.embedders.0.model.";
 const std::string renamed_clip_prefix = "cond_stage_model.transformer.";
 const std::string renamed_open_clip_prefix = "cond_stage_model.1.transformer.";
 
+// The parts that a file holds; files without some of them are common.
+struct Held {
+  bool unet = false, averages = false, vae = false, first_text = false, second_text = false;
+  bool any_text() const { return first_text || second_text; }
+  // Enough to be a model and not a component of one.
+  bool is_model() const { return unet || averages || (vae && any_text()); }
+};
+
 struct Variant {
+  Held held{};
   bool refiner = false;
   bool inpaint = false;
   // Of the second text encoder, OpenCLIP's.
@@ -83,16 +92,17 @@ Json second_text_config(const SingleFileFacts& facts, const Variant& variant) {
 }
 
 SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
-  variant.inpaint = facts.shapes.size(unet_prefix + "input_blocks.0.0.weight", 1) == 9;
+  const Held& held = variant.held;
+  variant.inpaint = held.unet && facts.shapes.size(unet_prefix + "input_blocks.0.0.weight", 1) == 9;
   SingleFileDecision prediction = prediction_type_of(
       facts, {"prediction_type", "epsilon", "the file does not say; XL models predict noise"});
   Json unet = facts.config("unet", [&] {
-    Json config = ldm_unet_config(facts.shapes, unet_prefix);
+    Json config = held.unet ? ldm_unet_config(facts.shapes, unet_prefix) : Json::object();
     config["sample_size"] = 128;
     return config;
   });
   Json vae = facts.config("vae", [&] {
-    Json config = ldm_autoencoder_config(facts.shapes, vae_prefix);
+    Json config = held.vae ? ldm_autoencoder_config(facts.shapes, vae_prefix) : Json::object();
     config["sample_size"] = 1024;
     config["scaling_factor"] = 0.13025;
     config["force_upcast"] = true;
@@ -100,24 +110,29 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
   });
   Json scheduler =
       facts.config("scheduler", [&] { return scheduler_config(facts, prediction.value); });
-  Json second_text =
-      facts.config("text_encoder_2", [&] { return second_text_config(facts, variant); });
+  Json second_text = facts.config("text_encoder_2", [&] {
+    return held.second_text ? second_text_config(facts, variant) : Json::object();
+  });
   Json second_tokenizer = facts.config("tokenizer_2", [] { return tokenizer_config("!"); });
-  SingleFileModel model{
-      fmt::format("Stable Diffusion XL{}{}", variant.refiner ? " refiner" : "",
-                  variant.inpaint ? " inpainting" : ""),
-      index_of(variant),
-      {{"scheduler", scheduler, "", ""},
-       {"text_encoder_2", second_text, variant.second_prefix, variant.second_layout},
-       {"tokenizer_2", second_tokenizer, "", ""},
-       {"unet", unet, unet_prefix, "ldm"},
-       {"vae", vae, vae_prefix, "ldm"}},
-      {prediction}};
+  // A part without a layout is missing.
+  auto layout = [](bool there, const std::string& name) { return there ? name : ""; };
+  SingleFileModel model{fmt::format("Stable Diffusion XL{}{}", variant.refiner ? " refiner" : "",
+                                    variant.inpaint ? " inpainting" : ""),
+                        index_of(variant),
+                        {{"scheduler", scheduler, "", ""},
+                         {"text_encoder_2", second_text, variant.second_prefix,
+                          layout(held.second_text, variant.second_layout)},
+                         {"tokenizer_2", second_tokenizer, "", ""},
+                         {"unet", unet, unet_prefix, layout(held.unet, "ldm")},
+                         {"vae", vae, vae_prefix, layout(held.vae, "ldm")}},
+                        {prediction}};
   if (variant.refiner) return model;
   const std::string& first = variant.first_prefix;
-  Json text = facts.config("text_encoder", [&] { return clip_text_config(facts.shapes, first); });
+  Json text = facts.config("text_encoder", [&] {
+    return held.first_text ? clip_text_config(facts.shapes, first) : Json::object();
+  });
   Json tokenizer = facts.config("tokenizer", [] { return tokenizer_config("<|endoftext|>"); });
-  model.parts.push_back({"text_encoder", text, first, "clip"});
+  model.parts.push_back({"text_encoder", text, first, layout(held.first_text, "clip")});
   model.parts.push_back({"tokenizer", tokenizer, "", ""});
   return model;
 }
@@ -134,20 +149,42 @@ std::optional<Variant> renamed_variant(const TensorShapes& shapes) {
                  .first_prefix = renamed_clip_prefix};
 }
 
+constexpr int64_t width_of_refiner = 1280;  // of the text that its UNet reads; the base's is 2048
+
+// Those of videos; Playground 2.5, which has XL's tensors and another noise schedule; those that
+// are given embeddings of images, with 2.x's text encoder.
+bool is_of_another_kind(const TensorShapes& shapes) {
+  return shapes.any(unet_prefix + "input_blocks.1.0.time_stack.") || shapes.has("edm_mean") ||
+         shapes.any("cond_stage_model.model.");
+}
+
+bool is_xl(const TensorShapes& shapes) {
+  return shapes.has(unet_prefix + "label_emb.0.0.weight") || shapes.any("conditioner.embedders.") ||
+         shapes.any("model_ema.diffusion_modellabel_emb") ||
+         shapes.has("cond_stage_model.1.transformer.text_model.final_layer_norm.weight");
+}
+
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const TensorShapes& shapes = facts.shapes;
-  auto renamed = renamed_variant(shapes);
-  bool base =
-      renamed || (shapes.has(clip_prefix + "text_model.embeddings.token_embedding.weight") &&
-                  shapes.has(open_clip_prefix + "token_embedding.weight"));
-  bool refiner = shapes.has(refiner_prefix + "token_embedding.weight");
-  bool whole = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
-               shapes.has(unet_prefix + "label_emb.0.0.weight") &&
-               shapes.has(vae_prefix + "decoder.conv_in.weight");
-  // Playground 2.5 has XL's tensors and another noise schedule.
-  if (!whole || base == refiner || shapes.has("edm_mean")) return std::nullopt;
-  if (refiner) return model_of(facts, {.refiner = true, .second_prefix = refiner_prefix});
-  return model_of(facts, renamed.value_or(Variant{}));
+  if (!is_xl(shapes) || is_of_another_kind(shapes)) return std::nullopt;
+  Variant variant = renamed_variant(shapes).value_or(Variant{});
+  const bool refiner_text = shapes.has(refiner_prefix + "token_embedding.weight");
+  Held held{.unet = shapes.has(unet_prefix + "input_blocks.0.0.weight"),
+            .averages = shapes.any("model_ema.diffusion_modelinput_blocks"),
+            .vae = shapes.has(vae_prefix + "decoder.conv_in.weight"),
+            .first_text =
+                shapes.has(variant.first_prefix + "text_model.embeddings.token_embedding.weight"),
+            .second_text = variant.second_layout != "open_clip" ||
+                           shapes.has(open_clip_prefix + "token_embedding.weight")};
+  if (refiner_text && held.any_text()) return std::nullopt;
+  variant.refiner = refiner_text || (held.unet && !held.any_text() &&
+                                     ldm_unet_context(shapes, unet_prefix) == width_of_refiner);
+  if (variant.refiner) {
+    variant.second_prefix = refiner_prefix;
+    held.second_text = refiner_text;
+  }
+  variant.held = held;
+  return held.is_model() ? std::optional(model_of(facts, variant)) : std::nullopt;
 }
 
 std::vector<SingleFileModel::Part> parts_of(const PipelineFolder& folder) {

@@ -1,5 +1,6 @@
 #include "networks/autoencoder_kl/model.hpp"
 
+#include "networks/autoencoder_kl/ldm_config.hpp"
 #include "networks/autoencoder_kl/ldm_layout.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -86,6 +87,11 @@ const nn::NetworkInfo& autoencoder_kl_info() {
       .summary = "the variational autoencoder of Stable Diffusion",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",
+      .from_tensors = {.signs = "an autoencoder of Stable Diffusion or FLUX.1 (encoder.down.* or "
+                                "encoder.down_blocks.*)",
+                       .config = autoencoder_kl_config_alone,
+                       .layout = autoencoder_kl_layout_of,
+                       .prefixes = {"", "first_stage_model.", "vae."}},
   };
   return info;
 }

@@ -3,6 +3,7 @@
 #include <ATen/ops/aminmax.h>
 #include <fmt/format.h>
 
+#include "networks/clip_text_model/original_config.hpp"
 #include "networks/clip_text_model/original_layouts.hpp"
 #include "nn/feature_metadata.hpp"
 
@@ -49,9 +50,10 @@ nn::AdapterNames CLIPTextModel::adapter_names() const {
 
 nn::WeightMap CLIPTextModel::weight_map() const {
   // transformers 5 writes names without the prefix that all published checkpoints have. The
-  // positions are a buffer that older versions saved.
+  // positions are a buffer that older versions saved; files for ComfyUI keep the projection.
   return {.renames = {{"text_model.", "", /*at_start=*/true}},
-          .ignored = {"text_model.embeddings.position_ids", "embeddings.position_ids"}};
+          .ignored = {"text_model.embeddings.position_ids", "embeddings.position_ids",
+                      "text_projection.weight"}};
 }
 
 nn::WeightMap CLIPTextModelWithProjection::weight_map() const {
@@ -121,6 +123,16 @@ const nn::NetworkInfo& clip_text_model_info() {
       .summary = "the text encoder of CLIP",
       .weights_base = "model",
       .role = "text_encoder",
+      .from_tensors = {.signs = "a text encoder of CLIP (text_model.encoder.layers.* or "
+                                "transformer.resblocks.*)",
+                       .config = clip_text_config_alone,
+                       .layout = clip_text_layout_of,
+                       .prefixes = {"", "cond_stage_model.transformer.", "cond_stage_model.model.",
+                                    "conditioner.embedders.0.transformer.",
+                                    "conditioner.embedders.0.model.",
+                                    "conditioner.embedders.1.model.",
+                                    "text_encoders.clip_l.transformer.",
+                                    "text_encoders.clip_g.transformer."}},
       .published_prefix = "text_model.",
   };
   return info;

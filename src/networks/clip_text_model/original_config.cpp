@@ -8,6 +8,8 @@ namespace omnirt {
 namespace {
 
 constexpr int64_t head_width = 64;
+constexpr int64_t width_of_v2 = 1024, width_of_xl = 1280;  // of OpenCLIP's encoders
+constexpr const char* transformers_words = "text_model.embeddings.token_embedding.weight";
 
 Json text_config(int64_t hidden, int64_t intermediate, int64_t layers, int64_t vocabulary,
                  int64_t positions, const std::string& where) {
@@ -67,6 +69,35 @@ Json renamed_open_clip_text_config(const TensorShapes& shapes, const std::string
   if (penultimate) config["num_hidden_layers"] = config["num_hidden_layers"].get<int64_t>() - 1;
   const std::string projection = prefix + "text_model.text_projection";
   if (shapes.has(projection)) config["projection_dim"] = shapes.size(projection, 1);
+  return config;
+}
+
+std::string clip_text_layout_of(const std::map<std::string, std::vector<int64_t>>& all) {
+  if (all.contains("token_embedding.weight")) return "open_clip";
+  const bool stacked = all.contains("text_model.encoder.layers.0.self_attn.in_proj.weight");
+  return stacked ? "stacked_clip" : "";
+}
+
+Json clip_text_config_alone(const std::map<std::string, std::vector<int64_t>>& all,
+                            const std::string&) {
+  const TensorShapes shapes(all);
+  const std::string layout = clip_text_layout_of(all);
+  const std::string words = layout == "open_clip" ? "token_embedding.weight" : transformers_words;
+  if (!shapes.has(words)) return {};
+  // Stable Diffusion 2.x takes OpenCLIP's 24 layers but for the last.
+  const char* layers =
+      layout == "open_clip" ? "transformer.resblocks." : "text_model.encoder.layers.";
+  const bool penultimate =
+      !layout.empty() && shapes.size(words, 1) == width_of_v2 && shapes.count(layers) == 24;
+  Json config = layout == "open_clip" ? open_clip_text_config(shapes, "", penultimate)
+                : layout.empty()      ? clip_text_config(shapes, "")
+                                      : renamed_open_clip_text_config(shapes, "", penultimate);
+  // OpenCLIP's encoders of Stable Diffusion 2.x and XL, in transformers' names.
+  const int64_t width = shapes.size(words, 1);
+  if (width == width_of_v2 || width == width_of_xl) config["hidden_act"] = "gelu";
+  if (shapes.has("text_projection.weight"))
+    config["projection_dim"] = shapes.size("text_projection.weight", 0);
+  config["_class_name"] = "CLIPTextModel";
   return config;
 }
 

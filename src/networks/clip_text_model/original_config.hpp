@@ -1,4 +1,8 @@
 #pragma once
+#include <map>
+#include <string>
+#include <vector>
+
 #include "base/json.hpp"
 #include "weights/tensor_shapes.hpp"
 
@@ -18,5 +22,12 @@ Json open_clip_text_config(const TensorShapes& shapes, const std::string& prefix
 // OpenCLIP's in transformers' names ("clip", or "stacked_clip" as in stable-diffusion.cpp).
 Json renamed_open_clip_text_config(const TensorShapes& shapes, const std::string& prefix,
                                    bool penultimate);
+
+// The same for a file of a text encoder only, in any of these names; null for files of other
+// networks. The class is CLIPTextModel: where a model takes the projection, its index says so.
+Json clip_text_config_alone(const std::map<std::string, std::vector<int64_t>>& all,
+                            const std::string& where);
+// The layout that such a file is in: "open_clip", "stacked_clip", or "" for transformers' names.
+std::string clip_text_layout_of(const std::map<std::string, std::vector<int64_t>>& all);
 
 }  // namespace omnirt

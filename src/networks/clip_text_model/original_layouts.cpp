@@ -38,7 +38,7 @@ nn::OriginalLayout clip_layout(const std::string& body) {
            {below(body, "embeddings"), "text_model.embeddings"},
            {below(body, "encoder"), "text_model.encoder"},
            {below(body, "final_layer_norm"), "text_model.final_layer_norm"}},
-          {"text_model.embeddings.position_ids", "logit_scale"}};
+          {"text_model.embeddings.position_ids", "logit_scale", "text_projection"}};
 }
 
 nn::OriginalLayout open_clip_layout(const std::string& body) {
@@ -49,7 +49,7 @@ nn::OriginalLayout open_clip_layout(const std::string& body) {
            {below(body, "embeddings.token_embedding"), "token_embedding"},
            {below(body, "encoder.layers"), "transformer.resblocks", nn::Form::same, 0, 1, layers},
            {below(body, "final_layer_norm"), "ln_final"}},
-          {"attn_mask", "logit_scale", "text_projection", "transformer.resblocks"}};
+          {"attn_mask", "logit_scale", "text_projection", "transformer.resblocks", "visual"}};
 }
 
 nn::OriginalLayout stacked_clip_layout(const std::string& body) {

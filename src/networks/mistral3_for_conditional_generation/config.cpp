@@ -1,5 +1,6 @@
 #include "networks/mistral3_for_conditional_generation/config.hpp"
 
+#include "base/whole_number.hpp"
 #include "nn/decoder_config.hpp"
 
 namespace omnirt {
@@ -36,7 +37,7 @@ int64_t vision_layers_of(const Json& json, const std::string& where, int64_t usu
   if (!vision.is_object() || !vision.contains("num_hidden_layers")) return usual;
   const Json& layers = vision["num_hidden_layers"];
   nn::ConfigCheck check(where + ".vision_config");
-  const int64_t count = layers.is_number_integer() ? layers.get<int64_t>() : -1;
+  const int64_t count = whole_number(layers, 0, 256).value_or(-1);
   check.range("num_hidden_layers", count, 0, 256);
   check.finish();
   return count;

@@ -133,6 +133,14 @@ Json ldm_unet_config(const TensorShapes& shapes, const std::string& prefix) {
   return Reader(shapes, prefix).read();
 }
 
+int64_t ldm_unet_context(const TensorShapes& shapes, const std::string& prefix) {
+  for (const auto& [name, shape] : shapes.all()) {
+    if (name.starts_with(prefix) && name.ends_with(".transformer_blocks.0.attn2.to_k.weight"))
+      return shapes.size(name, 1);
+  }
+  return 0;
+}
+
 Json ldm_unet_config_alone(const std::map<std::string, std::vector<int64_t>>& all,
                            const std::string&) {
   const TensorShapes shapes(all);

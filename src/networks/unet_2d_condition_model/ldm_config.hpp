@@ -12,8 +12,11 @@ namespace omnirt {
 // for a UNet that this rule does not fit.
 Json ldm_unet_config(const TensorShapes& shapes, const std::string& prefix);
 
-// The same of a UNet in a file of its own, and the size of image that its kind was trained on; null
-// for files of other networks, UNets of videos among them.
+// The width of the text that such a UNet reads; 0 where it has no attention to a text.
+int64_t ldm_unet_context(const TensorShapes& shapes, const std::string& prefix);
+
+// The config of a UNet in a file of its own, and the size of image that its kind was trained on;
+// null for files of other networks, UNets of videos among them.
 Json ldm_unet_config_alone(const std::map<std::string, std::vector<int64_t>>& shapes,
                            const std::string& where);
 
