@@ -1,12 +1,17 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/config.hpp"
 #include "nn/config_check.hpp"
 
 namespace omnirt {
+
+// How many transformer blocks follow each resnet of a level: one number, or a list with one for
+// each resnet (SSD-1B and Segmind-Vega).
+using UNetDepth = std::variant<int64_t, std::vector<int64_t>>;
 
 // config.json of UNet2DConditionModel; defaults are those of the class in diffusers.
 struct UNet2DConditionConfig {
@@ -30,7 +35,9 @@ struct UNet2DConditionConfig {
   int64_t norm_num_groups = 32;
   double norm_eps = 1e-5;
   nn::PerLevel<int64_t> cross_attention_dim = int64_t{1280};
-  nn::PerLevel<int64_t> transformer_layers_per_block = int64_t{1};
+  std::variant<int64_t, std::vector<UNetDepth>> transformer_layers_per_block = int64_t{1};
+  // Of the up blocks, in their order; null: the levels' own.
+  std::optional<std::vector<UNetDepth>> reverse_transformer_layers_per_block;
   // The number of heads, whatever its name says (github huggingface/diffusers issue 2011).
   nn::PerLevel<int64_t> attention_head_dim = int64_t{8};
   bool use_linear_projection = false;
@@ -68,6 +75,7 @@ struct UNet2DConditionConfig {
     v("norm_eps", self.norm_eps);
     v("cross_attention_dim", self.cross_attention_dim);
     v("transformer_layers_per_block", self.transformer_layers_per_block);
+    v("reverse_transformer_layers_per_block", self.reverse_transformer_layers_per_block);
     v("attention_head_dim", self.attention_head_dim);
     v("use_linear_projection", self.use_linear_projection);
     v("upcast_attention", self.upcast_attention);
@@ -86,7 +94,6 @@ struct UNet2DConditionConfig {
     v.only("dual_cross_attention", {false});
     v.only("class_embeddings_concat", {false});
     v.only("num_attention_heads", {});
-    v.only("reverse_transformer_layers_per_block", {});
     v.only("encoder_hid_dim", {});
     v.only("encoder_hid_dim_type", {});
     v.only("class_embed_type", {});
@@ -102,7 +109,9 @@ struct UNet2DConditionConfig {
 struct UNetLevel {
   int64_t channels = 0;
   int64_t layers = 0;  // resnets on the down path; one more on the up path
-  int64_t transformer_layers = 0;
+  // Transformer blocks after each resnet on the down path and on the up path, and in the middle.
+  std::vector<int64_t> down_depths, up_depths;
+  int64_t middle_depth = 0;
   int64_t heads = 0;
   int64_t context_dim = 0;
   bool only_cross_attention = false;

@@ -55,7 +55,7 @@ nn::UNetLevelOptions level_options(const UNet2DConditionConfig& config, const UN
                           .upcast_attention = config.upcast_attention.value_or(false),
                           .linear_projection = config.use_linear_projection,
                           .norm_groups = config.norm_num_groups,
-                          .layers = level.transformer_layers},
+                          .layers = level.middle_depth},
           .downsample_padding = config.downsample_padding};
 }
 
@@ -64,6 +64,7 @@ nn::UNetLevelOptions down_options(const UNet2DConditionConfig& config,
   nn::UNetLevelOptions options = level_options(config, levels[place]);
   options.in = levels[place == 0 ? 0 : place - 1].channels;
   options.cross_attention = levels[place].cross_attention_down;
+  options.depths = levels[place].down_depths;
   options.resample = place + 1 < levels.size();
   return options;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "hub/repository_cache.hpp"
+#include "request/named_files.hpp"
 
 // Where the installed package has its data: its CMake package defines this in programs that link
 // the package (cmake/omnirt-config.cmake.in); null elsewhere.
@@ -85,20 +86,13 @@ constexpr std::array checkpoint_folders{
     "upscalers", "upscale_models", "ESRGAN",           "RealESRGAN"};
 constexpr auto upscaler_folders = std::span(checkpoint_folders).last<4>();
 
-// Whether the name ends as files of weights do that are read.
-bool has_weight_suffix(const fs::path& file) {
-  return file.extension() == ".safetensors" || file.extension() == ".gguf";
-}
+constexpr Suffixes weight_suffixes{safetensors_suffix, gguf_suffix};
 
 // A model of one file; empty where there is none.
 fs::path checkpoint_in(const fs::path& folder, const std::string& id) {
-  std::error_code error;
   for (const char* below : checkpoint_folders) {
-    for (const std::string& name : {id, id + ".safetensors", id + ".gguf"}) {
-      fs::path file = folder / below / name;
-      if (has_weight_suffix(file) && fs::is_regular_file(file, error))
-        return file.lexically_normal();
-    }
+    const fs::path file = file_named(folder / below, id, weight_suffixes);
+    if (!file.empty()) return file.lexically_normal();
   }
   return {};
 }
@@ -115,7 +109,7 @@ std::vector<FoundModel> models_here() {
     }
     for (const char* below : checkpoint_folders) {
       for (const auto& entry : fs::directory_iterator(folder / below, error)) {
-        if (has_weight_suffix(entry.path()) && entry.is_regular_file(error))
+        if (has_suffix(entry.path(), weight_suffixes) && entry.is_regular_file(error))
           found.push_back({entry.path().stem().string(), entry.path().lexically_normal()});
       }
     }
@@ -159,25 +153,50 @@ fs::path adapter_in_cache(const std::string& given) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::array adapter_folders{"", "loras", "Lora", "embeddings"};
+
+// A file or folder of an adapter in one of the model folders; below those for adapters also in
+// folders of any name, where only one has the name.
+fs::path adapter_in(const fs::path& folder, const std::string& given, const std::string& field) {
+  std::error_code error;
+  for (const fs::path below : adapter_folders) {
+    if (fs::exists(folder / below / given, error)) return folder / below / given;
+    const fs::path file = file_named(folder / below, given, {safetensors_suffix});
+    if (!file.empty()) return file;
+  }
+  for (const fs::path below : std::span(adapter_folders).subspan<1>()) {
+    const auto found = files_named_below(folder / below, given, {safetensors_suffix});
+    if (found.size() == 1) return found.front();
+    if (found.empty()) continue;
+    throw InvalidRequest(
+        {field, given,
+         fmt::format("{} files have this name: {}, {}{}", found.size(), found[0].string(),
+                     found[1].string(), found.size() > 2 ? ", ..." : ""),
+         "name one with its folder"});
+  }
+  return {};
+}
+
+}  // namespace
+
 fs::path find_adapter(const std::string& given, const fs::path& at, const std::string& field) {
   std::error_code error;
   if (fs::exists(at, error)) return at;
   std::vector<std::string> places{at.string()};
   bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
   for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
-    for (const fs::path& below : {folder, folder / "loras", folder / "embeddings"}) {
-      for (const std::string& name : {given, given + ".safetensors"}) {
-        if (fs::exists(below / name, error)) return below / name;
-      }
-    }
-    places.push_back((folder / given).string());
+    const fs::path found = adapter_in(folder, given, field);
+    if (!found.empty()) return found;
+    places.push_back(folder.string() + " and its loras, Lora and embeddings");
   }
   fs::path cached = plain ? adapter_in_cache(given) : fs::path();
   if (!cached.empty()) return cached;
   throw InvalidRequest(
       {field, given,
-       fmt::format("there is no such adapter (looked at {}{})", fmt::join(places, ", "),
-                   plain ? " and in the Hugging Face cache" : ""),
+       fmt::format("there is no such adapter (looked at {}{})", fmt::join(places, ", in "),
+                   plain ? ", and in the Hugging Face cache" : ""),
        "name a file, a folder, or an id below a folder in OMNIRT_MODELS"});
 }
 
@@ -187,9 +206,8 @@ fs::path find_upscaler(const std::string& given, const fs::path& at, const std::
   bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
   for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
     for (const char* below : upscaler_folders) {
-      for (const std::string& name : {given, given + ".safetensors"}) {
-        if (fs::is_regular_file(folder / below / name, error)) return folder / below / name;
-      }
+      const fs::path file = file_named(folder / below, given, {safetensors_suffix});
+      if (!file.empty()) return file;
     }
   }
   throw InvalidRequest(

@@ -35,7 +35,8 @@ struct FoundModel {
 std::vector<FoundModel> models_here();
 
 // An adapter's file or folder: the path `at` that the name means, where it is there; a name in one
-// of those folders (or in `loras` or `embeddings` below it, with or without .safetensors), or
+// of those folders (or in `loras`, `Lora` or `embeddings` below it, or a folder in these; with or
+// without .safetensors), or
 // "organisation/name" in the Hugging Face cache, a file's name after it where it holds several.
 // Throws InvalidRequest under `field` with the places that were searched.
 std::filesystem::path find_adapter(const std::string& given, const std::filesystem::path& at,

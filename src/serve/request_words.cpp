@@ -7,6 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/named_files.hpp"
 #include "serve/adapter_upload.hpp"
 
 namespace omnirt::serve {
@@ -88,13 +89,17 @@ void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings
 
 namespace {
 
-// Calls `see` with each adapter's file until it says true.
+constexpr int deepest_lora_folder = 8;
+
+// Calls `see` with each adapter's file, in a folder or below it, until it returns true.
 template <class See>
 void each_lora(const ServedModels& models, See&& see) {
   for (const fs::path& folder : models.lora_folders) {
     std::error_code error;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      if (it->path().extension() == ".safetensors" && see(it->path())) return;
+    for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error)) {
+      if (it.depth() >= deepest_lora_folder) it.disable_recursion_pending();
+      if (has_suffix(it->path(), {safetensors_suffix}) && see(it->path())) return;
     }
   }
 }

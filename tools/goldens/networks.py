@@ -379,6 +379,19 @@ def cases():
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
     )
+    # SSD-1B's way: a depth for each resnet, and other depths on the way up.
+    yield "unet_nested_depths", unet_case(
+        seed=35,
+        block_out_channels=(8, 8, 8),
+        layers_per_block=2,
+        transformer_layers_per_block=[1, [2, 1], [2, 1]],
+        reverse_transformer_layers_per_block=[[1, 2, 1], [2, 1, 3], 1],
+        attention_head_dim=(1, 2, 4),
+        use_linear_projection=True,
+        dtype=half,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
+    )
     yield "unet_scale_shift", unet_case(
         seed=24, dtype=half, resnet_time_scale_shift="scale_shift", **TWO_LEVELS
     )

@@ -16,7 +16,11 @@ constexpr int64_t heads_of_v1 = 8;
 struct Level {
   int64_t channels = 0;
   int64_t layers = 0;
-  int64_t depth = 0;  // transformer blocks; 0: no transformer
+  std::vector<int64_t> down_depths{};  // transformer blocks after each resnet; all 0: none
+
+  bool has_transformers() const {
+    return std::ranges::any_of(down_depths, [](int64_t depth) { return depth > 0; });
+  }
 };
 
 [[noreturn]] void refuse(const std::string& prefix, const std::string& message) {
@@ -60,9 +64,9 @@ class Reader {
       }
       Level& level = levels_.back();
       level.channels = shapes_.size(block + "0.out_layers.3.weight", 0);
-      level.depth = shapes_.count(block + "1.transformer_blocks.");
+      level.down_depths.push_back(shapes_.count(block + "1.transformer_blocks."));
       ++level.layers;
-      if (level.depth > 0) transformer_ = block + "1.";
+      if (level.down_depths.back() > 0) transformer_ = block + "1.";
     }
     bool even = std::ranges::all_of(
         levels_, [&](const Level& level) { return level.layers == levels_[0].layers; });
@@ -79,8 +83,8 @@ class Reader {
                                     level.channels, norm_groups));
       }
       channels.push_back(level.channels);
-      down.push_back(level.depth > 0 ? "CrossAttnDownBlock2D" : "DownBlock2D");
-      up.insert(up.begin(), level.depth > 0 ? "CrossAttnUpBlock2D" : "UpBlock2D");
+      down.push_back(level.has_transformers() ? "CrossAttnDownBlock2D" : "DownBlock2D");
+      up.insert(up.begin(), level.has_transformers() ? "CrossAttnUpBlock2D" : "UpBlock2D");
     }
     config["block_out_channels"] = channels;
     config["down_block_types"] = down;
@@ -90,8 +94,7 @@ class Reader {
 
   void add_transformers(Json& config) const {
     bool linear = shapes_.rank(transformer_ + "proj_in.weight") == 2;
-    Json heads = Json::array(), depths = Json::array();
-    int64_t middle = shapes_.count(prefix_ + "middle_block.1.transformer_blocks.");
+    Json heads = Json::array();
     for (const Level& level : levels_) {
       int64_t one = linear ? level.channels / head_width : heads_of_v1;
       if (one < 1 || level.channels % one != 0) {
@@ -101,16 +104,59 @@ class Reader {
                            level.channels));
       }
       heads.push_back(one);
-      // The middle block takes its depth from the last level's entry, which may have no attention.
-      int64_t without = &level == &levels_.back() && middle > 0 ? middle : 1;
-      depths.push_back(level.depth > 0 ? level.depth : without);
     }
     config["attention_head_dim"] = linear ? heads : Json(heads_of_v1);
     config["cross_attention_dim"] =
         shapes_.size(transformer_ + "transformer_blocks.0.attn2.to_k.weight", 1);
-    bool same = std::ranges::all_of(depths, [&](const Json& depth) { return depth == depths[0]; });
-    config["transformer_layers_per_block"] = same ? depths[0] : depths;
     config["use_linear_projection"] = linear;
+    add_depths(config);
+  }
+
+  // One number where all are the same.
+  static Json depth_of(const std::vector<int64_t>& depths) {
+    const bool same = std::ranges::all_of(depths, [&](int64_t each) { return each == depths[0]; });
+    return same ? Json(depths[0]) : Json(depths);
+  }
+
+  std::vector<int64_t> up_depths(size_t level) const {
+    std::vector<int64_t> depths;
+    const int64_t each = levels_[0].layers + 1;
+    const int64_t first = static_cast<int64_t>(levels_.size() - 1 - level) * each;
+    for (int64_t i = first; i < first + each; ++i)
+      depths.push_back(
+          shapes_.count(fmt::format("{}output_blocks.{}.1.transformer_blocks.", prefix_, i)));
+    return depths;
+  }
+
+  void add_depths(Json& config) const {
+    const int64_t middle = shapes_.count(prefix_ + "middle_block.1.transformer_blocks.");
+    Json down = Json::array(), up = Json::array();
+    bool uneven = false;
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      const Level& level = levels_[i];
+      if (level.has_transformers()) {
+        down.push_back(depth_of(level.down_depths));
+        up.insert(up.begin(), depth_of(up_depths(i)));
+      } else {
+        // The middle block takes its depth from the last level's entry.
+        down.push_back(i + 1 == levels_.size() && middle > 0 ? middle : 1);
+        up.insert(up.begin(), 1);
+      }
+      uneven |= level.has_transformers() && down.back() != up.front();
+      uneven |= down.back().is_array();
+    }
+    const std::vector<int64_t>& lowest = levels_.back().down_depths;
+    if (middle == 0) {
+      config["mid_block_type"] = "UNetMidBlock2D";
+    } else if (levels_.back().has_transformers() && lowest.front() != middle) {
+      refuse(prefix_, fmt::format("the middle block has {} transformer blocks and the lowest level "
+                                  "{}: no config says that",
+                                  middle, lowest.front()));
+    }
+    const bool same =
+        std::ranges::all_of(down, [&](const Json& depth) { return depth == down[0]; });
+    config["transformer_layers_per_block"] = same && !uneven ? down[0] : down;
+    if (uneven) config["reverse_transformer_layers_per_block"] = up;
   }
 
   // The pooled text and the sizes, each by 256 waves, in one vector (sgm openaimodel.py label_emb).

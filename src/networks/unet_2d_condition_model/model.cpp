@@ -53,6 +53,7 @@ void UNet2DConditionModel::add_blocks() {
     options.in = levels[i == last ? last : i + 1].channels;
     options.skip = levels[i == 0 ? 0 : i - 1].channels;
     options.layers = levels[i].layers + 1;
+    options.depths = levels[i].up_depths;
     options.cross_attention = levels[i].cross_attention_up;
     options.resample = i > 0;
     up_blocks.add(options);

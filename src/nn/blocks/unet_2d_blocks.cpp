@@ -10,6 +10,13 @@ ResnetOptions resnet(const UNetLevelOptions& options, int64_t in) {
   return resnet;
 }
 
+// After the resnet `i`.
+TransformerOptions transformer(const UNetLevelOptions& options, int64_t i) {
+  TransformerOptions transformer = options.transformer;
+  if (!options.depths.empty()) transformer.layers = options.depths[static_cast<size_t>(i)];
+  return transformer;
+}
+
 }  // namespace
 
 UNetDownBlock2D::UNetDownBlock2D(Module* parent, const std::string& name,
@@ -20,7 +27,7 @@ UNetDownBlock2D::UNetDownBlock2D(Module* parent, const std::string& name,
       downsamplers(this, "downsamplers") {
   for (int64_t i = 0; i < options.layers; ++i) {
     resnets.add(resnet(options, i == 0 ? options.in : options.out));
-    if (options.cross_attention) attentions.add(options.out, options.transformer);
+    if (options.cross_attention) attentions.add(options.out, transformer(options, i));
   }
   if (options.resample) downsamplers.add(options.out, options.downsample_padding);
 }
@@ -68,7 +75,7 @@ UNetUpBlock2D::UNetUpBlock2D(Module* parent, const std::string& name,
   for (int64_t i = 0; i < options.layers; ++i) {
     int64_t skip = i == options.layers - 1 ? options.skip : options.out;
     resnets.add(resnet(options, (i == 0 ? options.in : options.out) + skip));
-    if (options.cross_attention) attentions.add(options.out, options.transformer);
+    if (options.cross_attention) attentions.add(options.out, transformer(options, i));
   }
   if (options.resample) upsamplers.add(options.out);
 }

@@ -17,6 +17,8 @@ struct UNetLevelOptions {
   int64_t layers = 1;
   ResnetOptions resnet;  // in and out are set for each resnet
   TransformerOptions transformer;
+  // Transformer blocks after each resnet; empty: transformer.layers of them after each.
+  std::vector<int64_t> depths{};
   bool cross_attention = true;  // a transformer after each resnet
   bool resample = true;         // a downsampler or upsampler at the end
   int64_t downsample_padding = 1;

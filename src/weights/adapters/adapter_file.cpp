@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 
 #include "base/nearest.hpp"
@@ -27,11 +28,17 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
+bool is_safetensors(const fs::path& file) {
+  std::string suffix = file.extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return std::tolower(c); });
+  return suffix == ".safetensors";
+}
+
 std::vector<fs::path> weights_in(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".safetensors") found.push_back(entry.path());
+    if (is_safetensors(entry.path())) found.push_back(entry.path());
   }
   std::ranges::sort(found);
   return found;
