@@ -161,8 +161,8 @@ TEST_F(ClipFolder, IsRefusedForAddedTokensThatContradictTheVocabulary) {
   expect_refusal("InvalidFile", "tokenizer_config.json", "would have id 515");
   folder_.write("added_tokens.json", R"({"<|endoftext|>": 1})");
   expect_refusal("InvalidFile", "tokenizer_config.json", "would have id 514");
-  expect_invalid("added_tokens.json", R"({"<cat>": -1})", "not in 0 to 262143");
-  expect_invalid("added_tokens.json", R"({"<cat>": "x"})", "the id is not an integer");
+  expect_invalid("added_tokens.json", R"({"<cat>": -1})", "from 0 to 262143");
+  expect_invalid("added_tokens.json", R"({"<cat>": "x"})", "the id is not a whole number");
   expect_invalid("added_tokens.json", "[]", "not a JSON object");
   expect_invalid("added_tokens.json", "{\"" + std::string(300, 'x') + "\": 515}",
                  "300 bytes; the limit is 256");

@@ -5,6 +5,7 @@
 #include "networks/autoencoder_kl/ldm_config.hpp"
 #include "networks/clip_text_model/original_config.hpp"
 #include "networks/unet_2d_condition_model/ldm_config.hpp"
+#include "weights/original_weights.hpp"
 
 namespace omnirt::families {
 namespace {
@@ -13,6 +14,7 @@ const std::string unet_prefix = "model.diffusion_model.";
 const std::string vae_prefix = "first_stage_model.";
 const std::string clip_prefix = "cond_stage_model.transformer.";
 const std::string open_clip_prefix = "cond_stage_model.model.";
+const std::string turbo_prefix = "conditioner.embedders.0.model.";  // of SD Turbo, a 2.1
 // 2.x's text encoder is this wide, 1.x's 768.
 constexpr int64_t second_width = 1024;
 
@@ -30,12 +32,11 @@ struct Variant {
   bool inpaint = false;
   bool velocity = false;
   bool zero_snr = false;
-  // How the text encoder is laid out: "clip", "open_clip", or "stacked_clip", in which
-  // stable-diffusion.cpp writes 2.x's.
+  // How the text encoder is laid out: "clip", "open_clip", "stacked_clip", in which
+  // stable-diffusion.cpp writes 2.x's, or the network's own names.
   std::string text_layout = "clip";
-  const std::string& text_prefix() const {
-    return text_layout == "open_clip" ? open_clip_prefix : clip_prefix;
-  }
+  std::string text_prefix = clip_prefix;
+  bool is_turbo() const { return text_prefix == turbo_prefix; }
   // The images' sides that it was trained on.
   int64_t side() const { return second && velocity ? 768 : 512; }
 };
@@ -43,6 +44,7 @@ struct Variant {
 SingleFileDecision usual_prediction(const Variant& variant) {
   if (!variant.second) return {"prediction_type", "epsilon", "1.x models predict noise"};
   if (variant.inpaint) return {"prediction_type", "epsilon", "2.x inpainting models predict noise"};
+  if (variant.is_turbo()) return {"prediction_type", "epsilon", "SD Turbo predicts noise"};
   return {"prediction_type", "v_prediction",
           "the file does not say; 2.x of 768 pixels, the published default, predicts velocity. For "
           "a base model of 512 pixels set config.scheduler_config.prediction_type=epsilon",
@@ -50,8 +52,11 @@ SingleFileDecision usual_prediction(const Variant& variant) {
 }
 
 Json scheduler_config(const Variant& variant) {
-  bool ddim = variant.velocity || (variant.inpaint && !variant.second);
-  Json config = {{"_class_name", ddim ? "DDIMScheduler" : "PNDMScheduler"},
+  const bool ddim = variant.velocity || (variant.inpaint && !variant.second);
+  const char* name = variant.is_turbo() ? "EulerDiscreteScheduler"
+                     : ddim             ? "DDIMScheduler"
+                                        : "PNDMScheduler";
+  Json config = {{"_class_name", name},
                  {"beta_start", 0.00085},
                  {"beta_end", 0.012},
                  {"beta_schedule", "scaled_linear"},
@@ -59,6 +64,11 @@ Json scheduler_config(const Variant& variant) {
                  {"set_alpha_to_one", false},
                  {"steps_offset", 1},
                  {"prediction_type", variant.velocity ? "v_prediction" : "epsilon"}};
+  if (variant.is_turbo()) {
+    config.erase("set_alpha_to_one");
+    config["timestep_spacing"] = "trailing";
+    return config;
+  }
   if (ddim) config["clip_sample"] = false;
   if (!ddim) config["skip_prk_steps"] = true;
   if (variant.zero_snr) {
@@ -102,6 +112,7 @@ Json index_of(const Variant& variant, const Json& scheduler) {
 // too.
 bool holds_last_layer(const TensorShapes& shapes) {
   return shapes.count(open_clip_prefix + "transformer.resblocks.") == 24 ||
+         shapes.count(turbo_prefix + "transformer.resblocks.") == 24 ||
          shapes.count(clip_prefix + "text_model.encoder.layers.") == 24;
 }
 
@@ -109,7 +120,7 @@ Json text_config(const SingleFileFacts& facts, const Variant& variant) {
   if (!variant.second) return clip_text_config(facts.shapes, clip_prefix);
   auto config =
       variant.text_layout == "open_clip" ? open_clip_text_config : renamed_open_clip_text_config;
-  return config(facts.shapes, variant.text_prefix(), holds_last_layer(facts.shapes));
+  return config(facts.shapes, variant.text_prefix, holds_last_layer(facts.shapes));
 }
 
 SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
@@ -141,7 +152,7 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
       fmt::format("Stable Diffusion {}.x{}", second ? 2 : 1, variant.inpaint ? " inpainting" : ""),
       index_of(variant, scheduler),
       {{"scheduler", scheduler, "", ""},
-       {"text_encoder", text, variant.text_prefix(), layout(held.text, variant.text_layout)},
+       {"text_encoder", text, variant.text_prefix, layout(held.text, variant.text_layout)},
        {"tokenizer", tokenizer, "", ""},
        {"unet", unet, unet_prefix, layout(held.unet, "ldm")},
        {"vae", vae, vae_prefix, layout(held.vae, "ldm")}},
@@ -152,28 +163,39 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
 // those of videos and of image prompts; Playground 2.5's. Most of them embed more than the time
 // step.
 bool is_of_another_kind(const TensorShapes& shapes) {
-  return shapes.has(unet_prefix + "label_emb.0.0.weight") || shapes.any("conditioner.") ||
+  const bool turbo = shapes.any(unet_prefix) && shapes.any(turbo_prefix);
+  return shapes.has(unet_prefix + "label_emb.0.0.weight") ||
+         (shapes.any("conditioner.") && !turbo) ||
          shapes.any("model_ema.diffusion_modellabel_emb") ||
          shapes.has("cond_stage_model.1.transformer.text_model.final_layer_norm.weight") ||
          shapes.any(unet_prefix + "input_blocks.1.0.time_stack.") || shapes.has("edm_mean");
 }
 
+// The text encoder of the file as a variant; its layout is empty where there is none.
+Variant variant_of(const TensorShapes& shapes) {
+  const std::string words = "embeddings.token_embedding.weight";
+  if (shapes.has(open_clip_prefix + "token_embedding.weight"))
+    return {.second = true, .text_layout = "open_clip", .text_prefix = open_clip_prefix};
+  if (shapes.has(turbo_prefix + "token_embedding.weight"))
+    return {.second = true, .text_layout = "open_clip", .text_prefix = turbo_prefix};
+  if (shapes.has(clip_prefix + words)) return {.text_layout = own_names};
+  if (!shapes.has(clip_prefix + "text_model." + words)) return {.text_layout = ""};
+  if (shapes.has(clip_prefix + "text_model.encoder.layers.0.self_attn.in_proj.weight"))
+    return {.second = true, .text_layout = "stacked_clip"};
+  return {.second = shapes.size(clip_prefix + "text_model." + words, 1) == second_width};
+}
+
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const TensorShapes& shapes = facts.shapes;
-  const std::string words = clip_prefix + "text_model.embeddings.token_embedding.weight";
-  bool clip = shapes.has(words),
-       open_clip = shapes.has(open_clip_prefix + "token_embedding.weight");
-  const Held held{.unet = shapes.has(unet_prefix + "input_blocks.0.0.weight"),
+  if (is_of_another_kind(shapes)) return std::nullopt;
+  Variant variant = variant_of(shapes);
+  variant.held = {.unet = shapes.has(unet_prefix + "input_blocks.0.0.weight"),
                   .averages = shapes.any("model_ema.diffusion_modelinput_blocks"),
                   .vae = shapes.has(vae_prefix + "decoder.conv_in.weight"),
-                  .text = clip || open_clip};
-  if (!held.is_model() || (clip && open_clip) || is_of_another_kind(shapes)) return std::nullopt;
-  bool stacked = shapes.has(clip_prefix + "text_model.encoder.layers.0.self_attn.in_proj.weight");
-  const int64_t width = clip        ? shapes.size(words, 1)
-                        : held.unet ? ldm_unet_context(shapes, unet_prefix)
-                                    : 0;
-  Variant variant{.held = held, .second = open_clip || stacked || width == second_width};
-  if (open_clip || stacked) variant.text_layout = open_clip ? "open_clip" : "stacked_clip";
+                  .text = !variant.text_layout.empty()};
+  if (!variant.held.is_model()) return std::nullopt;
+  if (!variant.held.text && variant.held.unet)
+    variant.second = ldm_unet_context(shapes, unet_prefix) == second_width;
   return model_of(facts, variant);
 }
 

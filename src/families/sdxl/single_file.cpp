@@ -154,8 +154,10 @@ constexpr int64_t width_of_refiner = 1280;  // of the text that its UNet reads; 
 // Those of videos; Playground 2.5, which has XL's tensors and another noise schedule; those that
 // are given embeddings of images, with 2.x's text encoder.
 bool is_of_another_kind(const TensorShapes& shapes) {
+  const bool embeds_no_sizes = shapes.has(unet_prefix + "input_blocks.0.0.weight") &&
+                               !shapes.has(unet_prefix + "label_emb.0.0.weight");
   return shapes.any(unet_prefix + "input_blocks.1.0.time_stack.") || shapes.has("edm_mean") ||
-         shapes.any("cond_stage_model.model.");
+         shapes.any("cond_stage_model.model.") || embeds_no_sizes;
 }
 
 bool is_xl(const TensorShapes& shapes) {

@@ -40,7 +40,8 @@ Json text_config(int64_t hidden, int64_t intermediate, int64_t layers, int64_t v
 }  // namespace
 
 Json clip_text_config(const TensorShapes& shapes, const std::string& prefix) {
-  std::string body = prefix + "text_model.";
+  // Files of 2022 that came from NovelAI's have no such part in their names.
+  std::string body = shapes.any(prefix + "text_model.") ? prefix + "text_model." : prefix;
   std::string words = body + "embeddings.token_embedding.weight";
   return text_config(shapes.size(words, 1),
                      shapes.size(body + "encoder.layers.0.mlp.fc1.weight", 0),

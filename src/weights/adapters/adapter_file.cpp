@@ -88,8 +88,13 @@ std::optional<FileToken> parse_token(const std::string& key, const io::FoundTens
     rest = key.substr(dot + 1);
   }
   if (rest == "emb_params" || rest == "string_to_param.*") return token;
-  if (rest == "clip_l" || rest == "clip_g") {
-    token.encoder = rest;
+  // Of pivotal tuning for Stable Diffusion XL (cog-sdxl's embeddings.pti) the second names.
+  for (const auto& [name, encoder] : {std::pair{"clip_l", "clip_l"},
+                                      {"clip_g", "clip_g"},
+                                      {"text_encoders_0", "clip_l"},
+                                      {"text_encoders_1", "clip_g"}}) {
+    if (rest != name) continue;
+    token.encoder = encoder;
     return token;
   }
   auto said = metadata.find(key);
