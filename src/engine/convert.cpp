@@ -108,13 +108,11 @@ class ToFolder {
     }
     for (const auto& [name, entry] : opened_.folder.index.items()) {
       bool listed = entry.is_array() && entry.size() == 2 && entry[0].is_string();
-      if (opened_.missing.contains(name)) {
-        findings.push_back({name, "", opened_.missing[name]["why"].get<std::string>(),
-                            "convert a file that holds all components of the model"});
-      } else if (listed && !opened_.folder.find(name)) {
-        findings.push_back({name, "", "its data are not installed with this program",
-                            "give single_file_config a folder that has it"});
-      }
+      if (!listed || opened_.folder.find(name)) continue;
+      const Json lacks = opened_.missing.value(name, Json::object());
+      findings.push_back({name, "",
+                          lacks.value("why", "its data are not installed with this program"),
+                          "give single_file_config a folder that has it, or convert a whole file"});
     }
     if (!findings.empty()) throw InvalidRequest(std::move(findings));
   }

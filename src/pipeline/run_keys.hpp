@@ -61,8 +61,8 @@ inline constexpr Key<bool> allow_nan{
     false,
     {},
     "allow-nan",
-    "continue with a warning where weights, latents or images hold infinities or NaNs; default: "
-    "an error that names the component and tensor, or the step"};
+    "continue with a warning if weights, latents or images hold infinities or NaNs, instead of an "
+    "error that names the cause"};
 
 std::vector<const KeyInfo*> of_runs();
 // Those whose values are paths: relative ones begin where the request's file is.

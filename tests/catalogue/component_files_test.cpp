@@ -1,5 +1,6 @@
 // Components that a request gives as a folder or as a file, in diffusers' names and in the
 // original's.
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@
 #include "io/sharded.hpp"
 #include "io/temp_folder.hpp"
 #include "small_models.hpp"
+#include "weights/adapters/adapter_file.hpp"
 #include "weights/original_weights.hpp"
 
 namespace omnirt::testing {
@@ -142,6 +144,25 @@ TEST(ComponentFiles, OfOtherComponentsAreRefusedWithWhatTheyHold) {
   EXPECT_THAT(told, HasSubstr("components.vae"));
   EXPECT_THAT(told, HasSubstr("a LoRA adapter"));
   EXPECT_THAT(told, HasSubstr("encoder.down.*"));
+}
+
+// cog-sdxl's embeddings.pti: a row for each token, of both text encoders.
+TEST(ComponentFiles, OfPivotalTuningBringTokensForBothEncoders) {
+  TempFolder temp;
+  save_safetensors(temp / "embeddings.safetensors", {{"text_encoders_0", at::full({2, 64}, 0.1)},
+                                                     {"text_encoders_1", at::full({2, 64}, 0.2)}});
+  const auto file = adapters::open_adapter(temp / "embeddings.safetensors", "", "adapters[0]");
+  ASSERT_EQ(file.tokens.size(), 2u);
+  EXPECT_EQ(file.tokens[0].encoder, "clip_l");
+  EXPECT_EQ(file.tokens[1].encoder, "clip_g");
+  EXPECT_EQ(file.tokens[0].token, "");
+  GenerateRequest request = request_of(plain_model("sdxl").folder);
+  request.adapters = {{{"path", (temp / "embeddings.safetensors").string()},
+                       {"token", Json::array({"<s0>", "<s1>"})}}};
+  request.inputs["prompt"] = "a <s0><s1> apple";
+  const Proposal proposal = engine().check(request);
+  EXPECT_TRUE(proposal.ok()) << proposal.to_json().dump(1);
+  EXPECT_EQ(proposal.adapter_reports.at(0).tokens, (std::vector<std::string>{"<s0>", "<s1>"}));
 }
 
 // A pipeline's folder without one of the folders that its index lists.

@@ -98,6 +98,7 @@ class Call:
         adapter_conditioning_scale: Any | None = ...,  # how strongly a T2I-Adapter is followed: a number, or a list with one for each; default 1.0
         adapter_preprocess: Any | None = ...,  # the same of a T2I-Adapter's image
         aesthetic_score: float | None = ...,  # the aesthetic score that the refiner is given (0 to 100); default 6.0
+        allow_nan: bool | None = ...,  # continue with a warning if weights, latents or images hold infinities or NaNs, instead of an error that names the cause; default False
         auto_resize: bool | None = ...,  # give the image to go by the nearest of the sizes that the model was trained on; default True
         blocks_per_group: int | None = ...,  # with offload group: neighbouring blocks that come and go together; default: as many as fit (1 to 1000)
         cache: Literal["none", "deep", "first_block", "mag", "taylorseer"] | None = ...,  # what steps share: deep reuses a UNet's deep features from step to step (DeepCache); first_block, what a transformer's blocks after the first add, where the first one's part changes little (FirstBlockCache); mag, what all its blocks add, at steps that cache_ratios choose (MagCache); taylorseer predicts what a transformer's attentions make from the steps before (TaylorSeer); default none
@@ -292,6 +293,7 @@ class Call:
         adapter_conditioning_scale: Any | None = ...,  # how strongly a T2I-Adapter is followed: a number, or a list with one for each; default 1.0
         adapter_preprocess: Any | None = ...,  # the same of a T2I-Adapter's image
         aesthetic_score: float | None = ...,  # the aesthetic score that the refiner is given (0 to 100); default 6.0
+        allow_nan: bool | None = ...,  # continue with a warning if weights, latents or images hold infinities or NaNs, instead of an error that names the cause; default False
         auto_resize: bool | None = ...,  # give the image to go by the nearest of the sizes that the model was trained on; default True
         blocks_per_group: int | None = ...,  # with offload group: neighbouring blocks that come and go together; default: as many as fit (1 to 1000)
         cache: Literal["none", "deep", "first_block", "mag", "taylorseer"] | None = ...,  # what steps share: deep reuses a UNet's deep features from step to step (DeepCache); first_block, what a transformer's blocks after the first add, where the first one's part changes little (FirstBlockCache); mag, what all its blocks add, at steps that cache_ratios choose (MagCache); taylorseer predicts what a transformer's attentions make from the steps before (TaylorSeer); default none
@@ -482,6 +484,7 @@ class Call:
         adapter_conditioning_scale: Any | None = ...,  # how strongly a T2I-Adapter is followed: a number, or a list with one for each; default 1.0
         adapter_preprocess: Any | None = ...,  # the same of a T2I-Adapter's image
         aesthetic_score: float | None = ...,  # the aesthetic score that the refiner is given (0 to 100); default 6.0
+        allow_nan: bool | None = ...,  # continue with a warning if weights, latents or images hold infinities or NaNs, instead of an error that names the cause; default False
         auto_resize: bool | None = ...,  # give the image to go by the nearest of the sizes that the model was trained on; default True
         blocks_per_group: int | None = ...,  # with offload group: neighbouring blocks that come and go together; default: as many as fit (1 to 1000)
         cache: Literal["none", "deep", "first_block", "mag", "taylorseer"] | None = ...,  # what steps share: deep reuses a UNet's deep features from step to step (DeepCache); first_block, what a transformer's blocks after the first add, where the first one's part changes little (FirstBlockCache); mag, what all its blocks add, at steps that cache_ratios choose (MagCache); taylorseer predicts what a transformer's attentions make from the steps before (TaylorSeer); default none
