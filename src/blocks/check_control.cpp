@@ -39,10 +39,9 @@ void CheckControl::check(Checks& checks) const {
                            ? fmt::format("{} reads it, and none is given", kind_.what)
                            : fmt::format("there are only {} components.{}", parts, kind_.component);
     checks.error({"inputs." + input.name(), given->path, what,
-                  fmt::format("name its folder in components.{}: {{\"components\": {{\"{}\": "
-                              "\"path/to/folder\"}}}} (a list for several), or remove the "
-                              "image",
-                              part.name(), kind_.component)});
+                  fmt::format("name its {0} in components.{1}: {{\"components\": {{\"{2}\": "
+                              "\"path/to/{0}\"}}}} (a list for several), or remove the image",
+                              kind_.form, part.name(), kind_.component)});
   }
 }
 

@@ -12,6 +12,7 @@ struct ControlKind {
   std::string component;
   std::string what;                          // "a ControlNet"
   std::map<std::string, std::string> reads;  // image -> the component that reads it
+  std::string form = "folder";               // what a component of it is: "folder" or "file"
 };
 
 // Images and the parts that read them are given together: finds each without the other. Does

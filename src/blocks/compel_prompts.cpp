@@ -170,7 +170,7 @@ class Encoding {
     int64_t window = tokenizer_.window(), windows = windows_of(tokens, window);
     Tensor ids = at::tensor(tokens.ids, at::kLong).reshape({windows, window});
     Tensor weights = at::tensor(tokens.weights, at::kFloat).reshape({windows, window, 1});
-    Tensor mask = at::ones({windows, window});
+    Tensor mask = at::ones({windows, window}, at::kFloat);
     std::vector<Tensor> all{weighed(states_(ids, mask), weights)};
     std::vector<double> factors{1};
     for (const Tokens::Lowered& part : tokens.lowered) {
@@ -207,7 +207,7 @@ class Encoding {
     if (!empty_.defined()) {
       Tokens none = tokens_of(tokenizer_, {{"", 1}}, "prompt");
       Tensor ids = at::tensor(none.ids, at::kLong).reshape({1, -1});
-      empty_ = states_(ids, at::ones(ids.sizes())).squeeze(0);
+      empty_ = states_(ids, at::ones(ids.sizes(), at::kFloat)).squeeze(0);
     }
     return empty_;
   }

@@ -23,7 +23,7 @@ ControlKind kind(const char* component, const char* input, const char* what) {
 
 // Several images, and masks, per part.
 ControlKind image_prompts() {
-  ControlKind made{"ip_adapter", "an IP-Adapter", {}};
+  ControlKind made{"ip_adapter", "an IP-Adapter", {}, "file"};
   for (size_t part = 0; part < most_prompts; ++part) {
     std::string name = numbered("ip_adapter", part);
     for (size_t i = 0; i < most_controls; ++i) {

@@ -42,7 +42,7 @@ void PrepareMask::check(Checks& checks) const {
   }
   checks.error({"inputs.mask", fmt::format("{}x{}", b.width, b.height),
                 fmt::format("another size than the image's {}x{}", a.width, a.height),
-                "give a mask of the image's size"});
+                fmt::format("resize the mask to {}x{}", a.width, a.height)});
 }
 
 void PrepareMask::run(Frame& frame) const {

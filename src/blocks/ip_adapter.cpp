@@ -159,7 +159,7 @@ std::vector<Value> ImagePrompt::masks_of(Frame& frame, const io::Image* mask) co
   for (auto [rows, columns] : frame[unet].level_sizes(frame[height] / grid, frame[width] / grid)) {
     all.emplace_back(
         mask ? mask_tokens(mask_pixels(*mask, frame[height], frame[width]), rows * columns)
-             : at::ones({1, 1, 1}),
+             : at::ones({1, 1, 1}, at::kFloat),
         Life::run);
   }
   return all;

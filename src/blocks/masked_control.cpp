@@ -37,7 +37,7 @@ void EncodeMaskedControl::check(Checks& checks) const {
 
 Tensor EncodeMaskedControl::noise(Frame& frame) const {
   const auto shape = latent_shape(frame[vae], 1, frame[width], frame[height]);
-  if (frame[controlnet].feeds_back()) return at::zeros(shape);
+  if (frame[controlnet].feeds_back()) return at::zeros(shape, at::kFloat);
   std::vector<Tensor> draws;
   for (uint64_t seed : frame[seeds]) draws.push_back(drawn_at(place_, seed, shape));
   return at::cat(draws);

@@ -30,7 +30,7 @@ PaddedEmbeds padded(std::vector<Tensor> each, size_t images) {
 }  // namespace
 
 Tensor PaddedEmbeds::whole_mask() const {
-  return mask.defined() ? mask : at::ones({embeds.size(0), embeds.size(1)});
+  return mask.defined() ? mask : at::ones({embeds.size(0), embeds.size(1)}, at::kFloat);
 }
 
 PaddedEmbeds padded_embeds(const std::vector<std::string>& prompts, size_t images,

@@ -19,7 +19,7 @@ Tensor token_ids(const text::Tokenizer& tokenizer, const std::vector<std::string
 MaskedTokens masked_tokens(const std::vector<std::string>& prompts, int64_t length,
                            const Encode& encode) {
   auto count = static_cast<int64_t>(prompts.size());
-  MaskedTokens made{at::empty({count, length}, at::kLong), at::zeros({count, length})};
+  MaskedTokens made{at::empty({count, length}, at::kLong), at::zeros({count, length}, at::kFloat)};
   for (int64_t i = 0; i < count; ++i) {
     text::TokenizedPrompt tokenized = encode(prompts[static_cast<size_t>(i)], "prompt");
     std::ranges::copy(tokenized.ids, made.ids.mutable_data_ptr<int64_t>() + i * length);

@@ -102,7 +102,7 @@ io::Image upscaled_once(Frame& frame, const Component<nn::Upscaler>& upscaler,
   const auto rows = axis_tiles(whole.height, tile, overlap, scale);
   const auto columns = axis_tiles(whole.width, tile, overlap, scale);
   const int64_t high = std::min(tile, whole.height), wide = std::min(tile, whole.width);
-  Tensor made = at::zeros({1, 3, whole.height * scale, whole.width * scale});
+  Tensor made = at::zeros({1, 3, whole.height * scale, whole.width * scale}, at::kFloat);
   for (const AxisTile& row : rows) {
     for (const AxisTile& column : columns) {
       if (frame.cancel()) frame.cancel()->check();

@@ -11,8 +11,10 @@
  * pixels of a result belong to it and live as long as it does. Texts are UTF-8 and end in NUL.
  *
  * Threads: several threads may validate and run on one session at once. A session is confined and
- * destroyed, and a result destroyed, while no other thread uses it. The number of threads that a
- * run computes on is OMP_NUM_THREADS, read at the first run.
+ * destroyed, and a result destroyed, while no other thread uses it. on_progress may destroy the
+ * session of its own run: the run continues to its end. The number of threads that a run computes
+ * on is OMP_NUM_THREADS, read at the first run. A process that is forked after a run cannot run:
+ * OMNIRT_RUN_FAILED.
  *
  * The library cannot be unloaded, and installs no signal handlers: a model's file that is cut
  * short while it is in use raises SIGBUS. */

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 
 #include "capi/guarded.hpp"
@@ -11,8 +12,9 @@
 #include "engine/session.hpp"
 #include "request/request_text.hpp"
 
+// Each call holds the session on its own, so that omnirt_session_destroy may come while it lasts.
 struct omnirt_session {
-  std::unique_ptr<omnirt::Session> session = omnirt::make_session();
+  std::shared_ptr<omnirt::Session> session = omnirt::make_session();
 };
 
 namespace omnirt::capi {
@@ -53,8 +55,9 @@ Session::Checked check(Session& session, const char* request, bool strict) {
   }
 }
 
-void run(Session& session, const GenerateRequest& request, bool strict,
-         omnirt_on_progress on_progress, void* user, omnirt_result& result) {
+// Fills the result in whatever happens, and returns what was thrown.
+std::exception_ptr run(Session& session, const GenerateRequest& request, bool strict,
+                       omnirt_on_progress on_progress, void* user, omnirt_result& result) {
   CancelToken cancel;
   SessionHooks hooks;
   hooks.files = Files::where_named;
@@ -66,14 +69,15 @@ void run(Session& session, const GenerateRequest& request, bool strict,
     };
   }
   RunReport report;
+  std::exception_ptr thrown;
   try {
     session.run(request, strict, cancel, hooks, report);
   } catch (...) {
+    thrown = std::current_exception();
     result.drop_images();
-    result.take(report);
-    throw;
   }
   result.take(report);
+  return thrown;
 }
 
 }  // namespace
@@ -116,7 +120,8 @@ omnirt_status omnirt_validate(omnirt_session* session, const char* request, unsi
     *findings = nullptr;
     require(session, "session");
     require(request, "request");
-    omnirt::Session::Checked checked = check(*session->session, request, is_strict(flags));
+    const std::shared_ptr<omnirt::Session> held = session->session;
+    omnirt::Session::Checked checked = check(*held, request, is_strict(flags));
     *findings = copy_of(text_of(checked.settled));
     if (!checked.ok) throw omnirt::InvalidRequest(checked.errors);
   });
@@ -132,9 +137,13 @@ omnirt_status omnirt_run(omnirt_session* session, const char* request, unsigned 
     require(result, "result");
     *result = nullptr;
     require(session, "session");
+    const std::shared_ptr<omnirt::Session> held = session->session;
     const bool strict = is_strict(flags);
     const omnirt::GenerateRequest read = read_request(request);
-    *result = new omnirt_result;
-    run(*session->session, read, strict, on_progress, user, **result);
+    // The caller's once the run has ended: on_progress cannot destroy it.
+    auto made = std::make_unique<omnirt_result>();
+    const std::exception_ptr thrown = run(*held, read, strict, on_progress, user, *made);
+    *result = made.release();
+    if (thrown) std::rethrow_exception(thrown);
   });
 }

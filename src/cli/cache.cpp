@@ -19,9 +19,7 @@ struct CacheFlags {
 
 std::filesystem::path cache_or_refuse() {
   std::filesystem::path cache = hub::cache_folder();
-  if (cache.empty())
-    throw InvalidRequest(
-        {"HF_HOME", "", "there is no folder of downloads", "set HF_HOME, or HOME"});
+  hub::check_cache_folder(cache);
   return cache;
 }
 

@@ -1,32 +1,29 @@
 #include "cli/findings.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
 #include "base/printable.hpp"
+#include "cli/say.hpp"
 
 namespace omnirt::cli {
 namespace {
 
-void print(const char* what, const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) fmt::print(stderr, "{}: {}\n", what, finding.text());
+void print_all(const char* what, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) note("{}: {}\n", what, finding.text());
 }
 
 }  // namespace
 
 void print_errors(const std::vector<Finding>& findings) {
-  print("error", findings);
+  print_all("error", findings);
 }
 void print_warnings(const std::vector<Finding>& findings) {
-  print("warning", findings);
+  print_all("warning", findings);
 }
 
 int print_error(const Error& error, const FlagNames& fields) {
   if (const auto* invalid = dynamic_cast<const InvalidRequest*>(&error))
     print_errors(fields.in_flags(invalid->findings()));
   else
-    fmt::print(stderr, "error: {}\n", printable_lines(error.what()));
+    note("error: {}\n", printable_lines(error.what()));
   return error.exit_code();
 }
 

@@ -147,8 +147,8 @@ void print_seed(const GenerateFlags& flags, const RunReport& report) {
   const ConfigValue* seed = report.config_resolved.find("seed");
   if (flags.quiet || !seed || report.artifacts.empty()) return;
   const uint64_t first = report.artifacts.front().seed, last = report.artifacts.back().seed;
-  if (first == last) return fmt::print(stderr, "seed {}\n", first);
-  fmt::print(stderr, "seeds {} to {}\n", first, last);
+  if (first == last) return note("seed {}\n", first);
+  note("seeds {} to {}\n", first, last);
 }
 
 void print_artifacts(const RunReport& report) {
@@ -174,7 +174,7 @@ int run(const GenerateFlags& flags, const GenerateRequest& request) {
   progress.finish();
   print_warnings(fields.in_flags(report.warnings));
   print_seed(flags, report);
-  if (!flags.quiet && !flags.json) fmt::print(stderr, "{}", profile_tables(report));
+  if (!flags.quiet && !flags.json) note("{}", profile_tables(report));
   write_report(flags, report);
   if (!flags.json) print_artifacts(report);
   return 0;

@@ -119,7 +119,7 @@ bool check_all(const GridFlags& flags, const Grid& grid) {
   for (size_t cell = 0; cell < grid.requests.size(); ++cell) {
     auto checked = flags.session->check(grid.requests[cell], flags.options->strict());
     if (!checked.ok) {
-      fmt::print(stderr, "cell {} of {}:\n", cell + 1, grid.requests.size());
+      note("cell {} of {}:\n", cell + 1, grid.requests.size());
       print_errors(checked.errors);
       return false;
     }
@@ -138,7 +138,7 @@ io::Image run_cell(const GridFlags& flags, GenerateRequest request, const fs::pa
   CancelToken cancel;
   Stoppable stoppable(cancel);
   Progress progress(flags.quiet);
-  if (!flags.quiet) fmt::print(stderr, "cell {} of {}\n", cell + 1, cells);
+  if (!flags.quiet) note("cell {} of {}\n", cell + 1, cells);
   RunReport report;
   flags.session->run(request, flags.options->strict(), cancel, {.on_progress = std::ref(progress)},
                      report);

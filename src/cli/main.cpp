@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string_view>
 
 #include "base/printable.hpp"
@@ -20,6 +20,7 @@
 #include "cli/version.hpp"
 #include "engine/plugins.hpp"
 #include "io/lost_pages.hpp"
+#include "io/standard_streams.hpp"
 #include "io/startup_pages.hpp"
 
 namespace omnirt::cli {
@@ -27,8 +28,13 @@ namespace {
 
 // CLI11's own codes become this program's: 0 for help, 2 for words that cannot be taken.
 int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
-  fmt::print(stderr, "error: {}\n", printable(unknown_word(app, error)));
+  if (error.get_exit_code() == 0) {
+    std::ostringstream help;
+    const int code = app.exit(error, help, help);
+    put(help.str());
+    return code;
+  }
+  note("error: {}\n", printable(unknown_word(app, error)));
   return 2;
 }
 
@@ -105,11 +111,11 @@ int run(int argc, char** argv) {
   return program.command();
 }
 
-// What was printed counts as done only when it arrived.
+// A command has succeeded only when its results were written.
 int run_and_flush(int argc, char** argv) {
-  int code = run(argc, argv);
-  flush_output();
-  return code;
+  const int code = run(argc, argv);
+  const bool written = flush_output();
+  return code == 0 && !written ? 3 : code;
 }
 
 }  // namespace
@@ -144,15 +150,17 @@ extern "C" [[gnu::visibility("default")]] char* getenv(const char* name) noexcep
 int main(int argc, char** argv) {
   omnirt::io::give_back_startup_pages();
   omnirt::io::survive_lost_pages();
-  // A file that grows past the limit of the process is an error like a full disk, and ends no
-  // process.
+  omnirt::io::hold_standard_streams();
+  // A file that grows past the limit of the process is an error like a full disk, and a pipe
+  // without a reader one like a closed stream: neither ends the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     return omnirt::cli::run_and_flush(argc, argv);
   } catch (const omnirt::Error& error) {
     return omnirt::cli::print_error(error);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", omnirt::printable_lines(error.what()));
+    omnirt::cli::note("error: {}\n", omnirt::printable_lines(error.what()));
     return 3;
   }
 }

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/grammar.hpp"
 #include "cli/help.hpp"
+#include "cli/say.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -59,7 +60,7 @@ std::string troff(const std::string& text) {
 }
 
 void print_entry(const std::string& name, const std::string& text) {
-  fmt::print(".TP\n.B {}\n{}\n", troff(name), troff(text));
+  print(".TP\n.B {}\n{}\n", troff(name), troff(text));
 }
 
 // Those that all commands of requests have.
@@ -76,12 +77,11 @@ std::set<std::string> shared_flags(const CLI::App& app) {
 }
 
 void print_commands(const CLI::App& app, const std::set<std::string>& shared) {
-  fmt::print(".SH COMMANDS\n");
+  print(".SH COMMANDS\n");
   for (const CLI::App* command : commands_of(app)) {
     bool of_request = dynamic_cast<const RequestCommand*>(command);
-    fmt::print(".SS omnirt {}\n{}{}\n", troff(command->get_name()),
-               troff(command->get_description()),
-               of_request ? "; it takes the flags under REQUESTS, and" : "");
+    print(".SS omnirt {}\n{}{}\n", troff(command->get_name()), troff(command->get_description()),
+          of_request ? "; it takes the flags under REQUESTS, and" : "");
     for (const CLI::Option* option : command->get_options()) {
       std::string words = flag_words(*option);
       bool own = !of_request || !shared.contains(words);
@@ -91,7 +91,7 @@ void print_commands(const CLI::App& app, const std::set<std::string>& shared) {
 }
 
 void print_requests(const CLI::App& app, const std::set<std::string>& shared) {
-  fmt::print(".SH REQUESTS\n");
+  print(".SH REQUESTS\n");
   const CLI::App* command = app.get_subcommand("generate");
   for (const CLI::Option* option : command->get_options()) {
     std::string words = flag_words(*option);
@@ -100,24 +100,24 @@ void print_requests(const CLI::App& app, const std::set<std::string>& shared) {
 }
 
 void print_man(const CLI::App& app) {
-  fmt::print(
+  print(
       ".TH OMNIRT 1\n.SH NAME\nomnirt \\- {}\n.SH SYNOPSIS\n.B omnirt\n.I command\n[flags]\n"
       ".SH DESCRIPTION\n",
       troff(app.get_description()));
-  fmt::print("{}\n", troff("omnirt runs diffusion models on this machine: it reads diffusers' "
-                           "folders and checkpoints of one file, and writes images and videos. A "
-                           "request is given by flags, by a file (JSON or YAML), or by an image "
-                           "that was made before. Everything is checked before any weight is "
-                           "read. Each key of a request's config is a flag under its own name, "
-                           "too, with '-' or '_'."));
+  print("{}\n", troff("omnirt runs diffusion models on this machine: it reads diffusers' "
+                      "folders and checkpoints of one file, and writes images and videos. A "
+                      "request is given by flags, by a file (JSON or YAML), or by an image "
+                      "that was made before. Everything is checked before any weight is "
+                      "read. Each key of a request's config is a flag under its own name, "
+                      "too, with '-' or '_'."));
   const std::set<std::string> shared = shared_flags(app);
   print_commands(app, shared);
   print_requests(app, shared);
-  fmt::print(".SH EXAMPLES\n");
+  print(".SH EXAMPLES\n");
   for (const Entry& each : examples) print_entry(each.name, each.text);
-  fmt::print(".SH ENVIRONMENT\n");
+  print(".SH ENVIRONMENT\n");
   for (const Entry& each : variables) print_entry(each.name, each.text);
-  fmt::print(".SH EXIT STATUS\n0 done; 2 a bad request; 3 a run that failed; 130 interrupted.\n");
+  print(".SH EXIT STATUS\n0 done; 2 a bad request; 3 a run that failed; 130 interrupted.\n");
 }
 
 }  // namespace

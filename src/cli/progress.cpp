@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <string_view>
 #include <utility>
+
+#include "cli/say.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -53,11 +54,10 @@ void Progress::draw_stage() {
   std::string_view words = words_of(stage_);
   if (words.empty()) return;
   if (terminal_)
-    fmt::print(stderr, "\r{}\033[K", words);
+    note("\r{}\033[K", words);
   else
-    fmt::print(stderr, "{}\n", words);
+    note("{}\n", words);
   open_line_ = terminal_;
-  std::fflush(stderr);
 }
 
 void Progress::draw(const SessionProgress& progress) {
@@ -68,18 +68,17 @@ void Progress::draw(const SessionProgress& progress) {
   std::string text = fmt::format("step {}/{}  {:.3f} s/step  {:.1f} s left", progress.step,
                                  progress.steps, each, left);
   if (terminal_) {
-    fmt::print(stderr, "\r[{}] {}\033[K", bar(progress.step, progress.steps), text);
+    note("\r[{}] {}\033[K", bar(progress.step, progress.steps), text);
     open_line_ = true;
     if (progress.step == progress.steps) finish();
   } else {
-    fmt::print(stderr, "{}\n", text);
+    note("{}\n", text);
   }
-  std::fflush(stderr);
 }
 
 void Progress::finish() {
   // A stage's words go, the bar stays.
-  if (open_line_) fmt::print(stderr, "{}", words_of(stage_).empty() ? "\n" : "\r\033[K");
+  if (open_line_) note("{}", words_of(stage_).empty() ? "\n" : "\r\033[K");
   open_line_ = false;
 }
 

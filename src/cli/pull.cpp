@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "base/byte_size.hpp"
@@ -48,11 +47,11 @@ class PullLines {
   void waiting(const std::string& path) {
     if (quiet_) return;
     finish();
-    fmt::print(stderr, "waiting for another process that fetches {}\n", printable(path));
+    note("waiting for another process that fetches {}\n", printable(path));
   }
 
   void finish() {
-    if (open_line_) fmt::print(stderr, "\n");
+    if (open_line_) note("\n");
     open_line_ = false;
   }
 
@@ -74,11 +73,10 @@ class PullLines {
                     shown_byte_size(progress.bytes), shown_byte_size(progress.total),
                     progress.files, progress.all_files, rate);
     if (terminal_)
-      fmt::print(stderr, "\r{}\033[K", text);
+      note("\r{}\033[K", text);
     else
-      fmt::print(stderr, "{}\n", text);
+      note("{}\n", text);
     open_line_ = terminal_;
-    std::fflush(stderr);
   }
 
   bool quiet_, terminal_;

@@ -26,8 +26,14 @@ Shown<T> shown(const T& value) {
     return value;
 }
 
-// Onto standard output. Whether it could be written is reported by flush_output().
+// Writes to standard output. flush_output() reports whether it could be written.
 void put(std::string_view text);
+
+// Text of this program that may span lines; the arguments are printable already.
+template <class... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  put(fmt::format(format, std::forward<Args>(args)...));
+}
 
 // `format` is this program's; texts among the arguments are not trusted.
 template <class... Args>
@@ -41,7 +47,18 @@ void say_lines(std::string_view text);
 // Indented, with a line end.
 void say_json(const Json& json);
 
-// Throws RunFailed when what was printed so far did not reach its place: the disk is full, say.
-void flush_output();
+// Writes to standard error, for progress, warnings and errors. A stream that is closed, full or a
+// broken pipe loses the text and changes nothing else.
+void put_note(std::string_view text);
+
+// The arguments are printable already.
+template <class... Args>
+void note(fmt::format_string<Args...> format, Args&&... args) {
+  put_note(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Whether everything printed so far was written. Throws RunFailed where it was not (a full disk,
+// for example), but only returns false where the reader of a pipe has left: that needs no message.
+bool flush_output();
 
 }  // namespace omnirt::cli

@@ -48,7 +48,6 @@ void take_signals() {
     ::sigaction(signal, nullptr, &now);
     if (now.sa_handler != SIG_IGN) std::signal(signal, on_serve_signal);
   }
-  std::signal(SIGPIPE, SIG_IGN);
 }
 
 void serve_until_signal(const std::function<void()>& drain,

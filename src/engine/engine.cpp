@@ -1,7 +1,9 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <new>
 #include <random>
@@ -18,6 +20,7 @@
 #include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "runtime/held_bytes.hpp"
+#include "tensor/host_state.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -26,6 +29,18 @@ namespace {
 std::string new_run_id() {
   std::random_device device;
   return fmt::format("{:08x}{:04x}", device(), device() & 0xffff);
+}
+
+// The threads that libtorch has started for a run are not in a child of its process, which would
+// wait for them forever.
+void refuse_in_forked_child() {
+  static std::atomic<pid_t> computing{0};
+  pid_t first = 0;
+  if (computing.compare_exchange_strong(first, getpid()) || first == getpid()) return;
+  throw RunFailed(
+      "this process was forked from one that had already run a model, and the threads that compute "
+      "do not exist in it; fork before the first run, or start processes afresh "
+      "(multiprocessing's \"spawn\" or \"forkserver\")");
 }
 
 PlanFacts plan_facts(const Proposal& proposal) {
@@ -163,6 +178,7 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
 }
 
 Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& options) {
+  const ComputeScope whatever_the_host_does;
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
   if (proposal.ok()) plan_memory(proposal, *pipeline);
@@ -203,6 +219,8 @@ void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
     return error;
   };
   try {
+    refuse_in_forked_child();
+    const ComputeScope whatever_the_host_does;
     run_whole(request, options, hooks, report);
   } catch (const Error& error) {
     told(error);

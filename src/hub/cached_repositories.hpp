@@ -15,7 +15,8 @@ struct CachedRepository {
   std::vector<std::string> revisions{};  // branches and tags that have a snapshot
 };
 
-// All of the cache, the largest first. Folders that are no repository's are left out.
+// All of the cache, the largest first. Folders that are no repository's are left out. Throws
+// RunFailed where the cache cannot be read.
 std::vector<CachedRepository> cached_repositories(const std::filesystem::path& cache);
 
 // Takes a repository out of the cache; what was freed. It is gone under its name before the first

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "hub/curl_library.hpp"
+#include "hub/proxy.hpp"
 
 namespace omnirt::hub {
 namespace {
@@ -25,6 +26,23 @@ bool is_final(CURLcode code) {
                              CURLE_SSL_CERTPROBLEM,      CURLE_SSL_CACERT_BADFILE,
                              CURLE_OUT_OF_MEMORY,        CURLE_FAILED_INIT};
   return std::ranges::find(codes, code) != codes.end();
+}
+
+// What a user can do where no connection comes about.
+std::string fix_of(CURLcode code, const std::string& address) {
+  const std::string host = host_of(address);
+  constexpr std::array not_reached{CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST,
+                                   CURLE_COULDNT_CONNECT,       CURLE_OPERATION_TIMEDOUT,
+                                   CURLE_RECV_ERROR,            CURLE_GOT_NOTHING,
+                                   CURLE_SSL_CONNECT_ERROR};
+  if (std::ranges::find(not_reached, code) == not_reached.end()) return "";
+  if (auto proxy = proxy_of(address))
+    return fmt::format("; {} is asked through the proxy {} ({}): check it, or add the host to "
+                       "NO_PROXY",
+                       host, proxy->address, proxy->variable);
+  return fmt::format("; check the network, or name another address of the hub in HF_ENDPOINT ({} "
+                     "cannot be reached)",
+                     host);
 }
 
 std::string lower(std::string_view text) {
@@ -144,7 +162,8 @@ Answer Connection::get(const std::string& address, uint64_t from, const Sink& si
   const CURLcode code = curl_library().curl_easy_perform(curl_);
   if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   if (code == CURLE_OK && transfer.answer.status > 0) return transfer.answer;
-  const std::string what = fmt::format("{}: {}", address, curl_library().curl_easy_strerror(code));
+  const std::string what = fmt::format("{}: {}{}", address, curl_library().curl_easy_strerror(code),
+                                       fix_of(code, address));
   if (is_final(code)) throw RunFailed(what);
   throw ConnectionLost(what);
 }

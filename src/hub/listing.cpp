@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/whole_number.hpp"
+#include "hub/proxy.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::hub {
@@ -139,7 +140,21 @@ std::vector<std::string> Listing::names_in(const std::string& folder) const {
   return names;
 }
 
+// Networks that want a login first, and some proxies, answer with a page of their own.
+void refuse_page(std::string_view text, const std::string& where) {
+  const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == text.npos || text[first] != '<') return;
+  const auto proxy = proxy_of(where);
+  throw InvalidFile(
+      {where, "", fmt::format("{} answers with a web page instead of JSON", host_of(where)),
+       proxy ? fmt::format("check the proxy {} ({}), or add the host to NO_PROXY", proxy->address,
+                           proxy->variable)
+             : "log in to the network first if it asks for it in a browser; or check HF_ENDPOINT, "
+               "which names the hub"});
+}
+
 Listing parse_listing(std::string_view text, const std::string& where) {
+  refuse_page(text, where);
   return Reader(where).read(parse_json(text, where, max_listing_bytes));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
+#include "hub/cached_listing.hpp"
 #include "hub/repository_cache.hpp"
 #include "hub/transfer.hpp"
 #include "io/file.hpp"
@@ -176,23 +177,48 @@ class Pull {
   std::exception_ptr thrown_;
 };
 
-void check(const Settings& settings, const PullRequest& request) {
+void check(const PullRequest& request) {
   check_repository("model", request.id);
   check_revision(request.revision);
-  if (settings.offline)
-    throw InvalidRequest(
-        {"HF_HUB_OFFLINE", "1", "nothing may be fetched from the hub", "unset it, or set it to 0"});
+}
+
+[[noreturn]] void refuse_offline(const PullRequest& request, const std::string& why) {
+  throw InvalidRequest({"HF_HUB_OFFLINE", "1",
+                        fmt::format("nothing may be fetched from the hub, and the cache does not "
+                                    "hold all of {} at {}: {}",
+                                    request.id, request.revision, why),
+                        "unset it, or set it to 0"});
+}
+
+// What the cache holds of it, where nothing may be asked of the hub.
+Pulled cached(const Settings& settings, const PullRequest& request) {
+  const RepositoryCache cache(settings.cache, request.id);
+  const std::string commit = cache.commit_of(request.revision);
+  if (commit.empty()) refuse_offline(request, "there is no such snapshot");
+  Pulled found{commit, cache.snapshot(commit), {}};
+  try {
+    found.files = choose_files(
+        listing_of_cached(cache, commit), request.choice, [&](const RemoteFile& file) {
+          return io::read_file(found.snapshot / file.path, max_read_bytes);
+        });
+  } catch (const InvalidRequest& error) {
+    refuse_offline(request, error.findings().front().text());
+  }
+  for (const RemoteFile& file : found.files) found.bytes += file.bytes;
+  return found;
 }
 
 }  // namespace
 
 Pulled plan_pull(const Settings& settings, const PullRequest& request, const PullHooks& hooks) {
-  check(settings, request);
+  check(request);
+  if (settings.offline) return cached(settings, request);
   return Pull(settings, request, hooks).plan();
 }
 
 Pulled pull(const Settings& settings, const PullRequest& request, const PullHooks& hooks) {
-  check(settings, request);
+  check(request);
+  if (settings.offline) return cached(settings, request);
   Pull pull(settings, request, hooks);
   Pulled plan = pull.plan();
   pull.run(plan);

@@ -45,9 +45,10 @@ Pulled plan_pull(const Settings& settings, const PullRequest& request, const Pul
 
 // Brings the files into the cache. The snapshot's name (refs/REVISION) is written last: until then
 // no run finds a part of a model under it. What ends early leaves whole blobs and beginnings of
-// blobs, from which the next pull goes on. Throws InvalidRequest for what the hub refuses, for a
-// disk with too little room, and where HF_HUB_OFFLINE is set; InvalidFile for content that does not
-// match; RunFailed for a disk or connection that fails for good.
+// blobs, from which the next pull goes on. Nothing is written where all is in the cache; with
+// HF_HUB_OFFLINE the hub is not asked. Throws InvalidRequest for what the hub refuses, for a disk
+// with too little room, and with HF_HUB_OFFLINE for what the cache does not hold; InvalidFile for
+// content that does not match; RunFailed for a disk or connection that fails for good.
 Pulled pull(const Settings& settings, const PullRequest& request, const PullHooks& hooks);
 
 }  // namespace omnirt::hub

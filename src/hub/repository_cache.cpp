@@ -32,14 +32,23 @@ void make_folders(const fs::path& folder) {
         fmt::format("the folder {} cannot be made: {}", folder.string(), error.message()));
 }
 
-io::Descriptor open_lock(const fs::path& file) {
-  make_folders(file.parent_path());
+std::error_code try_open_lock(const fs::path& file, io::Descriptor& lock) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) return error;
   constexpr int mode = 0664;
-  io::Descriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
-  if (lock.get() < 0)
-    throw RunFailed(fmt::format("{} cannot be opened: {}", file.string(),
-                                std::generic_category().message(errno)));
-  return lock;
+  lock = io::Descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+  return lock.get() < 0 ? std::error_code(errno, std::generic_category()) : std::error_code();
+}
+
+[[noreturn]] void cannot_open(const fs::path& file, const std::error_code& error) {
+  throw RunFailed(fmt::format("{} cannot be opened: {}", file.string(), error.message()));
+}
+
+// The cache belongs to another user, or lies on a file system that cannot be written.
+bool is_read_only(const std::error_code& error) {
+  return error == std::errc::permission_denied || error == std::errc::operation_not_permitted ||
+         error == std::errc::read_only_file_system;
 }
 
 [[noreturn]] void lock_failed() {
@@ -69,7 +78,12 @@ fs::path RepositoryCache::snapshot(const std::string& commit) const {
 }
 
 io::Descriptor RepositoryCache::keep() const {
-  io::Descriptor lock = open_lock(locks_ / "pull.lock");
+  io::Descriptor lock;
+  const fs::path file = locks_ / "pull.lock";
+  if (const std::error_code error = try_open_lock(file, lock)) {
+    if (!is_read_only(error)) cannot_open(file, error);
+    return lock;
+  }
   while (flock(lock.get(), LOCK_SH) != 0) {
     if (errno != EINTR) lock_failed();
   }
@@ -97,9 +111,17 @@ void RepositoryCache::link(const std::string& commit, const RemoteFile& file) co
 
 void RepositoryCache::set_revision(const std::string& revision, const std::string& commit) const {
   if (revision == commit) return;
+  if (commit_of(revision) == commit) return;
   const fs::path reference = folder_ / "refs" / revision;
   make_folders(reference.parent_path());
   io::write_file(reference, commit);
+}
+
+std::string RepositoryCache::commit_of(const std::string& revision) const {
+  std::error_code error;
+  const fs::path reference = folder_ / "refs" / revision;
+  if (fs::is_regular_file(reference, error)) return read_reference(reference);
+  return fs::is_directory(snapshot(revision), error) ? revision : "";
 }
 
 std::string read_reference(const fs::path& file) {
@@ -123,7 +145,7 @@ fs::path find_snapshot(const std::string& id) {
 }
 
 void BlobLock::open(const fs::path& file) {
-  fd_ = open_lock(file);
+  if (const std::error_code error = try_open_lock(file, fd_)) cannot_open(file, error);
 }
 
 bool BlobLock::try_lock() const {

@@ -23,13 +23,16 @@ class RepositoryCache {
   std::filesystem::path lock(const RemoteFile& file) const;
   std::filesystem::path snapshot(const std::string& commit) const;
 
-  // While it lives, nothing is taken out of the repository (hub/cached_repositories.hpp).
+  // While it lives, nothing is taken out of the repository (hub/cached_repositories.hpp). Of a cache
+  // that this user may not write, it holds nothing.
   io::Descriptor keep() const;
   // The file of a snapshot becomes a link to its blob, which must be there; one that is there
   // already is replaced if it leads elsewhere. Throws RunFailed.
   void link(const std::string& commit, const RemoteFile& file) const;
   // A branch's or tag's commit; a commit itself has no ref. Throws RunFailed.
   void set_revision(const std::string& revision, const std::string& commit) const;
+  // The commit that the cache knows as a branch, tag or commit; "" where it has none.
+  std::string commit_of(const std::string& revision) const;
 
  private:
   std::filesystem::path folder_, locks_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "hub/proxy.hpp"
 #include "io/file.hpp"
 
 namespace omnirt::hub {
@@ -53,12 +54,6 @@ std::string token_of_environment() {
   return fs::is_regular_file(file, error) ? trimmed(io::read_file(file, max_token_bytes)) : "";
 }
 
-// "https://host/..." is "host".
-std::string host_of(const std::string& address) {
-  std::string host = address.substr(address.find("://") + 3);
-  return host.substr(0, host.find_first_of("/?#"));
-}
-
 bool is_loopback(const std::string& host) {
   constexpr std::array names{"localhost", "127.0.0.1", "[::1]"};
   return std::ranges::any_of(names, [&](const char* name) {
@@ -90,6 +85,20 @@ void check_token(const Settings& settings) {
 
 }  // namespace
 
+void check_cache_folder(const fs::path& cache) {
+  const char* given = variable("HF_HUB_CACHE").empty() ? "HF_HOME" : "HF_HUB_CACHE";
+  if (cache.empty())
+    throw InvalidRequest(
+        {"HF_HOME", "", "there is no folder to keep downloads in", "set HF_HOME, or HOME"});
+  std::error_code error;
+  const fs::file_status status = fs::status(cache, error);
+  if (status.type() == fs::file_type::not_found || fs::is_directory(status)) return;
+  throw InvalidRequest({given, cache.string(),
+                        fs::exists(status) ? "a file, where the folder of downloads is expected"
+                                           : "the folder cannot be read: " + error.message(),
+                        "name a folder, or unset it for ~/.cache/huggingface"});
+}
+
 fs::path cache_folder() {
   if (std::string cache = variable("HF_HUB_CACHE"); !cache.empty()) return cache;
   fs::path home = home_folder();
@@ -105,9 +114,7 @@ Settings Settings::of_environment() {
   settings.token = token_of_environment();
   check_token(settings);
   settings.cache = cache_folder();
-  if (settings.cache.empty())
-    throw InvalidRequest(
-        {"HF_HOME", "", "there is no folder to keep downloads in", "set HF_HOME, or HOME"});
+  check_cache_folder(settings.cache);
   settings.offline = is_on("HF_HUB_OFFLINE");
   return settings;
 }

@@ -7,6 +7,9 @@ namespace omnirt::hub {
 // Where the local cache of the Hugging Face hub is (huggingface_hub's constants.py): HF_HUB_CACHE,
 // HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; empty where none is set.
 std::filesystem::path cache_folder();
+// Throws InvalidRequest naming the variable where `cache` is empty, or there is something else than
+// a folder that can be read; one that does not exist is made when something is downloaded.
+void check_cache_folder(const std::filesystem::path& cache);
 
 // What huggingface_hub reads from the environment, under its names.
 struct Settings {

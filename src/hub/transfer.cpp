@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -16,6 +17,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int whole = 200, begins_elsewhere = 416;
+// How often a file's transfer is begun: as often as the longest of lines that break all the time
+// needs, and one more time for each piece of this size.
+constexpr uint64_t fewest_begun = 1000, piece_of_try = uint64_t{64} << 10;
 
 [[noreturn]] void disk_failed(const fs::path& path, const char* what) {
   throw RunFailed(fmt::format("{} cannot be {}: {}", path.string(), what,
@@ -87,11 +91,20 @@ class Transfer {
   void finish() {
     if (incomplete_.bytes() > file_.bytes) drop();
     while (incomplete_.bytes() < file_.bytes) {
-      const uint64_t before = incomplete_.bytes();
       const std::string failed = one_try();
-      if (incomplete_.bytes() > before) attempts_.gained();
-      if (incomplete_.bytes() < file_.bytes && !attempts_.again(asked_)) give_up(failed);
+      // Bytes that replace dropped ones are no gain: a hub could send them forever.
+      if (incomplete_.bytes() > furthest_) attempts_.gained();
+      furthest_ = std::max(furthest_, incomplete_.bytes());
+      const bool begun_too_often = ++begun_ > fewest_begun + file_.bytes / piece_of_try;
+      if (incomplete_.bytes() < file_.bytes && (begun_too_often || !attempts_.again(asked_)))
+        give_up(failed);
     }
+  }
+
+  // Another start, after content that does not match.
+  void restart() {
+    drop();
+    furthest_ = 0;
   }
 
   void drop() {
@@ -159,6 +172,8 @@ class Transfer {
   Incomplete& incomplete_;
   const TransferHooks& hooks_;
   Attempts attempts_;
+  uint64_t furthest_ = 0;  // the most bytes that were here at a time
+  uint64_t begun_ = 0;
   std::chrono::milliseconds asked_{};
 };
 
@@ -177,6 +192,9 @@ std::string Source::address_of(const RemoteFile& file) const {
 void fetch_blob(Connection& connection, const Source& source, const RepositoryCache& cache,
                 const RemoteFile& file, const TransferHooks& hooks) {
   const fs::path blob = cache.blob(file), begun = cache.incomplete(file);
+  // A blob has its name only once it is whole. A cache that may not be written, and holds all, is
+  // enough.
+  if (is_whole(blob, file)) return hooks.moved(static_cast<int64_t>(file.bytes));
   std::error_code error;
   fs::create_directories(blob.parent_path(), error);
   if (error)
@@ -192,7 +210,7 @@ void fetch_blob(Connection& connection, const Source& source, const RepositoryCa
     transfer.finish();
     const std::string digest = digest_of(begun, file);
     if (digest == file.blob) return incomplete.becomes(blob);
-    transfer.drop();
+    transfer.restart();
     if (again) continue;
     fs::remove(begun, error);
     throw InvalidFile({source.address_of(file), digest,

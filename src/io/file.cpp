@@ -29,9 +29,19 @@ std::string reason(int code) {
   throw InvalidFile({path.string(), "", std::move(message), std::move(way_out)});
 }
 
+void refuse_broken_link(const fs::path& path) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(path, error);
+  if (error) return;
+  refuse_file(path, fmt::format("the file that it links to, {}, is missing", target.string()),
+              fix_of_file(path, "restore it, or give another path"));
+}
+
 [[noreturn]] void cannot_open(const fs::path& path, int code) {
-  if (code == ENOENT || code == ENOTDIR)
+  if (code == ENOENT || code == ENOTDIR) {
+    refuse_broken_link(path);
     refuse_file(path, "there is no such file", fix_of_file(path, "check the path"));
+  }
   if (code == EACCES || code == EPERM) {
     refuse_file(path, "the file may not be read: permission denied");
   }

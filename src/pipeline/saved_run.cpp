@@ -107,6 +107,19 @@ Json state_json(const SavedRun& run, std::vector<Stored>& tensors) {
           {"origins", run.origins},   {"files", run.files}};
 }
 
+// A member of the state's own JSON, by its name.
+template <class T>
+T member(const Json& json, const char* key) {
+  auto it = json.is_object() ? json.find(key) : json.end();
+  if (it == json.end()) SavedValue::refuse(fmt::format("it holds no '{}'", key));
+  try {
+    return it->template get<T>();
+  } catch (const nlohmann::json::exception&) {
+    SavedValue::refuse(
+        fmt::format("its '{}' = {} has the wrong type ({})", key, shown(*it), it->type_name()));
+  }
+}
+
 class Reader {
  public:
   explicit Reader(const fs::path& path)
@@ -115,23 +128,23 @@ class Reader {
   SavedRun read() {
     const std::string& text = text_under(state_key);
     check_digest(text);
-    SavedValue state{parse_json(text, file_->path().string(), max_state_json)};
-    if (state.get<int64_t>("format") != format_number) SavedValue::refuse("of another format");
+    const Json state = parse_json(text, file_->path().string(), max_state_json);
+    if (member<int64_t>(state, "format") != format_number) SavedValue::refuse("of another format");
     SavedRun run;
-    run.version = state.get<std::string>("version");
-    run.record = state.get<Json>("request");
-    run.model_path = state.get<std::string>("model_path");
-    run.workflow = state.get<std::vector<std::string>>("workflow");
-    run.after = state.get<std::string>("after");
-    run.origins = state.get<std::map<std::string, std::string>>("origins");
-    run.files = state.get<std::map<std::string, std::string>>("files");
-    const Json components = state.get<Json>("components");
+    run.version = member<std::string>(state, "version");
+    run.record = member<Json>(state, "request");
+    run.model_path = member<std::string>(state, "model_path");
+    run.workflow = member<std::vector<std::string>>(state, "workflow");
+    run.after = member<std::string>(state, "after");
+    run.origins = member<std::map<std::string, std::string>>(state, "origins");
+    run.files = member<std::map<std::string, std::string>>(state, "files");
+    const Json components = member<Json>(state, "components");
     for (const auto& [name, json] : components.items()) {
-      SavedValue one{json};
-      run.components[name] = {one.get<std::string>("class"), one.get<std::string>("fingerprint"),
-                              one.get<Json>("config")};
+      run.components[name] = {member<std::string>(json, "class"),
+                              member<std::string>(json, "fingerprint"),
+                              member<Json>(json, "config")};
     }
-    for (const Json& value : state.get<Json>("values")) run.values.push_back(read_value(value));
+    for (const Json& value : member<Json>(state, "values")) run.values.push_back(read_value(value));
     return run;
   }
 
@@ -152,16 +165,14 @@ class Reader {
   }
 
   SavedRun::Value read_value(const Json& json) {
-    SavedValue one{json};
-    SavedRun::Value value{one.get<std::string>("condition"),
-                          one.get<std::string>("name"),
-                          one.get<std::string>("type"),
-                          {one.get<Json>("json")}};
-    const Json places = one.get<Json>("tensors");
+    SavedRun::Value value{member<std::string>(json, "condition"),
+                          member<std::string>(json, "name"),
+                          member<std::string>(json, "type"),
+                          {member<Json>(json, "json")}};
+    const Json places = member<Json>(json, "tensors");
     for (const auto& [name, place] : places.items()) {
-      SavedValue at{place};
-      value.saved.tensors[name] =
-          in_order(tensor(at.get<std::string>("tensor")), at.get<std::vector<int64_t>>("axes"));
+      value.saved.tensors[name] = in_order(tensor(member<std::string>(place, "tensor")),
+                                           member<std::vector<int64_t>>(place, "axes"));
     }
     return value;
   }

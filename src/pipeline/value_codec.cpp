@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/json_reason.hpp"
 
 namespace omnirt {
 namespace {
@@ -42,7 +43,7 @@ io::Image image_of(const Tensor& bytes) {
 }  // namespace
 
 void SavedValue::refuse(const std::string& why) {
-  throw InvalidFile({"", "", why, ""});
+  throw InvalidFile({"", "", json_reason(why), ""});
 }
 
 const Tensor& SavedValue::tensor(const std::string& name) const {

@@ -1,11 +1,14 @@
 #pragma once
+#include <c10/core/InferenceMode.h>
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "base/cancel.hpp"
 #include "base/report.hpp"
+#include "tensor/host_state.hpp"
 
 namespace omnirt::python {
 
@@ -38,10 +41,27 @@ class Raised {
   void rethrow() const;
   static Raised* current();
 
-  // Runs `code` under the GIL for the run that this thread works for. What Python raises in it is
-  // kept, and thrown as EndedByPython; the first is kept of several.
+  // Runs a part of the run that is written in Python, under the GIL. What Python raises in it is
+  // kept, and thrown as EndedByPython; the first is kept of several. Modes that the caller has
+  // switched on, such as autocast, hold in it; autograd does not.
   template <class Code>
   static auto guard(Code&& code) {
+    const bool inference = c10::InferenceMode::is_enabled();
+    const HostScope as_the_caller;
+    std::optional<c10::InferenceMode> no_autograd;
+    if (inference) no_autograd.emplace();
+    return kept_if_raised(code);
+  }
+  // The same for the caller's own code, which runs in all of the caller's modes.
+  template <class Code>
+  static auto guard_callback(Code&& code) {
+    const HostScope as_the_caller;
+    return kept_if_raised(code);
+  }
+
+ private:
+  template <class Code>
+  static auto kept_if_raised(Code&& code) {
     nb::gil_scoped_acquire gil;
     try {
       return code();
@@ -56,7 +76,6 @@ class Raised {
     throw EndedByPython("");
   }
 
- private:
   static std::string said(nb::python_error& error);
   // Within the handler of what Python raised.
   [[noreturn]] static void keep(const std::string& what);

@@ -1,6 +1,5 @@
 #include "python/run.hpp"
 
-#include <c10/core/InferenceMode.h>
 #include <nanobind/stl/string.h>
 
 #include <optional>
@@ -17,13 +16,6 @@ namespace {
 // Signals that came meanwhile have their turn between steps, as they have between lines of Python.
 void let_signals_in() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-// Calls a caller's code, whose tensors are ordinary ones and not those of inference alone.
-template <class Call>
-void tell_caller(Call&& call) {
-  c10::InferenceMode as_the_caller(false);
-  Raised::guard(call);
 }
 
 // What a run made.
@@ -43,7 +35,7 @@ RunHooks hooks_of(const RunCall& call, const Callbacks& callbacks, Made& made) {
     if (const auto* latents = frame.peek<Tensor>("latents")) made.latents = *latents;
   };
   hooks.progress = [&](const RunProgress& at) {
-    tell_caller([&] {
+    Raised::guard_callback([&] {
       let_signals_in();
       if (!callbacks.on_progress.is_none())
         callbacks.on_progress(to_string(at.stage), at.loop.step, at.loop.steps);
@@ -51,12 +43,13 @@ RunHooks hooks_of(const RunCall& call, const Callbacks& callbacks, Made& made) {
   };
   if (!callbacks.on_step.is_none()) {
     hooks.on_step = [&](const LoopProgress& at, const Tensor& latents) {
-      tell_caller([&] { callbacks.on_step(at.step, at.steps, at.timestep, to_torch(latents)); });
+      Raised::guard_callback(
+          [&] { callbacks.on_step(at.step, at.steps, at.timestep, to_torch(latents)); });
     };
   }
   if (!callbacks.on_preview.is_none()) {
     hooks.on_preview = [&](const LoopProgress& at, const PreviewImage& preview) {
-      tell_caller(
+      Raised::guard_callback(
           [&] { callbacks.on_preview(at.step, at.steps, preview.place, to_array(preview.image)); });
     };
   }

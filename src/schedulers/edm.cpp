@@ -46,8 +46,8 @@ void EdmScheduler::begin_run(std::vector<float> sigmas, float last) {
 }
 
 std::vector<float> EdmScheduler::exponential_sigmas(int64_t n) const {
-  Tensor rising =
-      at::exp(at::linspace(std::log(config_.sigma_min), std::log(config_.sigma_max), n));
+  Tensor rising = at::exp(
+      at::linspace(std::log(config_.sigma_min), std::log(config_.sigma_max), n, at::kFloat));
   const float* data = rising.const_data_ptr<float>();
   std::vector<float> sigmas(data, data + n);
   std::reverse(sigmas.begin(), sigmas.end());

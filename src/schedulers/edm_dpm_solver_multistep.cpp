@@ -90,7 +90,7 @@ class EdmDpmSolverMultistep final : public EdmScheduler {
   std::vector<float> karras_sigmas(int64_t n) const {
     double low = std::pow(config_.sigma_min, 1 / config_.rho);
     double high = std::pow(config_.sigma_max, 1 / config_.rho);
-    Tensor sigmas = at::pow(at::linspace(0, 1, n) * (low - high) + high, config_.rho);
+    Tensor sigmas = at::pow(at::linspace(0, 1, n, at::kFloat) * (low - high) + high, config_.rho);
     const float* data = sigmas.const_data_ptr<float>();
     return {data, data + n};
   }

@@ -115,7 +115,8 @@ class EulerDiscrete final : public SigmaScheduler {
 
   // The reference makes n + 1 of them, of which the last is stepped to.
   std::vector<double> log_linear_sigmas(int64_t n) const {
-    Tensor sigmas = at::exp(at::linspace(np::log(table_.back()), np::log(table_.front()), n + 1));
+    Tensor sigmas =
+        at::exp(at::linspace(np::log(table_.back()), np::log(table_.front()), n + 1, at::kFloat));
     const float* data = sigmas.const_data_ptr<float>();
     return {data, data + sigmas.numel()};
   }

@@ -32,8 +32,8 @@ SigmaWalk Kdpm2Scheduler::walk_steps(int64_t n) const {
 }
 
 float Kdpm2Scheduler::middle(float a, float b) {
-  Tensor from = at::log(at::scalar_tensor(a));
-  Tensor to = at::log(at::scalar_tensor(b));
+  Tensor from = at::log(at::scalar_tensor(a, at::kFloat));
+  Tensor to = at::log(at::scalar_tensor(b, at::kFloat));
   return at::exp(at::lerp(from, to, 0.5)).item<float>();
 }
 

@@ -60,14 +60,15 @@ Tensor make_betas(const BetaConfig& config) {
   if (schedule == "exp") return betas_from(exp_alpha_bar, n);
   if (schedule == "laplace") return betas_from(laplace_alpha_bar, n);
   if (schedule == "sigmoid") {
-    return at::sigmoid(at::linspace(-6, 6, n)) * (config.beta_end - config.beta_start) +
+    return at::sigmoid(at::linspace(-6, 6, n, at::kFloat)) * (config.beta_end - config.beta_start) +
            config.beta_start;
   }
   if (schedule == "scaled_linear") {
-    return at::pow(
-        at::linspace(std::pow(config.beta_start, 0.5), std::pow(config.beta_end, 0.5), n), 2);
+    return at::pow(at::linspace(std::pow(config.beta_start, 0.5), std::pow(config.beta_end, 0.5), n,
+                                at::kFloat),
+                   2);
   }
-  return at::linspace(config.beta_start, config.beta_end, n);
+  return at::linspace(config.beta_start, config.beta_end, n, at::kFloat);
 }
 
 // arXiv 2305.08891, algorithm 1.

@@ -35,19 +35,19 @@ Tensor threshold_sample(const Tensor& sample, const ClipConfig& config) {
 }
 
 float torch_sqrt(float x) {
-  return at::sqrt(at::scalar_tensor(x)).item<float>();
+  return at::sqrt(at::scalar_tensor(x, at::kFloat)).item<float>();
 }
 
 float torch_log(float x) {
-  return at::log(at::scalar_tensor(x)).item<float>();
+  return at::log(at::scalar_tensor(x, at::kFloat)).item<float>();
 }
 
 float torch_exp(float x) {
-  return at::exp(at::scalar_tensor(x)).item<float>();
+  return at::exp(at::scalar_tensor(x, at::kFloat)).item<float>();
 }
 
 float torch_expm1(float x) {
-  return at::expm1(at::scalar_tensor(x)).item<float>();
+  return at::expm1(at::scalar_tensor(x, at::kFloat)).item<float>();
 }
 
 }  // namespace omnirt

@@ -77,7 +77,7 @@ void OpenAiFields::size(Json& config) {
   const Json value = take("size");
   if (value.is_null() || value == "auto") return;
   const std::string text = value.is_string() ? value.get<std::string>() : "";
-  const size_t by = text.find('x');
+  const size_t by = text.find_first_of("xX");
   const Json width = parse_scalar(text.substr(0, by));
   const Json height = parse_scalar(by == std::string::npos ? "" : text.substr(by + 1));
   if (!width.is_number_integer() || !height.is_number_integer())

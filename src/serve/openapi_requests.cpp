@@ -193,7 +193,7 @@ Json openai_fields(const OpenApiFacts& facts) {
                {"adapters",
                 {{"type", {"array", "string", "null"}}, {"items", schema_named("NamedAdapter")}}},
                {"user", Json::object()}};
-  made["size"]["pattern"] = "^(auto|[0-9]+x[0-9]+)$";
+  made["size"]["pattern"] = "^(auto|[0-9]+[xX][0-9]+)$";
   made["partial_images"].update({{"minimum", 0}, {"maximum", 3}});
   return made;
 }
@@ -221,7 +221,7 @@ Json openai_video_fields(const OpenApiFacts& facts) {
       {"size", or_null("string")},      {"seconds", {{"type", {"string", "integer", "null"}}}},
       {"seed", of_key(facts, "seed")},  {"steps", of_key(facts, "num_inference_steps")},
       {"fps", of_key(facts, "fps")}};
-  made["size"]["pattern"] = "^(auto|[0-9]+x[0-9]+)$";
+  made["size"]["pattern"] = "^(auto|[0-9]+[xX][0-9]+)$";
   made["seconds"].update({{"pattern", "^[1-9][0-9]?$"}, {"minimum", 1}});
   return made;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "text/prompt_text.hpp"
+#include "text/unicode.hpp"
 
 namespace omnirt::text {
 namespace {
@@ -36,11 +37,42 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// [+-]?[.\d]+ at the front of `text`: its length; 0: there is none.
-size_t number_length(std::string_view text) {
-  size_t sign = !text.empty() && (text[0] == '+' || text[0] == '-') ? 1 : 0, end = sign;
-  while (end < text.size() && (text[end] == '.' || is_digit(text[end]))) ++end;
-  return end > sign ? end : 0;
+// Of the characters that Unicode classes as digits, \d and float() accept those of every script.
+size_t behind_digits(std::string_view text, size_t at) {
+  while (at < text.size()) {
+    size_t next = at;
+    const char32_t c = next_codepoint(text, next);
+    if (c != '.' && char_class(c) != CharClass::number) break;
+    at = next;
+  }
+  return at;
+}
+
+// \s*
+size_t behind_space(std::string_view text, size_t at) {
+  while (at < text.size()) {
+    size_t next = at;
+    const char32_t c = next_codepoint(text, next);
+    const bool separator = c >= 0x1c && c <= 0x1f;
+    if (!separator && char_class(c) != CharClass::space) break;
+    at = next;
+  }
+  return at;
+}
+
+struct GivenWeight {
+  std::string_view number;
+  size_t length = 0;  // up to and with the bracket; 0: there is no weight
+};
+
+// \s*([+-]?[.\d]+)\s*\) at the front of `text`, which follows a colon.
+GivenWeight weight_after_colon(std::string_view text) {
+  const size_t begin = behind_space(text, 0);
+  const bool sign = begin < text.size() && (text[begin] == '+' || text[begin] == '-');
+  const size_t digits = begin + (sign ? 1 : 0), end = behind_digits(text, digits);
+  const size_t close = behind_space(text, end);
+  if (end == digits || close == text.size() || text[close] != ')') return {};
+  return {text.substr(begin, end - begin), close + 1};
 }
 
 std::optional<double> number_of(std::string_view text) {
@@ -143,19 +175,17 @@ class Reader {
 
   // ":1.2)"; without an open bracket these are words.
   bool weight() {
-    std::string_view rest = text_.substr(at_ + 1);
-    size_t length = number_length(rest);
-    if (length == 0 || length == rest.size() || rest[length] != ')') return false;
-    std::string_view given = rest.substr(0, length);
+    const GivenWeight given = weight_after_colon(text_.substr(at_ + 1));
+    if (given.length == 0) return false;
     if (round_.empty()) {
-      add(text_.substr(at_, length + 2));
+      add(text_.substr(at_, 1 + given.length));
     } else {
-      auto factor = number_of(given);
-      if (!factor) refuse(given, "a weight that is no number", "write it as in (words:1.2)");
+      auto factor = number_of(given.number);
+      if (!factor) refuse(given.number, "a weight that is no number", "write it as in (words:1.2)");
       multiply(round_.back(), *factor);
       round_.pop_back();
     }
-    at_ += length + 2;
+    at_ += 1 + given.length;
     return true;
   }
 
@@ -278,8 +308,8 @@ std::string_view a1111_weight_in(std::string_view text) {
     std::string_view rest = text.substr(open);
     size_t colon = rest.find_first_of(":()", 1);
     if (colon == rest.npos || rest[colon] != ':') continue;
-    size_t length = number_length(rest.substr(colon + 1)), end = colon + 1 + length;
-    if (length > 0 && end < rest.size() && rest[end] == ')') return rest.substr(0, end + 1);
+    const GivenWeight weight = weight_after_colon(rest.substr(colon + 1));
+    if (weight.length > 0) return rest.substr(0, colon + 1 + weight.length);
   }
   return {};
 }

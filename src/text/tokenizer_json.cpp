@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_reason.hpp"
 
 namespace omnirt::text {
 namespace {
@@ -124,7 +125,7 @@ class Reader : public nlohmann::json_sax<Json> {
   bool null() override { return other("null"); }
   bool binary(binary_t&) override { return false; }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    refuse(where_, "", fmt::format("not valid JSON: {}", error.what()));
+    refuse(where_, "", "not valid JSON: " + json_reason(error.what()));
   }
 
  private:

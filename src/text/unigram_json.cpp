@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/json_reason.hpp"
 #include "text/unigram_files.hpp"
 #include "text/vocabulary.hpp"
 
@@ -106,7 +107,7 @@ class Reader : public nlohmann::json_sax<Json> {
   bool null() override { return other(); }
   bool binary(binary_t&) override { return false; }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    refuse(where_, "", fmt::format("not valid JSON: {}", error.what()));
+    refuse(where_, "", "not valid JSON: " + json_reason(error.what()));
   }
 
  private:

@@ -235,7 +235,9 @@ nn::OriginalLayout original_layout(const nn::Network& network, const std::string
   for (nn::OriginalLayout& layout : network.original_layouts()) {
     if (layout.name == name) return std::move(layout);
   }
-  throw Unsupported({network.class_name(), name, "the network has no such original layout", ""});
+  throw Unsupported({network.class_name(), "",
+                     fmt::format("a checkpoint of one file (layout {}) has no place for it", name),
+                     "run the folder as it is, or one with another network in its place"});
 }
 
 std::shared_ptr<const WeightStore> open_original_weights(const io::TensorFiles& files,

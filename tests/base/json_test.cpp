@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/json_reason.hpp"
 #include "base/json_text.hpp"
 
 namespace omnirt {
@@ -41,6 +42,35 @@ TEST(ParseJson, NamesTheFileOfMalformedText) {
   EXPECT_THAT(refusal("{\"a\": }"), ::testing::HasSubstr("file.json"));
   EXPECT_NE(refusal("\xff"), "");
   EXPECT_NE(refusal(""), "");
+}
+
+TEST(ParseJson, SaysWhereTheTextIsMalformedInItsOwnWords) {
+  EXPECT_EQ(refusal("{\"a\": {\"b\": 1, \"c\": [2, }}"),
+            "file.json: not valid JSON at 'a.c': line 1, column 25: unexpected '}'; expected '[', "
+            "'{', or a literal; download or copy the file again, or give another");
+  EXPECT_EQ(refusal("nothing"),
+            "file.json: not valid JSON: line 1, column 2: invalid literal; last read: 'no'; "
+            "download or copy the file again, or give another");
+}
+
+TEST(ParseJson, NamesTheFieldOfHalfACharacter) {
+  for (const char* half : {"\\ud83d", "\\ude00", "\\ud83d\\u0041"}) {
+    const std::string text = R"({"inputs": {"image": "x", "prompt": ["a )" + std::string(half);
+    try {
+      parse_json(text + "\"]}}", "request");
+      ADD_FAILURE() << half;
+    } catch (const InvalidFile& error) {
+      EXPECT_EQ(error.findings()[0].field, "inputs.prompt");
+      EXPECT_THAT(error.findings()[0].message, ::testing::HasSubstr("surrogate"));
+    }
+  }
+}
+
+TEST(JsonReason, LeavesOutTheLibrarysNames) {
+  EXPECT_EQ(json_reason("[json.exception.type_error.302] type must be string, but is object"),
+            "type must be string, but is object");
+  EXPECT_EQ(json_reason("anything else"), "anything else");
+  EXPECT_EQ(json_reason("[x"), "[x");
 }
 
 TEST(ParseJson, RefusesManyObjectsOfManyKeys) {

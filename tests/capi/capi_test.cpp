@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "base/json.hpp"
 #include "capi/omnirt.h"
@@ -69,6 +70,34 @@ Json findings_of(const std::string& request, omnirt_status expected, unsigned fl
   Json findings = Json::parse(text);
   omnirt_text_destroy(text);
   return findings;
+}
+
+// What on_progress of a run can reach.
+struct Handles {
+  omnirt_session* session = nullptr;
+  omnirt_result* result = nullptr;
+  size_t calls = 0;
+};
+
+int destroy_all(const omnirt_progress*, void* user) {
+  auto& handles = *static_cast<Handles*>(user);
+  ++handles.calls;
+  omnirt_session_destroy(std::exchange(handles.session, nullptr));
+  omnirt_result_destroy(std::exchange(handles.result, nullptr));
+  return 0;
+}
+
+TEST(CApi, OnProgressMayDestroyTheSession) {
+  Handles handles;
+  ASSERT_EQ(omnirt_session_create(&handles.session), OMNIRT_OK);
+  EXPECT_EQ(omnirt_run(handles.session, apple().dump().c_str(), 0, destroy_all, &handles,
+                       &handles.result),
+            OMNIRT_OK)
+      << omnirt_last_error();
+  EXPECT_EQ(handles.session, nullptr);
+  EXPECT_GT(handles.calls, 2U);
+  EXPECT_EQ(omnirt_result_count(handles.result), 1U);
+  omnirt_result_destroy(handles.result);
 }
 
 TEST(CApi, GivesThePixelsOfTheFileThatItWrites) {

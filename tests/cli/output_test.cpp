@@ -90,19 +90,6 @@ TEST(Terminal, JsonReadsTheSameWithItsEscapes) {
   EXPECT_EQ(parse_json(ended.out, "stdout")["weights"]["entries"][0]["name"], hostile);
 }
 
-class FullOutput : public ::testing::TestWithParam<std::vector<std::string>> {};
-INSTANTIATE_TEST_SUITE_P(
-    Output, FullOutput,
-    ::testing::Values(std::vector<std::string>{"models"}, std::vector<std::string>{"man"},
-                      std::vector<std::string>{"inspect", emoji},
-                      std::vector<std::string>{"validate", "-p", "x", "--json"}));
-
-TEST_P(FullOutput, IsNoSuccess) {
-  Ended ended = run_program_with(GetParam(), {.out_file = "/dev/full"});
-  EXPECT_EQ(ended.exit_code, 3);
-  EXPECT_THAT(ended.err, HasSubstr("No space left on device"));
-}
-
 TEST(Output, AFileThatPassesTheLimitOfTheProcessEndsTheRunWithAnErrorAndLeavesNothing) {
   Scratch scratch;
   Ended ended =

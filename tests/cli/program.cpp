@@ -30,16 +30,33 @@ void limit_files(size_t bytes) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
+// In the child: `place`, or the pipe that the test reads where it is empty.
+void direct(int stream, const std::string& place, int to_test) {
+  if (place == closed_stream) {
+    close(stream);
+  } else if (place == broken_pipe) {
+    const Pipe broken;
+    dup2(broken.write_end, stream);
+    close(broken.read_end);
+    close(broken.write_end);
+  } else {
+    dup2(place.empty() ? to_test : open(place.c_str(), O_WRONLY), stream);
+  }
+}
+
 [[noreturn]] void become_program(const std::vector<std::string>& arguments,
                                  const std::string& input_file, int out, int err,
                                  const RunWith& with) {
   dup2(open(input_file.c_str(), O_RDONLY), STDIN_FILENO);
-  dup2(with.out_file.empty() ? out : open(with.out_file.c_str(), O_WRONLY), STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
+  direct(STDOUT_FILENO, with.out_file, out);
+  direct(STDERR_FILENO, with.err_file, err);
+  close(out);
+  close(err);
   if (!with.folder.empty() && chdir(with.folder.c_str()) != 0) _exit(126);
   limit_files(with.largest_file);
   // What starts the tests may have set it to be ignored (a shell's background jobs do).
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);
   std::vector<char*> argv{const_cast<char*>(with.program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

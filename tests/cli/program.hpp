@@ -17,11 +17,16 @@ struct Ended {
 Ended run_program(const std::vector<std::string>& arguments, const std::string& input = "",
                   const std::string& interrupt_after_line = "");
 
+// In place of a file's path: a stream that is closed, or a pipe whose reader has left.
+inline constexpr const char* closed_stream = "<closed>";
+inline constexpr const char* broken_pipe = "<broken pipe>";
+
 // How a run differs from the usual.
 struct RunWith {
   std::string program = OMNIRT_PROGRAM;
   std::filesystem::path folder = {};  // its working directory
   std::string out_file = {};          // where its standard output goes instead of Ended::out
+  std::string err_file = {};          // where its standard error goes instead of Ended::err
   size_t largest_file = 0;            // bytes that it may write into one file; 0: any
   // Called with its process id at its start.
   std::function<void(int)> started = {};

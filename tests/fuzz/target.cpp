@@ -35,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string message = refusal.what();
     fuzz::require(!message.empty() && message.size() < fuzz::longest_message, "a message is short");
     fuzz::require(io::find_invalid_utf8(message) == std::string::npos, "a message is UTF-8");
+    fuzz::require(message.find("json.exception") == std::string::npos,
+                  "a message does not quote the JSON library");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "refused by another error than findings: %s\n", error.what());
     std::abort();

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -246,6 +247,148 @@ TEST_F(Pull, SaysWhatARefusalMeans) {
   EXPECT_THAT(refused().message, HasSubstr("no such repository"));
   settings.offline = true;
   EXPECT_EQ(refused().field, "HF_HUB_OFFLINE");
+}
+
+// Another user than the one that owns the cache, who may only read it.
+class AsReader {
+ public:
+  explicit AsReader(const fs::path& cache) : cache_(cache) {
+    allow(fs::perms::owner_write, fs::perm_options::remove);
+    constexpr uid_t nobody = 65534;
+    root_ = geteuid() == 0 && seteuid(nobody) == 0;
+  }
+  ~AsReader() {
+    if (root_) EXPECT_EQ(seteuid(0), 0);
+    allow(fs::perms::owner_write, fs::perm_options::add);
+  }
+
+ private:
+  void allow(fs::perms what, fs::perm_options how) const {
+    constexpr auto all_read = fs::perms::others_read | fs::perms::others_exec;
+    for (const auto& entry : fs::recursive_directory_iterator(cache_)) {
+      if (!entry.is_directory()) continue;
+      fs::permissions(entry.path(), all_read, fs::perm_options::add);
+      fs::permissions(entry.path(), what, how);
+    }
+    fs::permissions(cache_, all_read, fs::perm_options::add);
+    fs::permissions(cache_, what, how);
+  }
+
+  fs::path cache_;
+  bool root_ = false;
+};
+
+TEST_F(Pull, ACacheThatMayNotBeWrittenIsEnoughWhereItHoldsAll) {
+  pull();
+  {
+    const AsReader reader(settings.cache);
+    EXPECT_EQ(pull().snapshot, repository / "snapshots" / FakeHub::commit);
+    request.choice.variant = "fp16";
+    try {
+      pull();
+      ADD_FAILURE() << "the other weights are not there";
+    } catch (const RunFailed& error) {
+      EXPECT_THAT(error.what(), HasSubstr("Permission denied"));
+    }
+  }
+  request.choice.variant = "";
+  // Where nobody has locked anything yet, too.
+  fs::remove_all(settings.cache / ".locks");
+  const AsReader reader(settings.cache);
+  EXPECT_EQ(pull().bytes_to_get, 0U);
+}
+
+TEST_F(Pull, WithoutTheHubFindsWhatTheCacheHolds) {
+  settings.offline = true;
+  EXPECT_THAT(refused().message, HasSubstr("does not hold all of someone/dream at main"));
+  settings.offline = false;
+  const hub::Pulled online = pull();
+  const size_t asked = hub.asked().size();
+  settings.offline = true;
+  const hub::Pulled offline = pull();
+  EXPECT_EQ(offline.snapshot, online.snapshot);
+  EXPECT_EQ(offline.bytes, online.bytes);
+  EXPECT_EQ(hub::plan_pull(settings, request, hooks).files.size(), online.files.size());
+  request.revision = FakeHub::commit;
+  EXPECT_EQ(pull().commit, FakeHub::commit);
+  request.revision = "main";
+  request.choice.variant = "fp16";
+  EXPECT_THAT(refused().message, HasSubstr("fp16"));
+  request.choice.variant = "";
+  request.choice.patterns = {"*.md"};
+  EXPECT_THAT(refused().message, HasSubstr("no such file"));
+  request.choice.patterns = {};
+  fs::remove(fs::canonical(online.snapshot / "unet/config.json"));
+  EXPECT_THAT(refused().message, HasSubstr("unet/config.json: the file that it links to"));
+  EXPECT_EQ(hub.asked().size(), asked);
+}
+
+TEST_F(Pull, GivesUpOnAHubThatNeverComesToAnEnd) {
+  // Half, then a claim that there is no such half, and so on.
+  on_weights([&](const FakeHub::Asked& asked, FakeHub::Reply& reply) {
+    if (asked.header("range").empty())
+      reply.cut_after = 150'000;
+    else
+      reply = {416, {}, ""};
+  });
+  EXPECT_THROW(pull(), RunFailed);
+  EXPECT_LT(hub.asked().size(), 30U);
+  // One byte at a time.
+  on_weights([&](const FakeHub::Asked&, FakeHub::Reply& reply) { reply.cut_after = 1; });
+  EXPECT_THROW(pull(), RunFailed);
+  EXPECT_LT(hub.asked().size(), 1100U);
+}
+
+TEST_F(Pull, SaysThatAWebPageIsNoAnswerOfTheHub) {
+  hub.fault = [](const FakeHub::Asked&, FakeHub::Reply& reply) {
+    reply = {200, {{"Content-Type", "text/html"}}, "\n<!DOCTYPE html><html>Log in</html>"};
+  };
+  Finding page = refused();
+  EXPECT_THAT(page.message, HasSubstr("127.0.0.1"));
+  EXPECT_THAT(page.message, HasSubstr("web page"));
+  EXPECT_THAT(page.way_out, HasSubstr("HF_ENDPOINT"));
+  // The same from a proxy.
+  settings.endpoint = "http://hub.example";
+  setenv("http_proxy", hub.endpoint().c_str(), 1);
+  page = refused();
+  unsetenv("http_proxy");
+  EXPECT_THAT(page.message, HasSubstr("hub.example"));
+  EXPECT_THAT(page.way_out, HasSubstr("(http_proxy)"));
+}
+
+TEST_F(Pull, NamesTheProxyThatCannotBeReached) {
+  settings.endpoint = "http://hub.example";
+  setenv("http_proxy", "http://someone:secret@127.0.0.1:1", 1);
+  std::string message;
+  try {
+    pull();
+  } catch (const RunFailed& error) {
+    message = error.what();
+  }
+  unsetenv("http_proxy");
+  EXPECT_THAT(message, HasSubstr("hub.example is asked through the proxy http://127.0.0.1:1 "
+                                 "(http_proxy)"));
+  EXPECT_THAT(message, ::testing::Not(HasSubstr("secret")));
+  settings.endpoint = "http://127.0.0.1:1";
+  try {
+    pull();
+  } catch (const RunFailed& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, HasSubstr("HF_ENDPOINT"));
+}
+
+TEST(CacheFolder, IsAFolder) {
+  setenv("HF_HUB_CACHE", "/dev/null", 1);
+  try {
+    hub::check_cache_folder(hub::cache_folder());
+    ADD_FAILURE() << "not refused";
+  } catch (const InvalidRequest& error) {
+    EXPECT_EQ(error.findings()[0].field, "HF_HUB_CACHE");
+  }
+  setenv("HF_HUB_CACHE", "/nowhere/yet", 1);
+  EXPECT_NO_THROW(hub::check_cache_folder(hub::cache_folder()));
+  unsetenv("HF_HUB_CACHE");
 }
 
 TEST_F(Pull, KeepsRevisionsWithSlashes) {

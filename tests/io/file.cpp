@@ -37,6 +37,17 @@ TEST(ReadFile, GivesTheWholeFile) {
   EXPECT_EQ(read_file(folder / "a", 4), content);
 }
 
+TEST(ReadFile, SaysThatALinkLeadsNowhere) {
+  TempFolder folder;
+  fs::create_symlink("gone", folder / "link");
+  EXPECT_THAT(refused_read(folder / "link"),
+              HasSubstr("the file that it links to, gone, is missing"));
+  const fs::path snapshot = folder / "models--someone--dream" / "snapshots";
+  fs::create_directories(snapshot);
+  fs::create_symlink("../blobs/abc", snapshot / "config.json");
+  EXPECT_THAT(refused_read(snapshot / "config.json"), HasSubstr("omnirt pull someone/dream"));
+}
+
 TEST(ReadFile, GivesAnEmptyFile) {
   TempFolder folder;
   write_file(folder / "a", std::string_view());

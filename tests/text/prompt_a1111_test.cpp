@@ -38,6 +38,15 @@ TEST(PromptA1111, HasTheReferencesPartsAndWeights) {
   }
 }
 
+TEST(PromptA1111, ReadsWeightsWithWhiteSpaceAsTheWebuiDoes) {
+  for (const char* text : {"(a: 1.3)", "(a:1.3 )", "(a:\t1.3\n)", "(a:\xC2\xA0 1.3\xE3\x80\x80)"})
+    EXPECT_THAT(parse_a1111(text, "prompt"), ElementsAre(WeightedSection{{"a", 1.3}})) << text;
+  EXPECT_THAT(parse_a1111("(a : 1.3)", "prompt"), ElementsAre(WeightedSection{{"a ", 1.3}}));
+  EXPECT_THAT(parse_a1111("a: 1.3 ) b", "prompt"), ElementsAre(WeightedSection{{"a: 1.3 ) b", 1}}));
+  EXPECT_THAT(parse_a1111("(a: 1 . 3)", "prompt"), ElementsAre(WeightedSection{{"a: 1 . 3", 1.1}}));
+  EXPECT_EQ(refusal("(a:\xEF\xBC\x91.\xEF\xBC\x93)").second, "a weight that is no number");
+}
+
 TEST(PromptA1111, BeginsASectionAtBreakAsAWordOfItsOwn) {
   EXPECT_THAT(parse_a1111("a BREAK (b BREAK c:1.5) BREAKS", "prompt"),
               ElementsAre(WeightedSection{{"a ", 1}}, WeightedSection{{" ", 1}, {"b ", 1.5}},
@@ -87,6 +96,7 @@ TEST(PromptA1111, RefusesTagsThatNameNoAdapterOfOneScale) {
 TEST(PromptA1111, FindsWhatAPlainPromptWouldReadAsWords) {
   EXPECT_EQ(a1111_weight_in("a (red (apple:1.2))"), "(apple:1.2)");
   EXPECT_EQ(a1111_weight_in("at (10:30) or (a:b), (c) :1)"), "(10:30)");
+  EXPECT_EQ(a1111_weight_in("a (red : 1.2 ) apple"), "(red : 1.2 )");
   EXPECT_EQ(a1111_weight_in("a (red) apple: 1.2)"), "");
   EXPECT_EQ(adapter_tag_in("a <lora:b:1> c"), "<lora:b:1>");
   EXPECT_EQ(adapter_tag_in("a <b:1> c"), "");

@@ -47,7 +47,7 @@ Tokens tokens_of(const text::Qwen2Tokenizer& tokenizer, const std::string& text,
   std::vector<int64_t> ids(from, from + made.used);
   if (padded) ids.push_back(tokenizer.pad_id());
   const auto count = static_cast<int64_t>(ids.size());
-  Tokens tokens{at::tensor(ids, at::kLong).unsqueeze(0), at::ones({1, count}),
+  Tokens tokens{at::tensor(ids, at::kLong).unsqueeze(0), at::ones({1, count}, at::kFloat),
                 at::arange(count, at::kFloat).unsqueeze(1), window};
   if (padded) {
     tokens.mask.select(1, count - 1).fill_(0);

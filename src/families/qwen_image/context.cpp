@@ -25,7 +25,8 @@ void EncodeContextImage::run(Frame& frame) const {
   const Tensor pixels = blocks::control_pixels(frame[context_image], 3, frame[height], frame[width],
                                                frame[image_fit], {});
   // Noise of zeros: the distribution's mode.
-  const Tensor none = at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]));
+  const Tensor none =
+      at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]), at::kFloat);
   const Tensor packed =
       nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels * 2.0 - 1.0, none));
   frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();

@@ -51,7 +51,7 @@ Places places_of(const Sequence& sequence, const Tensor& text) {
   const Tensor all = at::cat(turns);
   Tensor sees = all.unsqueeze(1).ge(all.unsqueeze(0)).to(at::kFloat).unsqueeze(0);
   if (text.defined()) {
-    const Tensor images = at::ones({text.size(0), all.size(0) - text.size(1)});
+    const Tensor images = at::ones({text.size(0), all.size(0) - text.size(1)}, at::kFloat);
     sees = sees * at::cat({text, images}, 1).unsqueeze(1);
   }
   return {at::cat(ids, 1), sees,

@@ -100,7 +100,8 @@ void EncodeWhole::run(Frame& frame) const {
     given = io::resize_lanczos(given, frame[width], frame[height]);
   const Tensor pixels = image_to_tensor(given) * 2.0 - 1.0;
   // Noise of zeros: the distribution's mode, for which the reference draws nothing.
-  const Tensor none = at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]));
+  const Tensor none =
+      at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]), at::kFloat);
   const Tensor packed = nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
   const int64_t rows = packed.size(2), columns = packed.size(3);
   frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();

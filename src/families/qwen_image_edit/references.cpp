@@ -22,7 +22,8 @@ void EncodeEditImages::run(Frame& frame) const {
     const Size size = size_of_area(latents_area, given.height, given.width);
     const Tensor pixels = blocks::image_tensor(given, size.width, size.height);
     // Noise of zeros: the distribution's mode, for which the reference draws nothing.
-    const Tensor none = at::zeros(blocks::latent_shape(autoencoder, 1, size.width, size.height));
+    const Tensor none =
+        at::zeros(blocks::latent_shape(autoencoder, 1, size.width, size.height), at::kFloat);
     const Tensor packed =
         nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
     const int64_t rows = packed.size(2), columns = packed.size(3);

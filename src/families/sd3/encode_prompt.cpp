@@ -149,7 +149,7 @@ void EncodePromptWithoutThird::check(Checks& checks) const {
 void EncodePromptWithoutThird::run(Frame& frame) const {
   const Tensor& clip = frame[clip_embeds];
   const SD3Transformer2DModel& network = frame[transformer];
-  Tensor zeros = at::zeros({clip.size(0), frame[length], network.context_dim()});
+  Tensor zeros = at::zeros({clip.size(0), frame[length], network.context_dim()}, at::kFloat);
   frame[prompt_embeds] = behind_clip(clip, zeros);
 }
 

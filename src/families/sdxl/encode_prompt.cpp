@@ -154,7 +154,8 @@ Encoded encode_pooled(Frame& frame, const T& block, const Texts& prompts) {
   const CLIPTextModelWithProjection& network = frame[block.text_encoder];
   int64_t window = frame[block.tokenizer].window(), width = network.hidden_size();
   if (is_zero(frame, block))
-    return {at::zeros({1, window, width}), at::zeros({1, network.projection_dim()})};
+    return {at::zeros({1, window, width}, at::kFloat),
+            at::zeros({1, network.projection_dim()}, at::kFloat)};
   switch (frame[block.syntax]) {
     case PromptSyntax::a1111:
       return weighted_pooled(frame, block, prompts);
@@ -197,7 +198,8 @@ void EncodePromptFirst::run(Frame& frame) const {
   size_t images = frame[seeds].size();
   if (is_zero(frame, *this)) {
     frame[first_embeds] =
-        at::zeros({static_cast<int64_t>(images), frame[tokenizer].window(), network.hidden_size()});
+        at::zeros({static_cast<int64_t>(images), frame[tokenizer].window(), network.hidden_size()},
+                  at::kFloat);
     frame[first_turns] = {};
     return;
   }

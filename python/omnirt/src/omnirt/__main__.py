@@ -1,5 +1,6 @@
 """`omnirt` and `python -m omnirt`: the program of this package, in place of this process."""
 
+import contextlib
 import os
 import sys
 
@@ -8,8 +9,9 @@ from omnirt import _load
 
 def main() -> None:
     path, environment = _load.program()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # None where it is closed
+            stream.flush()
     os.execve(path, ["omnirt", *sys.argv[1:]], environment)
 
 

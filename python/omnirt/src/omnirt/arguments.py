@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from typing import Any, Dict, List, Mapping, Optional
 
 from omnirt._load import native
@@ -31,46 +32,117 @@ def _refuse(field: str, value: Any, message: str, way_out: str) -> InvalidReques
     return InvalidRequest(findings=(Finding(field, shown if len(shown) < 80 else type(value).__name__, message, way_out),))
 
 
-def _bytes_of_pil(image: Any) -> Any:
+# PIL's modes of an image, and those that hold the same as an image's file is read.
+_READ_AS = {
+    **{each: each for each in ("L", "RGB", "RGBA")},
+    **{each: "L" for each in ("1",)},
+    **{each: "RGB" for each in ("P", "CMYK", "YCbCr", "HSV", "RGBX")},
+    **{each: "RGBA" for each in ("LA", "PA", "La", "RGBa")},
+}
+_SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
+
+
+def _bytes_of_pil(image: Any, field: str) -> Any:
     """Rows of the image as its file would be read: upright, in one of the modes that images are read as."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image) or image
-    if upright.mode in ("LA", "PA") or "transparency" in upright.info:
-        upright = upright.convert("RGBA")
-    elif upright.mode == "1":
-        upright = upright.convert("L")
-    elif upright.mode not in ("L", "RGB", "RGBA"):
-        upright = upright.convert("RGB")
-    channels = len(upright.getbands())
-    return memoryview(upright.tobytes()).cast("B", (upright.height, upright.width, channels))
+    shape = (upright.height, upright.width)
+    if upright.mode in _SIXTEEN_BITS:
+        return memoryview(_high_bytes(upright, field)).cast("B", (*shape, 1))
+    mode = _READ_AS.get(upright.mode)
+    if mode is None:
+        raise _refuse(field, image, f"PIL's mode {upright.mode} has no one meaning in 8 bits", 'give image.convert("RGB")')
+    if "transparency" in upright.info:
+        mode = "RGBA"
+    if upright.mode == "La":
+        upright = upright.convert("LA")
+    if upright.mode != mode:
+        upright = upright.convert(mode)
+    return memoryview(upright.tobytes()).cast("B", (*shape, len(mode)))
 
 
-def _bytes_of_array(array: Any, field: str) -> Any:
-    """Rows of bytes of numpy's {h, w, c} (or {h, w}) or torch's {c, h, w}, in bytes or in fp in 0..1."""
-    if type(array).__module__.split(".")[0] == "torch":
-        _on_cpu(array)
-        array = array.detach()
-        if array.dim() == 4 and array.shape[0] == 1:
-            array = array[0]
-        if array.dim() == 3:
-            array = array.movedim(0, -1)
-        elif array.dim() == 2:
-            array = array[..., None]
-        if array.is_floating_point():
-            import torch
+def _high_bytes(image: Any, field: str) -> bytes:
+    """Of 16-bit grey, which a file is read from in the same way."""
+    if "transparency" in image.info:
+        raise _refuse(field, image, "16-bit grey with a transparent value", "give the path of its file")
+    raw: bytes = image.tobytes()
+    if image.mode != "I":
+        big = image.mode == "I;16B" or (image.mode == "I;16N" and sys.byteorder == "big")
+        return raw[0::2] if big else raw[1::2]
+    low, high = image.getextrema()
+    if low < 0 or high > 0xFFFF:
+        raise _refuse(field, image, f"values of {low} to {high}; mode I is read as 16 bits, 0 to 65535", "scale them first")
+    return raw[1::4] if sys.byteorder == "little" else raw[2::4]
 
-            array = (array.float().clamp(0, 1) * 255).round().to(torch.uint8)
-        return array
+
+# Half a level: what lies that far outside of 0 to 1 rounds to the same byte.
+_SLACK = 0.5 / 255
+
+
+def _refuse_outside(field: str, array: Any, low: float, high: float) -> None:
+    if -_SLACK <= low and high <= 1 + _SLACK:
+        return
+    way_out = "scale it first"
+    if -1 - _SLACK <= low < 0 and high <= 1 + _SLACK:
+        way_out = "give (x + 1) / 2 for values of -1 to 1, or clip them"
+    elif 0 <= low and high <= 255:
+        way_out = "give x / 255 for values of 0 to 255"
+    message = f"values of {low:.4g} to {high:.4g}; an image in floating point has 0 to 1"
+    raise _refuse(field, array, message, way_out)
+
+
+def _refuse_type(field: str, array: Any) -> InvalidRequest:
+    sixteen = "16" in str(array.dtype)
+    way_out = "for values of 16 bits give (array >> 8) as uint8" if sixteen else "convert it to uint8"
+    message = f"numbers of type {array.dtype}; an image has uint8, bool, or floating point from 0 to 1"
+    return _refuse(field, array, message, way_out)
+
+
+def _bytes_of_tensor(tensor: Any, field: str) -> Any:
+    """Rows of bytes {h, w, c} of a torch tensor {c, h, w} or {h, w}."""
+    import torch
+
+    _on_cpu(tensor)
+    given = tensor.detach()
+    array = given[0] if given.dim() == 4 and given.shape[0] == 1 else given
+    array = array[None] if array.dim() == 2 else array
+    if array.dim() != 3 or array.shape[0] not in (1, 3, 4):
+        last = array.dim() == 3 and array.shape[2] in (1, 3, 4)
+        way_out = "give tensor.permute(2, 0, 1)" if last else "give one image"
+        raise _refuse(field, given, f"of shape {tuple(given.shape)}; a tensor is {{c, h, w}}, c 1, 3 or 4", way_out)
+    array = array.movedim(0, -1)
+    if array.dtype == torch.bool:
+        return array.to(torch.uint8) * 255
+    if array.is_floating_point() and array.numel() > 0:
+        array = array.float()
+        _refuse_outside(field, given, *(each.item() for each in array.aminmax()))
+        return (array.clamp(0, 1) * 255).round().to(torch.uint8)
+    if array.dtype != torch.uint8:
+        raise _refuse_type(field, given)
+    return array
+
+
+def _bytes_of_array(given: Any, field: str) -> Any:
+    """Rows of bytes {h, w, c} of an array {h, w, c} or {h, w}, or of a torch tensor."""
+    if type(given).__module__.split(".")[0] == "torch":
+        return _bytes_of_tensor(given, field)
     import numpy
 
-    array = numpy.asarray(array)
-    if array.ndim == 4 and array.shape[0] == 1:
-        array = array[0]
-    if array.ndim == 2:
-        array = array[..., None]
-    if array.dtype.kind == "f":
-        array = (numpy.clip(array, 0, 1) * 255).round().astype(numpy.uint8)
+    given = numpy.asarray(given)
+    array = given[0] if given.ndim == 4 and given.shape[0] == 1 else given
+    array = array[..., None] if array.ndim == 2 else array
+    if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
+        first = array.ndim == 3 and array.shape[0] in (1, 3, 4)
+        way_out = "give array.transpose(1, 2, 0)" if first else "give one image"
+        raise _refuse(field, given, f"of shape {given.shape}; an array is {{h, w, c}}, c 1, 3 or 4", way_out)
+    if array.dtype.kind == "b":
+        return array.astype(numpy.uint8) * 255
+    if array.dtype.kind == "f" and array.size > 0:
+        _refuse_outside(field, given, float(array.min()), float(array.max()))
+        return (numpy.clip(array, 0, 1) * 255).round().astype(numpy.uint8)
+    if array.dtype != numpy.uint8:
+        raise _refuse_type(field, given)
     return array
 
 
@@ -116,6 +188,8 @@ class Request:
             self.json["inputs"]["encoded_prompt"] = {"in_memory": place}
 
     def text(self) -> str:
+        for name, value in self.json.items():
+            _refuse_half_characters(name, value)
         try:
             return json.dumps(self.json, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -125,11 +199,9 @@ class Request:
         """Generators are where the run left them, as after diffusers' call."""
         if not self._generators:
             return
-        import torch
-
         states = self.values.generators()
         for generator, state in zip(self._generators, states):
-            generator.set_state(torch.as_tensor(state).clone())
+            generator.set_state(state.clone())
 
     @staticmethod
     def _field(name: str, value: Any) -> Any:
@@ -148,9 +220,12 @@ class Request:
         if name == "latents" and _is_array(value):
             return {"in_memory": self.values.add_latents(_fp32(value), field)}
         if _is_pil(value):
-            return {"in_memory": self.values.add_image(_bytes_of_pil(value), field)}
+            return {"in_memory": self.values.add_image(_bytes_of_pil(value, field), field)}
         if _is_array(value):
             return {"in_memory": self.values.add_image(_bytes_of_array(value, field), field)}
+        if input_types()[name][0].startswith("ImageInput") and (isinstance(value, (bytes, bytearray)) or hasattr(value, "read")):
+            way_out = "give PIL.Image.open(file), or the path; for bytes PIL.Image.open(io.BytesIO(data))"
+            raise _refuse(field, value, f"a {type(value).__name__} is not taken here", way_out)
         return _plain(field, value)
 
     def _take_generators(self, value: Any) -> None:
@@ -166,6 +241,26 @@ class Request:
         if "seed" not in self.json["config"]:
             # What images are named by; the draws are the generators'.
             self.json["config"]["seed"] = all_given[0].initial_seed() % (1 << 53)
+
+
+def _refuse_half_characters(field: str, value: Any) -> None:
+    """Python's texts may hold lone surrogates, of a character that was cut in two, or of a name that is not UTF-8."""
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            _refuse_half_characters(field, each)
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            _refuse_half_characters(field, name)
+            _refuse_half_characters(f"{field}.{name}", each)
+    elif isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+        shown = ascii(value)
+        finding = Finding(
+            ascii(field)[1:-1],
+            shown if len(shown) < 80 else "str",
+            "holds half of a surrogate pair, which is no character",
+            "remove it; a file whose name is not UTF-8 is to be renamed",
+        )
+        raise InvalidRequest(findings=(finding,))
 
 
 def _plain(field: str, value: Any) -> Any:

@@ -11,6 +11,9 @@ class CancelToken:
     def __init__(self) -> None:
         self._native: Any = native().CancelToken()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a CancelToken ends runs of its own process; make one in each process")
+
     def cancel(self) -> None:
         self._native.cancel()
 

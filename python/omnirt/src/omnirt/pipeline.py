@@ -108,6 +108,12 @@ class Pipeline(Call):
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"a pipeline cannot be pickled; call omnirt.Pipeline.from_pretrained({self._model!r}) in each process "
+            "(results can be pickled)"
+        )
+
     def __repr__(self) -> str:
         return f"<omnirt.Pipeline of {self.info.id}{', closed' if self._closed else ''}>"
 

@@ -2,7 +2,9 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Dict, Optional
+
+from omnirt.result import portable, restored
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,16 @@ class Preview:
     steps: int
     place: int
     image: Any
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "image": portable(self.image)}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update({**state, "image": restored(*state["image"])})
+
+
+# Standard error that is closed, full or a broken pipe: a run goes on without its bar.
+_LOST = (OSError, ValueError, AttributeError)
 
 
 def in_notebook() -> bool:
@@ -49,13 +61,19 @@ class Bar:
     def __call__(self, stage: str, step: int, steps: int) -> None:
         if self._make is None or steps == 0:
             return
-        if self._bar is None:
-            self._bar = self._make(total=steps)
-        self._bar.update(step - self._bar.n)
+        try:
+            if self._bar is None:
+                self._bar = self._make(total=steps)
+            self._bar.update(step - self._bar.n)
+        except _LOST:
+            self._make = self._bar = None
 
     def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        try:
+            if self._bar is not None:
+                self._bar.close()
+        except _LOST:
+            pass
 
 
 def _tqdm(required: bool) -> Optional[Callable[..., Any]]:

@@ -2,7 +2,7 @@
 
 import base64
 import io
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from omnirt.report import Report
 
@@ -28,8 +28,20 @@ def _numpy(arrays: List[Any]) -> Any:
 def _torch(arrays: List[Any]) -> Any:
     import torch
 
-    made = torch.stack([torch.from_dlpack(each) for each in arrays])
+    made = torch.stack(
+        [torch.frombuffer(memoryview(each).cast("B"), dtype=torch.uint8).view(memoryview(each).shape) for each in arrays]
+    )
     return made.movedim(-1, -3).to(torch.float32) / 255
+
+
+def portable(array: Any) -> Tuple[Tuple[int, ...], bytes]:
+    """An array of bytes as pickle holds it."""
+    view = memoryview(array)
+    return tuple(view.shape), view.tobytes()
+
+
+def restored(shape: Tuple[int, ...], data: bytes) -> Any:
+    return memoryview(bytearray(data)).cast("B", shape)
 
 
 def _converted(arrays: List[Any], output_type: str) -> Any:
@@ -78,6 +90,14 @@ class Result:
     def image(self) -> Any:
         """The first image."""
         return self.images[0]
+
+    def __getstate__(self) -> Dict[str, Any]:
+        arrays = [[portable(frame) for frame in each] for each in self._arrays]
+        return {"artifacts": arrays, "report": self.report, "output_type": self._output_type, "latents": self.latents}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        arrays = [[restored(*frame) for frame in each] for each in state["artifacts"]]
+        self.__init__(**{**state, "artifacts": arrays})  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self._arrays)
