@@ -2,6 +2,7 @@
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include "base/byte_size.hpp"
 #include "base/error.hpp"
@@ -31,6 +32,8 @@ uint64_t bytes_of_flag(const char* flag, const std::string& text) {
 }
 
 void begin_serving(Session& session, const ServingFlags& flags, const std::string& name) {
+  // Whatever this process writes holds what clients sent: it is for this user only.
+  ::umask(0077);
   if (flags.threads > 0) limit_threads(static_cast<int>(flags.threads));
   session.keep_components();
   auto log = spdlog::stderr_logger_mt(name);

@@ -106,7 +106,12 @@ void add_worker(CLI::App& app, Run& run, Session& session) {
       ->type_name("FOLDER");
   add_run_flags(*command, *flags);
   command->add_option("--host", flags->options.host,
-                      "address of /healthz, /readyz and /metrics [127.0.0.1]");
+                      "address of /healthz, /readyz and /metrics [127.0.0.1]; one that other "
+                      "machines reach needs keys");
+  command
+      ->add_option("--api-key-file", flags->options.key_file,
+                   "file of keys, as the server's; /metrics then needs one with the scope metrics")
+      ->type_name("FILE");
   command->add_option("--port", flags->port, "port of these; 0: any that is free; if omitted, none")
       ->check(CLI::Range(0, 65'535).description(""))
       ->type_name("INT 0..65535");

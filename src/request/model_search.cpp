@@ -184,7 +184,8 @@ fs::path adapter_in(const fs::path& folder, const std::string& given, const std:
 fs::path find_adapter(const std::string& given, const fs::path& at, const std::string& field) {
   std::error_code error;
   if (fs::exists(at, error)) return at;
-  std::vector<std::string> places{at.string()};
+  std::vector<std::string> places;
+  if (!at.empty()) places.push_back(at.string());
   bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
   for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
     const fs::path found = adapter_in(folder, given, field);
@@ -195,8 +196,8 @@ fs::path find_adapter(const std::string& given, const fs::path& at, const std::s
   if (!cached.empty()) return cached;
   throw InvalidRequest(
       {field, given,
-       fmt::format("there is no such adapter (looked at {}{})", fmt::join(places, ", in "),
-                   plain ? ", and in the Hugging Face cache" : ""),
+       fmt::format("there is no such adapter (looked {}{}{})", places.empty() ? "" : "at ",
+                   fmt::join(places, ", "), plain ? " and in the Hugging Face cache" : ""),
        "name a file, a folder, or an id below a folder in OMNIRT_MODELS"});
 }
 
@@ -211,7 +212,9 @@ fs::path find_upscaler(const std::string& given, const fs::path& at, const std::
     }
   }
   throw InvalidRequest(
-      {field, given, fmt::format("there is no such upscaler (looked at {})", at.string()),
+      {field, given,
+       at.empty() ? "there is no such upscaler"
+                  : fmt::format("there is no such upscaler (looked at {})", at.string()),
        fmt::format("name a .safetensors file, or one in {} below a folder in OMNIRT_MODELS",
                    fmt::join(upscaler_folders, ", "))});
 }

@@ -38,13 +38,14 @@ std::vector<FoundModel> models_here();
 // of those folders (or in `loras`, `Lora` or `embeddings` below it, or a folder in these; with or
 // without .safetensors), or
 // "organisation/name" in the Hugging Face cache, a file's name after it where it holds several.
-// Throws InvalidRequest under `field` with the places that were searched.
+// `at` is "" if only the name counts. Throws InvalidRequest under `field` with the places searched.
 std::filesystem::path find_adapter(const std::string& given, const std::filesystem::path& at,
                                    const std::string& field);
 
 // An upscaler's file: `at`, which the name means as a path, where it is there; else a name (with or
 // without .safetensors) in `upscalers`, `upscale_models`, `ESRGAN` or `RealESRGAN` below one of
-// those folders. Throws InvalidRequest under `field` where there is none.
+// those folders. `at` is "" if only the name counts. Throws InvalidRequest under `field` if there
+// is none.
 std::filesystem::path find_upscaler(const std::string& given, const std::filesystem::path& at,
                                     const std::string& field);
 

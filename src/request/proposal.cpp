@@ -13,21 +13,50 @@
 
 namespace omnirt {
 
-std::string Proposal::path_of(const std::string& field, const std::string& given) const {
-  namespace fs = std::filesystem;
-  refuse_url(field, given);
-  std::string path = request.path_of(field, given);
-  if (confine.empty()) return path;
-  // Links are followed, of what is there already.
+namespace {
+namespace fs = std::filesystem;
+
+// Links are followed, as far as the path exists.
+bool is_within(const fs::path& folder, const fs::path& path) {
   std::error_code error;
-  fs::path limit = fs::weakly_canonical(confine, error), real = fs::weakly_canonical(path, error);
+  fs::path limit = fs::weakly_canonical(folder, error), real = fs::weakly_canonical(path, error);
   auto [end, rest] = std::ranges::mismatch(limit, real);
-  if (!error && (end == limit.end() || end->empty())) return path;
+  return !error && (end == limit.end() || end->empty());
+}
+
+[[noreturn]] void lies_outside(const std::string& field, const std::string& given,
+                               const std::string& path, const std::string& confine) {
   throw InvalidRequest({field, given,
                         fmt::format("{} lies outside of {}, to which requests are "
                                     "confined",
                                     path, confine),
                         "name a path in that folder"});
+}
+
+}  // namespace
+
+std::string Proposal::path_of(const std::string& field, const std::string& given) const {
+  refuse_url(field, given);
+  std::string path = request.path_of(field, given);
+  if (!reaches(field, given)) lies_outside(field, given, path, confine);
+  return path;
+}
+
+bool Proposal::reaches(const std::string& field, const std::string& given) const {
+  return confine.empty() || is_within(confine, request.path_of(field, given));
+}
+
+std::string Proposal::source_of(const std::string& field, const std::string& given) const {
+  std::string path = path_of(field, given);
+  std::error_code error;
+  if (confine.empty() || !fs::is_directory(path, error)) return path;
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_symlink(ignored) && !is_within(confine, it->path()))
+      lies_outside(field, given, it->path().string() + ", a link,", confine);
+  }
+  return path;
 }
 
 const nn::Autoencoder* Proposal::autoencoder() const {

@@ -50,6 +50,11 @@ struct Proposal : Settled {
   // The absolute path that the request's `field` means. Throws InvalidRequest where it is a URL, or
   // is outside the folder that requests are confined to.
   std::string path_of(const std::string& field, const std::string& given) const;
+  // Whether `path_of` allows it.
+  bool reaches(const std::string& field, const std::string& given) const;
+  // The same for a file or folder that the run reads: no link within the folder may lead outside
+  // either.
+  std::string source_of(const std::string& field, const std::string& given) const;
   // The one of the plan's blocks, which says what latents are; null where it was refused.
   const nn::Autoencoder* autoencoder() const;
   std::optional<StorageType> storage_of(const std::string& component) const {

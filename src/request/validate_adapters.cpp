@@ -145,7 +145,9 @@ class Reader {
     try {
       // A path was made absolute, and checked against where it may be; a name is looked for.
       if (choice_.given.starts_with("/")) proposal_.path_of(field_, choice_.given);
-      std::string at = proposal_.request.path_of(field_, choice_.given);
+      std::string at;
+      if (proposal_.reaches(field_, choice_.given))
+        at = proposal_.request.path_of(field_, choice_.given);
       fs_path path = find_adapter(choice_.given, at, field_ + ".path");
       auto file = adapters::open_adapter(path, file_, field_);
       check_kind(file);

@@ -95,14 +95,19 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
 
 namespace {
 
-// Upscalers are found by name, too, and may then be outside the folder that requests are confined
-// to.
+bool is_written_as_path(const std::string& given) {
+  return given.starts_with("/") || given.find("..") != given.npos;
+}
+
+// Upscalers are also found by name, outside of the folder that requests are confined to too. The
+// error for a path outside does not depend on whether anything is there.
 std::string upscaler_path(const Proposal& proposal, const std::string& field,
                           const std::string& given) {
+  if (is_written_as_path(given))
+    return find_upscaler(given, proposal.source_of(field, given), field);
   refuse_url(field, given);
-  fs::path at = proposal.request.path_of(field, given);
-  fs::path found = find_upscaler(given, at, field);
-  return found == at ? proposal.path_of(field, given) : found.string();
+  const fs::path at = proposal.reaches(field, given) ? proposal.request.path_of(field, given) : "";
+  return find_upscaler(given, at, field);
 }
 
 // Paths of the components, in lists of lists too.
@@ -112,7 +117,7 @@ void settle_component(const Proposal& proposal, const std::string& field, Json& 
     return;
   }
   if (value.is_string() && !value.get<std::string>().empty())
-    value = proposal.path_of(field, value.get<std::string>());
+    value = proposal.source_of(field, value.get<std::string>());
   if (value.is_array()) {
     for (Json& each : value) settle_component(proposal, field, each);
   }
@@ -124,9 +129,9 @@ void settle_adapter_path(const Proposal& proposal, size_t index, Json& adapter) 
   std::string given = adapter["path"], field = fmt::format("adapters[{}]", index);
   refuse_url(field, given);
   std::error_code error;
-  bool file = !given.empty() && fs::exists(proposal.request.path_of(field, given), error);
-  if (file || given.starts_with("/") || given.find("..") != given.npos)
-    adapter["path"] = proposal.path_of(field, given);
+  bool file = !given.empty() && proposal.reaches(field, given) &&
+              fs::exists(proposal.request.path_of(field, given), error);
+  if (file || is_written_as_path(given)) adapter["path"] = proposal.source_of(field, given);
 }
 
 // The conditions of a guider without settings; none where it needs some.
@@ -176,6 +181,12 @@ void settle_adapter_paths(Proposal& proposal, size_t first) {
   }
 }
 
+// Models and parts of models; the others are written to.
+bool is_read(const KeyInfo& key) {
+  return key.name == keys::model_path.name || key.name == keys::single_file_config.name ||
+         key.name == keys::preview_decoder.name;
+}
+
 // From here on the request's paths are absolute (but inputs', whose types the model determines),
 // and are where they may be.
 void settle_paths(Proposal& proposal) {
@@ -191,7 +202,8 @@ void settle_paths(Proposal& proposal) {
     auto value = request.config.find(key->name);
     if (value == request.config.end() || !is_path(*key, *value)) continue;
     each([&] {
-      *value = proposal.path_of(std::string("config.") + key->name, value->get<std::string>());
+      const std::string field = std::string("config.") + key->name, given = *value;
+      *value = is_read(*key) ? proposal.source_of(field, given) : proposal.path_of(field, given);
     });
   }
   for (auto& [name, value] : request.components.items())

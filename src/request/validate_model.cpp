@@ -59,8 +59,10 @@ fs::path folder_of(Proposal& proposal, const std::string& model) {
   const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
   // A registered id wins over a folder of the same name in the working directory: "./name" says the
   // folder.
-  bool is_path = !entry && looks_like_path(model, proposal.request.path_of("model", model));
-  if (is_path) proposal.model = proposal.path_of("model", model);
+  const bool reached = proposal.reaches("model", model);
+  bool is_path =
+      !entry && looks_like_path(model, reached ? proposal.request.path_of("model", model) : "");
+  if (is_path) proposal.model = proposal.source_of("model", model);
   if (config.contains(keys::model_path.name) && config[keys::model_path.name].is_string())
     return config[keys::model_path.name].get<std::string>();
   if (is_path) return proposal.model;
@@ -309,7 +311,7 @@ void settle_components(Proposal& proposal) {
       try {
         // An upscaler that was found by name may be anywhere (settle_paths).
         std::string path = is_upscaler(field) ? value.get<std::string>()
-                                              : proposal.path_of(field, value.get<std::string>());
+                                              : proposal.source_of(field, value.get<std::string>());
         ComponentFolder component = given_component(proposal, name, path);
         check_role(proposal, component);
         proposal.folder.components.insert_or_assign(name, std::move(component));

@@ -50,12 +50,12 @@ void Dispatcher::changed(const Job& job) {
   if (on_change) on_change(job);
 }
 
-// Where the store takes no lease the job waits on, for the next look.
+// If the store does not take the lease, the job waits for the next look.
 bool Dispatcher::begin(const std::string& id) {
   try {
     runs_.push_back(std::make_unique<Run>(*this, queue_.lease(id)));
     return true;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     spdlog::error("job {} cannot begin: {}", id, error.what());
     return false;
   }
@@ -176,8 +176,11 @@ void Dispatcher::watch() {
     std::vector<std::string> forgotten;
     try {
       forgotten = queue_.tick();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       spdlog::error("the store of jobs: {}", error.what());
+      // On a full disk nothing can be deleted from the store before there is room: the files go
+      // first.
+      if (const std::string id = queue_.due(); on_forgotten && !id.empty()) on_forgotten(id);
     }
     for (const std::string& id : forgotten) events_.forget(id);
     pass_on_cancels();
@@ -199,7 +202,7 @@ void Dispatcher::cancel_unreachable() {
   }
   try {
     for (const std::string& id : ids) queue_.cancel(id, server_ends());
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     spdlog::error("the store of jobs: {}", error.what());
   }
 }
@@ -221,7 +224,7 @@ void Dispatcher::hand_back() {
       // No one fetches it from the next process.
       if (job && job->waited_for) queue_.cancel(job->id, server_ends());
       queue_.release(run->lease);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       spdlog::error("job {} is not handed back: {}", run->lease.id, error.what());
     }
     run->token.cancel();

@@ -83,6 +83,7 @@ class Dispatcher final : public Jobs {
   void let_go(Run& run);
   void take_turn(Run& run, std::unique_lock<std::mutex>& lock);
   void dispatch();
+  void give_turns();
   std::vector<std::string> next() const;
   std::vector<std::string> company(const std::string& first, bool may_begin,
                                    std::span<const std::string> paused) const;
@@ -95,6 +96,7 @@ class Dispatcher final : public Jobs {
   void changed(const Job& job);
   JobView view_without_result(const Job& job) const;
   JobView view(const Job& job) const;
+  void read_result(Job& job) const;
   std::vector<JobView> newest(const std::string& client, size_t most) const;
 
   mutable std::mutex mutex_;

@@ -1,4 +1,6 @@
 // Who has the next turn, and with whom.
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -48,8 +50,17 @@ std::vector<std::string> Dispatcher::next() const {
   return not_there == all.end() ? all : std::vector{*not_there};
 }
 
-// Gives free turns to those that go first.
+// Gives free turns to those that go first. What an exception leaves undone the next look does: the
+// threads that call this must go on.
 void Dispatcher::dispatch() {
+  try {
+    give_turns();
+  } catch (const std::exception& error) {
+    spdlog::error("no turn is given: {}", error.what());
+  }
+}
+
+void Dispatcher::give_turns() {
   while (computing_ < limits_.queue.at_once && !stopping_) {
     const std::vector<std::string> ids = next();
     if (ids.empty()) return;

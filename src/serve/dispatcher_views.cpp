@@ -1,7 +1,10 @@
 // What others see of the jobs, and ask of them.
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "serve/dispatcher.hpp"
+#include "serve/stored_record.hpp"
 
 namespace omnirt::serve {
 
@@ -14,9 +17,19 @@ JobView Dispatcher::view_without_result(const Job& job) const {
   return view;
 }
 
+// A store that does not have it any more is as one that has something else.
+void Dispatcher::read_result(Job& job) const {
+  try {
+    job.result = queue_.result(job.id);
+  } catch (const std::exception& error) {
+    spdlog::error("the result of job {}: {}", job.id, error.what());
+  }
+  settle_stored_result(job);
+}
+
 JobView Dispatcher::view(const Job& job) const {
   JobView view = view_without_result(job);
-  if (job.state == JobState::done) view.job.result = queue_.result(job.id);
+  if (job.state == JobState::done) read_result(view.job);
   return view;
 }
 
@@ -58,7 +71,7 @@ std::vector<JobView> Dispatcher::list(const std::string& client, size_t most) co
     if (each.job.state != JobState::done) return false;
     std::scoped_lock lock(mutex_);
     const bool forgotten = !queue_.find(each.job.id);
-    if (!forgotten) each.job.result = queue_.result(each.job.id);
+    if (!forgotten) read_result(each.job);
     return forgotten;
   });
   return views;

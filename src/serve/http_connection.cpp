@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "serve/http_socket.hpp"
+#include "serve/survive.hpp"
 
 namespace omnirt::serve {
 namespace http = beast::http;
@@ -211,7 +212,9 @@ void HttpConnection::hand_over(HttpRequest request) {
     watch();
   parser_.reset();
   auto exchange = std::make_shared<BeastExchange>(shared_from_this(), std::move(request));
-  net::post(*shared_->workers, [shared = shared_, exchange] { shared->program.handle(exchange); });
+  net::post(*shared_->workers, [shared = shared_, exchange] {
+    survive("a request", [&] { shared->program.handle(exchange); });
+  });
 }
 
 // While a request is handled, the next thing to be read tells whether the client is still there.

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "serve/http_connection.hpp"
+#include "serve/survive.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -99,7 +100,11 @@ uint16_t HttpServer::port() const {
 
 void HttpServer::start() {
   impl_->accept();
-  impl_->thread = std::thread([this] { impl_->shared->io.run(); });
+  impl_->thread = std::thread([this] {
+    // Connections other than the one whose handler threw go on.
+    while (!survive("connections", [this] { impl_->shared->io.run(); })) {
+    }
+  });
 }
 
 // The workers first: what they answer is still sent.
@@ -111,7 +116,8 @@ void HttpServer::stop() {
 }
 
 void HttpServer::later(std::function<void()> work) {
-  net::post(*impl_->shared->workers, std::move(work));
+  net::post(*impl_->shared->workers,
+            [work = std::move(work)] { survive("work of a server", work); });
 }
 
 size_t HttpServer::connections() const {

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/clock.hpp"
+#include "serve/survive.hpp"
 
 namespace omnirt::serve {
 namespace websocket = beast::websocket;
@@ -66,7 +67,7 @@ void BeastSocket::on_message() {
   buffer_ = {};
   handling_ = true;
   net::post(*shared_->workers, [self = shared_from_this(), text = std::move(text)]() mutable {
-    self->program_.message(std::move(text));
+    survive("a message", [&] { self->program_.message(std::move(text)); });
     net::post(self->shared_->io, [self] { self->on_handled(); });
   });
 }
@@ -162,7 +163,9 @@ void BeastSocket::over() {
 
 void BeastSocket::tell_closed() {
   SocketProgram program = std::exchange(program_, {});
-  if (program.closed) net::post(*shared_->workers, std::move(program.closed));
+  if (!program.closed) return;
+  net::post(*shared_->workers,
+            [closed = std::move(program.closed)] { survive("the end of a socket", closed); });
 }
 
 }  // namespace omnirt::serve

@@ -1,5 +1,7 @@
 #include "serve/job_events.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "base/json.hpp"
@@ -54,6 +56,15 @@ void JobEvents::add(const std::string& job, int64_t attempt, std::string type, s
   put(job, {number, std::move(type), std::move(data), last});
 }
 
+// A listener that fails takes nothing from the others, nor from the job.
+void JobEvents::tell(const Listening& listening, const JobEvent& event) {
+  try {
+    listening.listener(event);
+  } catch (const std::exception& error) {
+    spdlog::error("an event of job {} is not sent: {}", listening.job, error.what());
+  }
+}
+
 void JobEvents::put(const std::string& job, JobEvent event) {
   std::vector<JobEvent>& events = events_[job];
   if (!events.empty() && events.back().number >= event.number) return;
@@ -61,7 +72,7 @@ void JobEvents::put(const std::string& job, JobEvent event) {
   events.push_back(std::move(event));
   trim(events);
   for (const auto& [id, listening] : listeners_) {
-    if (listening.job == job) listening.listener(events.back());
+    if (listening.job == job) tell(listening, events.back());
   }
   if (!last) return;
   std::erase_if(listeners_, [&](const auto& each) { return each.second.job == job; });

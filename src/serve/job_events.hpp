@@ -41,7 +41,8 @@ class JobEvents {
   // Whether any event of the job is kept.
   bool knows(const std::string& job) const { return events_.contains(job); }
   // Gives the events after number `after`, then those that come, until the last or `leave`. 0:
-  // there are none to come. The listener may not call back, and must not throw.
+  // there are none to come. The listener may not call back; what it throws
+  // is logged.
   int64_t listen(const std::string& job, int64_t after, Listener listener);
   void leave(int64_t listener);
   void forget(const std::string& job);
@@ -49,12 +50,12 @@ class JobEvents {
   std::vector<std::string> listened() const;
 
  private:
-  void note_end(const std::string& job);
-
   struct Listening {
     std::string job;
     Listener listener;
   };
+  static void tell(const Listening& listening, const JobEvent& event);
+  void note_end(const std::string& job);
 
   std::map<std::string, std::vector<JobEvent>> events_;
   std::deque<std::string> ended_;  // the last ones

@@ -1,15 +1,30 @@
 // How jobs end without a run, and how they are forgotten.
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "serve/job_queue.hpp"
 #include "serve/job_rules.hpp"
 
 namespace omnirt::serve {
+namespace {
+
+// When anything last happened to any job.
+int64_t newest_ms(const std::vector<Job>& all) {
+  int64_t newest = 0;
+  for (const Job& job : all)
+    newest = std::max({newest, job.created_ms, job.started_ms, job.ended_ms});
+  return newest;
+}
+
+}  // namespace
 
 JobQueue::JobQueue(JobStore& store, const QueueClock& clock, QueueLimits limits)
-    : store_(store), clock_(clock), limits_(limits) {
+    : store_(store), clock_(clock), limits_(limits), started_ms_(clock.now_ms()) {
   std::vector<Job> all = store_.load();
   for (const Job& job : all) next_number_ = std::max(next_number_, job.number + 1);
+  const int64_t newest = newest_ms(all);
+  if (newest <= started_ms_ - limits_.keep_ms) stopped_ms_ = started_ms_ - newest;
   // In the order of their ends, so that the oldest are forgotten first.
   std::stable_sort(all.begin(), all.end(),
                    [](const Job& a, const Job& b) { return a.ended_ms < b.ended_ms; });
@@ -35,10 +50,21 @@ void JobQueue::restart(Job job) {
     end_job(job, JobState::cancelled, client_gone(), now);
   else if (was_running)
     crash_job(job, limits_, now);
-  if (has_ended(job.state)) return end(std::move(job));
-  if (was_running) store_.update(job);
-  waiting_.push_back(job.id);
+  if (has_ended(job.state) || was_running) store_restarted(job);
+  if (has_ended(job.state))
+    count_end(job);
+  else
+    waiting_.push_back(job.id);
   put(std::move(job));
+}
+
+// A full disk does not keep a server from starting: the next restart decides the same again.
+void JobQueue::store_restarted(const Job& job) {
+  try {
+    store_.update(job);
+  } catch (const std::exception& error) {
+    spdlog::error("job {} is not stored as restarted: {}", job.id, error.what());
+  }
 }
 
 const Job* JobQueue::cancel(const std::string& id, const JobReason& reason) {
@@ -78,6 +104,11 @@ bool JobQueue::forget(const std::string& id) {
   return true;
 }
 
+int64_t JobQueue::kept_until_ms(const Job& ended) const {
+  const int64_t stopped = ended.ended_ms < started_ms_ ? stopped_ms_ : 0;
+  return ended.ended_ms + limits_.keep_ms + stopped;
+}
+
 std::vector<std::string> JobQueue::tick() {
   const int64_t now = clock_.now_ms();
   std::vector<std::string> late;
@@ -88,16 +119,18 @@ std::vector<std::string> JobQueue::tick() {
   for (const auto& [id, run] : runs_) see(id);
   expire(late);
   std::vector<std::string> forgotten;
-  auto too_much = [&] {
-    return ended_.size() > limits_.kept || ended_bytes_ > limits_.kept_bytes ||
-           jobs_.at(ended_.front()).ended_ms + limits_.keep_ms <= now;
-  };
-  while (!ended_.empty() && too_much()) {
-    const std::string id = ended_.front();
+  for (std::string id; !(id = due()).empty();) {
     forget(id);
     forgotten.push_back(id);
   }
   return forgotten;
+}
+
+std::string JobQueue::due() const {
+  if (ended_.empty()) return "";
+  const bool too_much = ended_.size() > limits_.kept || ended_bytes_ > limits_.kept_bytes ||
+                        kept_until_ms(jobs_.at(ended_.front())) <= clock_.now_ms();
+  return too_much ? ended_.front() : "";
 }
 
 }  // namespace omnirt::serve

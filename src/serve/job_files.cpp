@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "io/file.hpp"
+#include "serve/job_names.hpp"
 #include "serve/sync_folder.hpp"
 
 namespace omnirt::serve {
@@ -14,6 +15,17 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view use_prefix = "uses-";
+
+// Ids and names may come from a database or a Redis.
+void require_id(const std::string& job) {
+  if (is_job_id(job)) return;
+  throw InvalidFile({"job.id", shown_name(job), "is not the id of a job", "remove the record"});
+}
+void require_name(const std::string& name) {
+  if (is_file_name(name)) return;
+  throw InvalidFile({"file", shown_name(name), "is not the name of a file in a job's folder",
+                     "remove the record"});
+}
 
 }  // namespace
 
@@ -32,10 +44,12 @@ void JobFiles::sync_folder(const fs::path& folder) const {
 }
 
 fs::path JobFiles::folder_of(const std::string& job) const {
+  require_id(job);
   return folder_ / job;
 }
 
 fs::path JobFiles::path_of(const std::string& job, const std::string& name) {
+  require_name(name);
   const fs::path path = folder_of(job) / name;
   std::error_code error;
   if (!fetch || fs::exists(path, error)) return path;
@@ -56,6 +70,7 @@ void JobFiles::begin(const std::string& job) {
 }
 
 fs::path JobFiles::write(const std::string& job, const std::string& name, std::string_view bytes) {
+  require_name(name);
   const fs::path path = folder_of(job) / name;
   io::AtomicFile file(path, io::Readers::owner);
   file.write(bytes);
@@ -74,6 +89,7 @@ void JobFiles::note_use(const std::string& job, const std::string& what) {
 
 std::vector<std::string> JobFiles::users_of(const std::string& what) const {
   std::vector<std::string> jobs;
+  if (!is_file_name(what)) return jobs;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
@@ -84,6 +100,7 @@ std::vector<std::string> JobFiles::users_of(const std::string& what) const {
 }
 
 void JobFiles::remove(const std::string& job) noexcept {
+  if (!is_job_id(job)) return;
   std::error_code error;
   fs::remove_all(folder_of(job), error);
 }

@@ -9,7 +9,9 @@
 
 namespace omnirt::serve {
 
-// The files of jobs: a folder for each, readable by the server's user only, in one for all.
+// The files of jobs: one folder per job inside a common one, readable only by the server's user.
+// Job ids and file names may come from a database or a Redis: ones that are not as in job_names.hpp
+// reach no file. Functions throw InvalidFile for them; `remove` does nothing.
 class JobFiles {
  public:
   // Makes the folder. `lasts`: a process that comes after this one reads it, so that names are on
@@ -20,12 +22,11 @@ class JobFiles {
   std::function<std::string(const std::string& job, const std::string& name)> fetch;
 
   std::filesystem::path folder_of(const std::string& job) const;
-  // A file of a job's, fetched where it is not here. Names are this program's.
+  // A file of a job's, fetched where it is not here.
   std::filesystem::path path_of(const std::string& job, const std::string& name);
   // Makes a job's folder; empties one that is there.
   void begin(const std::string& job);
-  // The whole file is on the disk under its name, or nothing is. Names are this program's. Throws
-  // RunFailed.
+  // The whole file is on the disk under its name, or nothing is. Throws RunFailed.
   std::filesystem::path write(const std::string& job, const std::string& name,
                               std::string_view bytes);
   // What a run left in a job's folder is on the disk, names too. Throws RunFailed.

@@ -119,6 +119,9 @@ class JobQueue {
   // beyond what is kept; the ids of these.
   std::vector<std::string> tick();
 
+  // The ended job that is forgotten next; "" if all are kept for now.
+  std::string due() const;
+
   // Ended jobs are without their request and result, which are the store's.
   const Job* find(const std::string& id) const;
   // Of a job that is done. Throws what the store throws.
@@ -140,12 +143,14 @@ class JobQueue {
   };
 
   void restart(Job job);
+  void store_restarted(const Job& job);
   void put(Job job);
   void end(Job ended);
   void take_out(const std::string& id);
   Job* leased(const Lease& lease);
   void count_end(const Job& ended);
   void expire(const std::vector<std::string>& ids);
+  int64_t kept_until_ms(const Job& ended) const;
   JobOrdering ordering() const;
   JobInLine in_line(const Job& job) const;
   std::vector<JobInLine> candidates(bool queued, std::span<const std::string> paused) const;
@@ -160,6 +165,9 @@ class JobQueue {
   std::deque<std::string> ended_;  // in the order of their ends
   int64_t ended_bytes_ = 0;
   int64_t next_number_ = 1;
+  // Where all that the store holds is older than what is kept, a wrong clock is as likely as a
+  // server that did not run for so long: that time then does not count.
+  int64_t started_ms_ = 0, stopped_ms_ = 0;
   ClientShares shares_;
   StepTimes times_;
 };

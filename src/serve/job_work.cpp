@@ -9,6 +9,9 @@
 namespace omnirt::serve {
 namespace {
 
+// The text comes back from a store or a broker, and is calculated with.
+constexpr int64_t most_of_any = 1'000'000'000;
+
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (size_t end = 0; end != std::string_view::npos;) {
@@ -59,6 +62,7 @@ std::optional<JobWork> JobWork::read(std::string_view text) {
     const char* end = parts[i].data() + parts[i].size();
     const auto read = std::from_chars(parts[i].data(), end, *into[i]);
     if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    if (*into[i] < 0 || *into[i] > most_of_any) return std::nullopt;
   }
   return work;
 }

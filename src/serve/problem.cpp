@@ -83,6 +83,8 @@ HttpResponse problem_of(const Error& error, const std::string& id) {
     response.headers.emplace_back("Retry-After", "1");
     return response;
   }
+  if (error.kind() == "BrokerRefused")
+    return problem(500, word_of(error.kind()), "the broker of jobs refused a command", id);
   return problem(500, word_of(error.kind()), error.what(), id);
 }
 

@@ -1,6 +1,8 @@
 #include "serve/sqlite_database.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 
@@ -10,9 +12,17 @@ namespace {
 // More than any row of this program holds.
 constexpr int max_row_bytes = 8 << 20;
 
+// Readable by this user only, and so are the logs, to which SQLite gives the permissions of the
+// database. Whether it can be made at all SQLite says.
+void make_owned(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0) ::close(fd);
+}
+
 }  // namespace
 
 SqliteDatabase::SqliteDatabase(const std::filesystem::path& file) : file_(file) {
+  make_owned(file);
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   const int code = sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr);
   if (code != SQLITE_OK) {

@@ -1,11 +1,13 @@
 #include "serve/sqlite_store.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "serve/sqlite_database.hpp"
+#include "serve/stored_record.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -94,6 +96,7 @@ Job read_job(const SqliteStatement& row) {
   job.reason.message = text();
   job.bytes = std::max<int64_t>(number(), 0);
   read_state(state, job);
+  check_stored_job(job);
   return job;
 }
 
@@ -132,7 +135,13 @@ SqliteJobStore::~SqliteJobStore() = default;
 std::vector<Job> SqliteJobStore::load() {
   SqliteStatement rows(database_->connection, select_all);
   std::vector<Job> all;
-  while (rows.step()) all.push_back(read_job(rows));
+  while (rows.step()) {
+    try {
+      all.push_back(read_job(rows));
+    } catch (const InvalidFile& error) {
+      spdlog::error("a job in the database is ignored: {}", error.what());
+    }
+  }
   return all;
 }
 

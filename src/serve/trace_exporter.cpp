@@ -115,8 +115,17 @@ void TraceExporter::work() {
   }
 }
 
+// Whatever fails costs these spans and nothing else.
+std::string TraceExporter::try_send(const std::vector<Span>& spans) const {
+  try {
+    return post(url_, otlp_text(spans));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 void TraceExporter::send(const std::vector<Span>& spans) {
-  const std::string why = post(url_, otlp_text(spans));
+  const std::string why = try_send(spans);
   std::scoped_lock lock(mutex_);
   (why.empty() ? counts_.sent : counts_.dropped) += spans.size();
   if (why.empty() || (told_ms_ > 0 && now_ms() - told_ms_ < tell_again_ms)) return;

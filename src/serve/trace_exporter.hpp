@@ -36,6 +36,7 @@ class TraceExporter {
  private:
   void work();
   void send(const std::vector<Span>& spans);
+  std::string try_send(const std::vector<Span>& spans) const;
 
   std::string url_;
   mutable std::mutex mutex_;

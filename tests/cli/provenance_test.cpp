@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <regex>
 
 #include "base/json.hpp"
 #include "cli/program.hpp"
@@ -311,6 +313,47 @@ TEST(Confine, RefusesEveryPathOutsideOfTheFolder) {
     Ended ended = run_program(confined + words);
     EXPECT_EQ(ended.exit_code, 2) << ::testing::PrintToString(words);
     EXPECT_THAT(ended.err, HasSubstr("lies outside of")) << ::testing::PrintToString(words);
+  }
+}
+
+// Each part of a model, whether a folder or a file in one.
+TEST(Confine, RefusesLinksInsideOfAModelThatLeadOutside) {
+  Scratch scratch;
+  const std::string model = scratch.file("in/model");
+  fs::create_directories(model);
+  for (const fs::directory_entry& each : fs::directory_iterator(emoji))
+    fs::create_symlink(each.path(), fs::path(model) / each.path().filename());
+  fs::create_directories(scratch.path() / "in" / "vae");
+  for (const fs::directory_entry& each : fs::directory_iterator(emoji + "/vae"))
+    fs::create_symlink(each.path(), scratch.path() / "in" / "vae" / each.path().filename());
+  const Words confined{"validate", "--confine",    scratch.file("in"), "-p",
+                       "x",        "--output-dir", scratch.file("in")};
+  for (const Words& words : std::vector<Words>{{"-m", model},
+                                               {"--model-path", model},
+                                               {"--component", "vae=" + scratch.file("in/vae")}}) {
+    Ended ended = run_program(confined + words);
+    EXPECT_EQ(ended.exit_code, 2) << ::testing::PrintToString(words);
+    EXPECT_THAT(ended.err, HasSubstr("a link, lies outside of")) << ended.err;
+  }
+}
+
+// The same words for a file that exists and for one that does not.
+TEST(Confine, DoesNotTellWhatExistsOutside) {
+  Scratch scratch;
+  fs::create_directories(scratch.path() / "in");
+  std::ofstream(scratch.file("aaaa1.safetensors")) << "x";
+  fs::create_directory_symlink(scratch.path(), scratch.path() / "in" / "link");
+  WorkingFolder here(scratch.path() / "in");
+  auto told = [&](const std::string& flag, const std::string& before, const std::string& name) {
+    Ended ended = run_program({"validate", "--confine", scratch.file("in"), "-p", "x",
+                               "--output-dir", scratch.file("in"), "--hires-scale", "2", flag,
+                               before + name + ".safetensors"});
+    EXPECT_EQ(ended.exit_code, 2) << ended.err;
+    return std::regex_replace(ended.err, std::regex(name), "NAME");
+  };
+  for (const std::string place : {scratch.file(""), std::string("../"), std::string("link/")}) {
+    for (const std::string flag : {"--lora", "--hires-upscaler", "-m"})
+      EXPECT_EQ(told(flag, place, "aaaa1"), told(flag, place, "aaaa2")) << flag << " " << place;
   }
 }
 

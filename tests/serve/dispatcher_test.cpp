@@ -10,6 +10,7 @@
 
 #include "serve/failing_store.hpp"
 #include "serve/memory_store.hpp"
+#include "serve/records.hpp"
 #include "serve/virtual_clock.hpp"
 
 namespace omnirt::serve {
@@ -52,7 +53,7 @@ struct Jobs {
       if (on_step) on_step(job.id, step);
       control.at({"denoise_loop", step, job.steps});
     }
-    return {"{}", 0};
+    return {one_image_result, 0};
   }
   void submit(const std::string& id, int64_t steps, int64_t deadline = 0) {
     dispatcher.submit(
@@ -79,7 +80,25 @@ TEST(Dispatcher, RunsJobsOneAfterTheOther) {
   jobs.wait_for_end(2);
   EXPECT_THAT(jobs.computed, ElementsAre("a1", "a2", "b1", "b2", "b3"));
   EXPECT_EQ(jobs.state("a"), JobState::done);
-  EXPECT_EQ(jobs.dispatcher.find("a")->job.result, "{}");
+  EXPECT_EQ(jobs.dispatcher.find("a")->job.result, one_image_result);
+}
+
+// As another program left it in the store.
+TEST(Dispatcher, AJobWhoseResultCannotBeReadIsShownAsDead) {
+  Jobs jobs({}, [](const Job& job, RunControl&) -> JobOutcome {
+    return {job.id == "list" ? "[]" : "no JSON", 0};
+  });
+  jobs.submit("list", 1);
+  jobs.submit("text", 1);
+  jobs.dispatcher.start();
+  jobs.wait_for_end(2);
+  for (const char* id : {"list", "text"}) {
+    const Job job = jobs.dispatcher.find(id)->job;
+    EXPECT_EQ(job.state, JobState::dead);
+    EXPECT_EQ(job.reason.kind, "StoreFailed");
+    EXPECT_EQ(job.result, "");
+  }
+  for (const JobView& each : jobs.dispatcher.list("", 9)) EXPECT_EQ(each.job.state, JobState::dead);
 }
 
 TEST(Dispatcher, AShorterJobTakesTheTurnAtTheNextStep) {
@@ -103,7 +122,7 @@ TEST(Dispatcher, OneRunComputesAtATime) {
       --computing;
       control.at({"denoise_loop", step, job.steps});
     }
-    return {"{}", 0};
+    return {one_image_result, 0};
   });
   for (int i = 0; i < 20; ++i) jobs.submit(std::to_string(i), 20 - i);
   jobs.dispatcher.start();
@@ -121,7 +140,7 @@ TEST(Dispatcher, ARunThatWritesItsFilesLetsOthersCompute) {
       jobs.wait_for_end(1);
       control.at({"export", 0, 0});
     }
-    return {"{}", 0};
+    return {one_image_result, 0};
   });
   jobs.submit("one", 1);
   jobs.dispatcher.start();
@@ -135,7 +154,7 @@ TEST(Dispatcher, ARunThatWritesItsFilesIsCancelledAtTheNextBlock) {
     control.at({"export", 0, 0});
     jobs.dispatcher.cancel(job.id);
     control.at({"export", 0, 0});
-    return {"{}", 0};
+    return {one_image_result, 0};
   });
   jobs.submit("one", 1);
   jobs.dispatcher.start();
@@ -246,7 +265,7 @@ TEST(Dispatcher, AStoreThatFailsForAWhileDelaysAnEnd) {
   bool over = false;
   Dispatcher dispatcher(store, clock, {}, [&](const Job&, RunControl&) -> JobOutcome {
     left = 2;
-    return {"{}", 0};
+    return {one_image_result, 0};
   });
   dispatcher.on_change = [&](const Job& job) {
     if (has_ended(job.state)) signal.change([&] { over = true; });
@@ -303,7 +322,7 @@ struct SharedJobs {
       control.at({"denoise_loop", step, job.steps});
     }
     control.at({"decode", 0, 0});
-    return {"{}", 0};
+    return {one_image_result, 0};
   }
   std::map<std::string, std::vector<size_t>> runs;  // that each step was computed with
   bool fits = true;
@@ -354,7 +373,7 @@ TEST(Dispatcher, RunsAtTheSameTimeShareNoSteps) {
                 EXPECT_EQ(control.shared_turn(), nullptr);
                 control.at({"denoise_loop", step, job.steps});
               }
-              return {"{}", 0};
+              return {one_image_result, 0};
             });
   for (int i = 0; i < 4; ++i) jobs.submit(std::to_string(i), 5);
   jobs.dispatcher.start();

@@ -26,5 +26,15 @@ TEST(JobEvents, OfTheLastEndedJobsAreWholeAndOfEarlierOnesTheirStates) {
   EXPECT_THAT(types_of(events, "1"), ElementsAre("state", "progress", "state"));
 }
 
+TEST(JobEvents, AListenerThatThrowsTakesNothingFromOthers) {
+  JobEvents events;
+  size_t seen = 0;
+  events.listen("a", -1, [](const JobEvent&) { throw std::out_of_range("substr"); });
+  events.listen("a", -1, [&](const JobEvent&) { ++seen; });
+  events.add("a", 1, "progress", "{}");
+  events.add("a", 1, "state", "{}", /*last=*/true);
+  EXPECT_EQ(seen, 2u);
+}
+
 }  // namespace
 }  // namespace omnirt::serve

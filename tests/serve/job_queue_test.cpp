@@ -1,9 +1,10 @@
 #include "serve/job_queue.hpp"
-#include "serve/memory_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "serve/failing_store.hpp"
+#include "serve/memory_store.hpp"
 #include "serve/virtual_clock.hpp"
 
 namespace omnirt::serve {
@@ -254,6 +255,37 @@ TEST(JobQueue, EndedJobsAreForgottenByAgeNumberAndBytes) {
   EXPECT_THAT(server.store.load(), ElementsAre());
 }
 
+// A clock that was wrong when the server started, or a server that did not run for a year.
+TEST(JobQueue, AJumpOfTheClockForgetsNothingAtOnce) {
+  constexpr int64_t year = int64_t{365} * 24 * 3'600'000;
+  for (const int64_t jump : {year, -year / 1000}) {
+    VirtualClock clock;
+    clock.now = year;
+    MemoryJobStore store;
+    const QueueLimits limits{.keep_ms = 1'000};
+    auto end = [&](JobQueue& queue, const std::string& id) {
+      queue.submit({.id = id, .request = "{}"});
+      queue.cancel(id);
+    };
+    {
+      JobQueue queue(store, clock, limits);
+      end(queue, "older");
+      clock.now += 600;
+      end(queue, "newer");
+    }
+    clock.now += jump;
+    JobQueue queue(store, clock, limits);
+    EXPECT_THAT(queue.tick(), ElementsAre()) << jump;
+    end(queue, "new");
+    if (jump < 0) continue;
+    // From there on they age as if no time had passed.
+    clock.now += 400;
+    EXPECT_THAT(queue.tick(), ElementsAre("older"));
+    clock.now += 600;
+    EXPECT_THAT(queue.tick(), ElementsAre("newer", "new"));
+  }
+}
+
 TEST(JobQueue, ARestartQueuesWhatRanAndThreeCrashesMakeADeadJob) {
   VirtualClock clock;
   MemoryJobStore store;
@@ -282,6 +314,27 @@ TEST(JobQueue, ARestartQueuesWhatRanAndThreeCrashesMakeADeadJob) {
   EXPECT_EQ(queue.find("waits")->state, JobState::queued);
   EXPECT_EQ(queue.find("done")->state, JobState::done);
   EXPECT_EQ(queue.first(true, {}), "waits");
+}
+
+// A full disk, say: the jobs are there, and what is decided about them is decided again next time.
+TEST(JobQueue, ARestartOnAStoreThatTakesNothingStillStarts) {
+  VirtualClock clock;
+  MemoryJobStore disk;
+  {
+    JobQueue queue(disk, clock);
+    for (const char* id : {"runs", "waits"}) queue.submit({.id = id, .request = "{}"});
+    queue.submit({.id = "waited", .request = "{}", .waited_for = true});
+    queue.lease("runs");
+  }
+  FailingStore store(disk);
+  store.fault = [] { return FailingStore::Fault::before; };
+  JobQueue queue(store, clock);
+  EXPECT_EQ(queue.find("runs")->state, JobState::queued);
+  EXPECT_EQ(queue.find("waits")->state, JobState::queued);
+  EXPECT_EQ(queue.find("waited")->state, JobState::cancelled);
+  EXPECT_THROW(queue.lease("waits"), RunFailed);
+  store.fault = [] { return FailingStore::Fault::none; };
+  EXPECT_TRUE(queue.finish(queue.lease("runs"), "{}", 0));
 }
 
 TEST(JobQueue, ARestartCancelsWhatAConnectionWaitedFor) {

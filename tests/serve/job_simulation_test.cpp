@@ -1,4 +1,5 @@
 #include "serve/job_simulation.hpp"
+#include "serve/records.hpp"
 
 #include <gtest/gtest.h>
 
@@ -68,18 +69,18 @@ struct Script {
     if (queue.finish(queue.lease(id), "{}", 0)) delivered.push_back(id);
   }
   void play() {
-    for (const char* id : {"a", "b", "c", "d", "e", "f"}) submit(id);
-    finish("a");
-    const Lease handed_back = queue.lease("b");
-    const Lease fails = queue.lease("c");
+    for (const char* name : {"a", "b", "c", "d", "e", "f"}) submit(job_id(name));
+    finish(job_id("a"));
+    const Lease handed_back = queue.lease(job_id("b"));
+    const Lease fails = queue.lease(job_id("c"));
     queue.release(handed_back);
     queue.fail(fails, {"RunFailed", "why"});
-    queue.lease("d");
-    queue.cancel("e");
-    queue.cancel("d");
+    queue.lease(job_id("d"));
+    queue.cancel(job_id("e"));
+    queue.cancel(job_id("d"));
     for (const std::string& id : queue.tick()) forgotten.push_back(id);
-    finish("b");
-    finish("f");
+    finish(job_id("b"));
+    finish(job_id("f"));
   }
   VirtualClock clock;
   JobQueue queue;
@@ -137,7 +138,7 @@ void sweep(const std::function<std::unique_ptr<JobStore>(bool first)>& reopen) {
         const bool ended_before = std::count(delivered.begin(), delivered.end(), id) > 0 ||
                                   std::count(forgotten.begin(), forgotten.end(), id) > 0;
         // Forgetting removes ended jobs only, the oldest first: a, then c.
-        EXPECT_TRUE(there || ended_before || id == "a" || id == "c")
+        EXPECT_TRUE(there || ended_before || id == job_id("a") || id == job_id("c"))
             << id << " is lost; killed at call " << n;
       }
       if (whole) break;

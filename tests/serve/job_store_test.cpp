@@ -9,7 +9,9 @@
 
 #include "base/error.hpp"
 #include "serve/job_files.hpp"
+#include "serve/records.hpp"
 #include "serve/sqlite_store.hpp"
+#include "serve/state_folder.hpp"
 #include "serve/temporary.hpp"
 #include "serve/temporary_store.hpp"
 
@@ -21,7 +23,7 @@ using ::testing::IsEmpty;
 
 Job full_job() {
   Job job;
-  job.id = "j1";
+  job.id = job_id("j1");
   job.number = 7;
   job.client = "a";
   job.model = "m";
@@ -78,9 +80,9 @@ TEST(SqliteJobStore, GivesTheResultOfAJobWhenAsked) {
   job.result = R"({"artifacts": []})";
   store.update(job);
   EXPECT_EQ(store.load().at(0).result, "");
-  EXPECT_EQ(store.result("j1"), job.result);
-  EXPECT_EQ(store.result("j1"), job.result);
-  EXPECT_EQ(store.result("none"), "");
+  EXPECT_EQ(store.result(job_id("j1")), job.result);
+  EXPECT_EQ(store.result(job_id("j1")), job.result);
+  EXPECT_EQ(store.result(job_id("none")), "");
 }
 
 TEST(TemporaryJobStore, KeepsResultsAsFilesOfItsFolder) {
@@ -91,16 +93,16 @@ TEST(TemporaryJobStore, KeepsResultsAsFilesOfItsFolder) {
   job.state = JobState::done;
   job.result = "{}";
   store.update(job);
-  EXPECT_EQ(store.result("j1"), "{}");
-  store.remove("j1");
+  EXPECT_EQ(store.result(job_id("j1")), "{}");
+  store.remove(job_id("j1"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "results"));
-  EXPECT_THROW(store.result("j1"), Error);
+  EXPECT_THROW(store.result(job_id("j1")), Error);
   // Of a folder that was tidied up, and of one that cannot be written to.
   std::filesystem::remove_all(folder.path() / "results");
   store.update(job);
-  EXPECT_EQ(store.result("j1"), "{}");
-  std::filesystem::create_directories(folder.path() / "results" / "j2");
-  job.id = "j2";
+  EXPECT_EQ(store.result(job_id("j1")), "{}");
+  std::filesystem::create_directories(folder.path() / "results" / job_id("j2"));
+  job.id = job_id("j2");
   EXPECT_THROW(store.update(job), RunFailed);
 }
 
@@ -108,8 +110,8 @@ TEST(SqliteJobStore, ForgetsWhatIsRemoved) {
   Temporary folder;
   SqliteJobStore store(folder.path() / "jobs.sqlite");
   store.insert(full_job());
-  store.remove("j1");
-  store.remove("j1");
+  store.remove(job_id("j1"));
+  store.remove(job_id("j1"));
   EXPECT_THAT(store.load(), IsEmpty());
 }
 
@@ -149,24 +151,126 @@ TEST(SqliteJobStore, AStateThatIsUnknownIsADeadJob) {
   EXPECT_EQ(SqliteJobStore(file).load().at(0).state, JobState::dead);
 }
 
+// Rows that another program has written. Each in turn is left alone, and the others are read.
+TEST(SqliteJobStore, ARowThatThisProgramWouldNotWriteIsIgnored) {
+  for (const std::string change :
+       {"id = '/home/x/photos'", "id = '../../dir'", "id = ''", "id = upper(id) || 'G'", "id = 'a'",
+        "attempts = 1e15", "attempts = -1", "crashes = 99999", "number = -3",
+        "ended_ms = 9223372036854775807", "created_ms = -9223372036854775807",
+        "bytes = 9223372036854775807", "steps = 9223372036854775807"}) {
+    Temporary folder(Temporary::in_memory());
+    const std::string file = (folder.path() / "jobs.sqlite").string();
+    {
+      SqliteJobStore store(file);
+      Job job = full_job();
+      store.insert(job);
+      job.id = job_id("j2");
+      store.insert(job);
+    }
+    sqlite3* handle = nullptr;
+    sqlite3_open(file.c_str(), &handle);
+    const std::string sql = "UPDATE jobs SET " + change + " WHERE id = '" + job_id("j1") + "'";
+    ASSERT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+    sqlite3_close(handle);
+    const std::vector<Job> all = SqliteJobStore(file).load();
+    ASSERT_EQ(all.size(), 1u) << change;
+    EXPECT_EQ(all[0].id, job_id("j2")) << change;
+  }
+}
+
+// The umask of the process is the usual one here.
+TEST(StateFolder, IsReadByItsUserOnly) {
+  Temporary scratch;
+  const auto mode = [](const std::filesystem::path& path) {
+    return std::filesystem::status(path).permissions();
+  };
+  const std::filesystem::path made = scratch.path() / "above" / "state";
+  const StateFolder folder(made.string());
+  SqliteJobStore store(made / "jobs.sqlite");
+  store.insert(full_job());
+  EXPECT_EQ(mode(made), std::filesystem::perms(0700));
+  EXPECT_EQ(mode(made / "jobs.sqlite"), std::filesystem::perms(0600));
+  EXPECT_EQ(mode(made / "jobs.sqlite-wal"), std::filesystem::perms(0600));
+}
+
+TEST(StateFolder, OneOfAnEarlierVersionIsClosedToOthers) {
+  namespace fs = std::filesystem;
+  for (const bool shared : {false, true}) {
+    Temporary scratch;
+    const fs::path old = scratch.path();
+    fs::permissions(old, fs::perms(0755));
+    for (const char* name : {"jobs.sqlite", "jobs.sqlite-wal"}) {
+      std::ofstream(old / name) << "";
+      fs::permissions(old / name, fs::perms(0644));
+    }
+    fs::create_directories(old / "jobs");
+    // Of a folder that others use too, only the server's own files are closed.
+    if (shared) std::ofstream(old / "notes.txt") << "";
+    const StateFolder folder(old.string() + "/");
+    EXPECT_EQ(fs::status(old).permissions(), fs::perms(shared ? 0755 : 0700));
+    EXPECT_EQ(fs::status(old / "jobs.sqlite").permissions(), fs::perms(0600));
+    EXPECT_EQ(fs::status(old / "jobs.sqlite-wal").permissions(), fs::perms(0600));
+    EXPECT_EQ(fs::status(old / "jobs").permissions(), fs::perms(0700));
+    const auto notes = fs::status(old / "notes.txt");
+    EXPECT_TRUE(!shared || (notes.permissions() & fs::perms::others_read) != fs::perms::none);
+  }
+}
+
 TEST(JobFiles, AreWholeAndGoWithTheirJob) {
   Temporary folder;
   JobFiles files(folder.path() / "jobs");
-  files.begin("a");
-  files.write("a", "0.png", "bytes");
-  files.begin("b");
-  EXPECT_EQ(files.bytes_of("a"), 5);
-  EXPECT_EQ(std::filesystem::file_size(files.folder_of("a") / "0.png"), 5u);
-  const auto mode = std::filesystem::status(files.folder_of("a") / "0.png").permissions();
+  files.begin(job_id("a"));
+  files.write(job_id("a"), "0.png", "bytes");
+  files.begin(job_id("b"));
+  EXPECT_EQ(files.bytes_of(job_id("a")), 5);
+  EXPECT_EQ(std::filesystem::file_size(files.folder_of(job_id("a")) / "0.png"), 5u);
+  const auto mode = std::filesystem::status(files.folder_of(job_id("a")) / "0.png").permissions();
   EXPECT_EQ(mode, std::filesystem::perms(0600));
-  files.sweep({"a"});
-  EXPECT_FALSE(std::filesystem::exists(files.folder_of("b")));
+  files.sweep({job_id("a")});
+  EXPECT_FALSE(std::filesystem::exists(files.folder_of(job_id("b"))));
   std::filesystem::remove_all(folder.path() / "jobs");
-  files.begin("c");
-  EXPECT_TRUE(std::filesystem::exists(files.folder_of("c")));
-  files.remove("a");
-  EXPECT_FALSE(std::filesystem::exists(files.folder_of("a")));
-  EXPECT_THROW(files.write("a", "0.png", "bytes"), Error);
+  files.begin(job_id("c"));
+  EXPECT_TRUE(std::filesystem::exists(files.folder_of(job_id("c"))));
+  files.remove(job_id("a"));
+  EXPECT_FALSE(std::filesystem::exists(files.folder_of(job_id("a"))));
+  EXPECT_THROW(files.write(job_id("a"), "0.png", "bytes"), Error);
+}
+
+// Every function, with every kind of id and name that may come from Redis or a database.
+TEST(JobFiles, ReachNothingOutsideOfTheirFolder) {
+  namespace fs = std::filesystem;
+  Temporary scratch;
+  const fs::path victim = scratch.path() / "photos";
+  fs::create_directories(victim);
+  std::ofstream(victim / "a.txt") << "precious";
+  JobFiles files(scratch.path() / "jobs");
+  files.fetch = [](const std::string&, const std::string&) { return "from elsewhere"; };
+  files.begin(job_id("a"));
+  for (const std::string id :
+       {victim.string(), std::string("../photos"), std::string("."), std::string(".."),
+        std::string(), std::string("a"), job_id("a") + "/..", job_id("a") + '\0',
+        std::string(32, 'A'), std::string(33, 'a')}) {
+    EXPECT_THROW(files.folder_of(id), InvalidFile) << id;
+    EXPECT_THROW(files.path_of(id, "0.png"), InvalidFile) << id;
+    EXPECT_THROW(files.begin(id), InvalidFile) << id;
+    EXPECT_THROW(files.write(id, "0.png", "x"), InvalidFile) << id;
+    EXPECT_THROW(files.sync(id), InvalidFile) << id;
+    EXPECT_THROW(files.note_use(id, "style"), InvalidFile) << id;
+    EXPECT_THROW(files.bytes_of(id), InvalidFile) << id;
+    files.remove(id);
+  }
+  const std::string up = "../../photos/";
+  for (const std::string name :
+       {up + "a.txt", up + "new.txt", (victim / "a.txt").string(), std::string(), std::string("."),
+        std::string(".."), std::string("a/b"), std::string("a\\b"), std::string("a\nb"),
+        std::string("a\"b"), std::string("a\0b", 3), std::string(256, 'a')}) {
+    EXPECT_THROW(files.path_of(job_id("a"), name), InvalidFile) << name;
+    EXPECT_THROW(files.write(job_id("a"), name, "x"), InvalidFile) << name;
+  }
+  EXPECT_TRUE(files.users_of(up + "a.txt").empty());
+  EXPECT_EQ(std::distance(fs::directory_iterator(victim), fs::directory_iterator()), 1);
+  EXPECT_EQ(fs::file_size(victim / "a.txt"), 8u);
+  EXPECT_TRUE(fs::exists(files.folder_of(job_id("a"))));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "serve/job_queue.hpp"
+#include "serve/records.hpp"
 #include "serve/sqlite_store.hpp"
 #include "serve/temporary.hpp"
 #include "serve/virtual_clock.hpp"
@@ -59,23 +60,26 @@ Submission submission(const std::string& id) {
 void live(JobStore& store, const std::function<void(const std::string&)>& tell) {
   const VirtualClock clock;
   JobQueue queue(store, clock, {.kept = 3});
-  for (const char* id : {"done", "failed", "cancelled", "stopped", "released"}) {
+  const std::string done = job_id("done"), failed = job_id("failed");
+  const std::string cancelled = job_id("cancelled"), stopped_job = job_id("stopped");
+  const std::string released = job_id("released");
+  for (const std::string& id : {done, failed, cancelled, stopped_job, released}) {
     queue.submit(submission(id));
-    tell(std::string("accepted ") + id);
+    tell("accepted " + id);
   }
-  queue.finish(queue.lease("done"), result_of("done"), 1);
-  tell("done done");
-  queue.fail(queue.lease("failed"), {"RunFailed", "why"});
-  tell("failed failed");
-  queue.cancel("cancelled");
-  tell("cancelled cancelled");
-  const Lease stopped = queue.lease("stopped");
-  queue.cancel("stopped");
-  queue.finish(stopped, result_of("stopped"), 1);
-  tell("cancelled stopped");
-  queue.release(queue.lease("released"));
-  queue.finish(queue.lease("released"), result_of("released"), 1);
-  tell("done released");
+  queue.finish(queue.lease(done), result_of(done), 1);
+  tell("done " + done);
+  queue.fail(queue.lease(failed), {"RunFailed", "why"});
+  tell("failed " + failed);
+  queue.cancel(cancelled);
+  tell("cancelled " + cancelled);
+  const Lease stopped = queue.lease(stopped_job);
+  queue.cancel(stopped_job);
+  queue.finish(stopped, result_of(stopped_job), 1);
+  tell("cancelled " + stopped_job);
+  queue.release(queue.lease(released));
+  queue.finish(queue.lease(released), result_of(released), 1);
+  tell("done " + released);
   for (const std::string& id : queue.tick()) tell("forgotten " + id);
 }
 
@@ -120,8 +124,8 @@ void check_next(const std::filesystem::path& file, const Life& life) {
   const VirtualClock clock;
   JobQueue queue(store, clock);
   // From there on jobs are forgotten.
-  const bool all_told =
-      std::find(life.told.begin(), life.told.end(), "done released") != life.told.end();
+  const bool all_told = std::find(life.told.begin(), life.told.end(),
+                                  "done " + job_id("released")) != life.told.end();
   for (const std::string& line : life.told) {
     const std::string what = line.substr(0, line.find(' ')), id = line.substr(line.find(' ') + 1);
     const Job* job = queue.find(id);

@@ -8,6 +8,7 @@
 #include "request/request.hpp"
 #include "serve/dispatcher.hpp"
 #include "serve/memory_store.hpp"
+#include "serve/records.hpp"
 #include "serve/running_server.hpp"
 #include "serve/virtual_clock.hpp"
 
@@ -73,7 +74,7 @@ struct Sharing {
     Made one = make(parse_json(job.request, "a request", 10'000), control.cancel(), hooks);
     std::scoped_lock lock(mutex);
     made[job.id] = std::move(one);
-    return {"{}", 0};
+    return {one_image_result, 0};
   }
   void submit(const std::string& id, const Json& request) {
     dispatcher.submit({.id = id,

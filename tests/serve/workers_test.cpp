@@ -4,10 +4,14 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "io/sha256.hpp"
+#include "serve/broker/redis_connection.hpp"
 #include "serve/broker/worker.hpp"
+#include "serve/http.hpp"
 #include "serve/redis_server.hpp"
 #include "serve/running_server.hpp"
 
@@ -201,6 +205,109 @@ TEST_F(Workers, RedisIsStartedAgainUnderAllOfThem) {
   EXPECT_EQ(server.get("/v1/jobs/" + id).json()["crashes"], 0);
 }
 
+// A record as anyone who reaches Redis can write it.
+void store_at(RedisConnection& raw, const SharedJob& shared, const std::string& result) {
+  const std::string& id = shared.job.id;
+  const bool ended = has_ended(shared.job.state);
+  raw.call({"HSET", "omnirt:j:" + id, "v", "1", "d", shared_job_text(shared), "st",
+            name_of(shared.job.state), "a", "0", "x", "0", "c", "anonymous", "r",
+            R"({"request": {"model": "emoji", "inputs": {"prompt": "x"}}, "strict": false})", "o",
+            result});
+  raw.call({"ZADD", "omnirt:jobs", "1", id});
+  if (ended)
+    raw.call({"ZADD", "omnirt:ended", std::to_string(shared.job.ended_ms), id});
+  else
+    raw.call({"SADD", "omnirt:line", id});
+}
+
+SharedJob record(const std::string& id, JobState state) {
+  SharedJob shared;
+  shared.job.id = id;
+  shared.job.client = "anonymous";
+  shared.job.model = state == JobState::queued ? "emoji" : "nosuch";
+  shared.job.state = state;
+  shared.job.ended_ms = int64_t{1} << 50;
+  return shared;
+}
+
+TEST_F(Workers, WhatOthersWriteAtRedisReachesNoFileAndEndsNoProcess) {
+  namespace fs = std::filesystem;
+  Temporary scratch;
+  const fs::path victim = scratch.path() / "photos";
+  fs::create_directories(victim);
+  std::ofstream(victim / "a.txt") << "precious";
+  const Running server(server_options(*redis));
+  const RunningWorker worker(worker_options(*redis));
+  RedisConnection raw(redis->url(), 20'000);
+  // Deleted with its files, if a worker took its id for the name of a folder.
+  store_at(raw, record(victim.string(), JobState::queued), "");
+  // Read and written, if a server took names of artifacts for paths.
+  const std::string reads = random_id(), list = random_id(), new_file = victim / "new/key";
+  Json result = {{"artifacts", Json::array()}, {"report", Json::object()}};
+  for (const std::string& name : {(victim / "a.txt").string(), new_file}) {
+    result["artifacts"].push_back({{"name", name},
+                                   {"mime", "text/html\r\nX-Evil: 1"},
+                                   {"kind", "image"},
+                                   {"width", 1},
+                                   {"height", 1},
+                                   {"seed", 1},
+                                   {"bytes", 8}});
+  }
+  store_at(raw, record(reads, JobState::done), result.dump());
+  raw.call({"HSET", "omnirt:f:" + reads + ":0", new_file, "attacker"});
+  store_at(raw, record(list, JobState::done), "[]");
+  for (const std::string& id : {reads, list}) {
+    EXPECT_EQ(server.get("/v1/jobs/" + id).json()["state"], "dead");
+    for (const char* number : {"0", "1"})
+      EXPECT_EQ(server.get("/v1/jobs/" + id + "/artifacts/" + number).status, 404);
+  }
+  // Sent to whoever follows the job, if events were not read whole.
+  const std::string waits = random_id();
+  SharedJob waiting = record(waits, JobState::queued);
+  waiting.job.model = "nosuch";
+  store_at(raw, waiting, "");
+  HttpClient reader(server.server.port());
+  reader.send("GET /v1/jobs/" + waits + "/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  reader.read_until("\"queued\"");
+  for (const char* data : {"", "{}", "x\nevent: y"})
+    raw.call({"XADD", "omnirt:events", "*", "job", waits, "n", "5", "k", "progress", "d", data});
+  EXPECT_EQ(server.client().request("DELETE", "/v1/jobs/" + waits, "", "").status, 200);
+  EXPECT_THAT(reader.read_until("cancelled"), Not(HasSubstr("progress")));
+  // All of that is behind this job, which is made as ever.
+  const std::string id = submit(server, apple(3));
+  EXPECT_THAT(server.follow(id), HasSubstr("\"state\":\"done\""));
+  EXPECT_EQ(image_of(server, id), pixels_alone(apple(3)));
+  EXPECT_EQ(server.get("/v1/jobs").status, 200);
+  EXPECT_EQ(fs::file_size(victim / "a.txt"), 8u);
+  EXPECT_FALSE(fs::exists(new_file));
+}
+
+TEST_F(Workers, TheEndOfARunWaitsWhileRedisHasNoMemory) {
+  const Running server(server_options(*redis));
+  const RunningWorker worker(worker_options(*redis));
+  RedisConnection raw(redis->url(), 20'000);
+  const Json request = apple(3, {{"num_inference_steps", 40}});
+  const std::string id = submit(server, request);
+  HttpClient reader(server.server.port());
+  reader.send("GET /v1/jobs/" + id + "/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  reader.read_until(R"("stage":"denoise_loop","step":1,)");
+  raw.call({"CONFIG", "SET", "maxmemory", "1"});
+  const auto ready = server.get("/readyz");
+  EXPECT_EQ(ready.status, 503) << ready.body;
+  const auto refused = server.post("/v1/generate", apple(3));
+  EXPECT_EQ(refused.status, 503) << refused.body;
+  for (const char* each : {"127.0.0.1", "OOM", "script"})
+    EXPECT_THAT(refused.body, Not(HasSubstr(each)));
+  // Heartbeats and events go on, and the run to its end.
+  reader.read_until(R"("stage":"denoise_loop","step":40,)");
+  EXPECT_EQ(server.get("/v1/jobs/" + id).json()["state"], "running");
+  raw.call({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_THAT(server.follow(id), HasSubstr("\"state\":\"done\""));
+  EXPECT_EQ(image_of(server, id), pixels_alone(request));
+  EXPECT_EQ(server.get("/v1/jobs/" + id).json()["crashes"], 0);
+  EXPECT_EQ(server.get("/readyz").status, 200);
+}
+
 TEST_F(Workers, MetricsCountThem) {
   const Running server(server_options(*redis));
   WorkerOptions options = worker_options(*redis);
@@ -228,6 +335,37 @@ TEST_F(Workers, MetricsCountThem) {
   EXPECT_THAT(served, HasSubstr("omnirt_broker_up 1"));
   EXPECT_THAT(served, HasSubstr("omnirt_workers{part=\"denoise\"}"));
   EXPECT_THAT(served, HasSubstr("omnirt_dead_letters"));
+}
+
+// Counts are for whoever has a key, on every address but this machine's own.
+TEST_F(Workers, MetricsNeedAKeyWhereOtherMachinesReachThem) {
+  Temporary scratch;
+  const std::string file = scratch.path() / "keys.json";
+  const auto digest = [](const std::string& key) {
+    io::Sha256 sha;
+    sha.add(key);
+    return sha.hex();
+  };
+  std::ofstream(file) << Json{
+      {"keys",
+       {{{"name", "monitor"}, {"sha256", digest("counts")}, {"scopes", {"metrics"}}},
+        {{"name", "ann"}, {"sha256", digest("images")}}}}};
+  WorkerOptions options = worker_options(*redis);
+  options.host = "0.0.0.0";
+  options.port = 0;
+  EXPECT_THROW(RunningWorker{options}, InvalidRequest);
+  options.key_file = file;
+  const RunningWorker worker(options);
+  auto status = [&](const std::string& path, const std::string& key) {
+    return HttpClient(static_cast<uint16_t>(worker.worker.port()))
+        .get(path, key.empty() ? "" : "Authorization: Bearer " + key + "\r\n")
+        .status;
+  };
+  EXPECT_EQ(status("/metrics", ""), 401);
+  EXPECT_EQ(status("/metrics", "wrong"), 401);
+  EXPECT_EQ(status("/metrics", "images"), 403);
+  EXPECT_EQ(status("/metrics", "counts"), 200);
+  EXPECT_EQ(status("/healthz", ""), 200);
 }
 
 TEST_F(Workers, NoLogHoldsAPassword) {

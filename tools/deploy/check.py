@@ -87,7 +87,8 @@ class ByHand:
         words = [word.replace("/run/secrets", str(self.folder)).replace("redis://redis:6379", f"redis://127.0.0.1:{self.redis_port}")
                  for word in words]
         if service == "redis":
-            words[2] += f" --port {self.redis_port} --bind 127.0.0.1 --dir {shlex.quote(str(self.folder))}"
+            here = f"--port {self.redis_port} --bind 127.0.0.1 --dir {shlex.quote(str(self.folder))}"
+            words[2] = words[2].replace("redis-server - ", f"redis-server - {here} ")
         else:
             words = [self.omnirt, *words]
             for at, word in enumerate(words):

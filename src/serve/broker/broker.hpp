@@ -7,17 +7,29 @@
 
 namespace omnirt::serve {
 
-// The broker cannot be reached, or has not answered in time. What was asked of it may have taken
-// effect or not.
+// The broker cannot be reached, has not answered in time, or takes no commands for now (it is out
+// of memory or has become a replica, say). The call may or may not have taken effect.
 class BrokerLost : public Error {
  public:
   explicit BrokerLost(const std::string& what) : Error("BrokerLost", what, 3) {}
 };
 
+// The broker refused a command, and will refuse it again: a key holds what this program does not
+// write there, say. The text holds no address.
+class BrokerRefused : public Error {
+ public:
+  BrokerRefused(std::string code, const std::string& what)
+      : Error("BrokerRefused", what, 3), code_(std::move(code)) {}
+  const std::string& code() const { return code_; }  // "WRONGTYPE"
+
+ private:
+  std::string code_;
+};
+
 // Where jobs are that several servers and workers share. Each call takes effect wholly or not at
 // all, for all who use the broker; and what has returned stays. Any call may throw BrokerLost, with
-// its effect or without, or RunFailed where the broker refuses (it is out of memory, say). Nothing
-// here decides: what a job becomes is SharedQueue's.
+// its effect or without, or BrokerRefused. Records that this program would not write are dead
+// letters: calls skip them. Nothing here decides: what a job becomes is SharedQueue's.
 class Broker {
  public:
   virtual ~Broker() = default;
@@ -65,6 +77,7 @@ class Broker {
   // Files of an attempt; those of attempt 0 were sent with the request. They last with the change
   // of the job that names them; those that none names are gone after an hour.
   virtual void put_files(const std::string& job, int64_t attempt, const FileBytes& files) = 0;
+  // Throws InvalidFile for more than a job may have, or for names that are not file names.
   virtual FileBytes files(const std::string& job, int64_t attempt) = 0;
   virtual std::optional<std::string> file(const std::string& job, int64_t attempt,
                                           const std::string& name) = 0;

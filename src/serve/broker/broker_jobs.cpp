@@ -9,6 +9,7 @@
 #include "io/file.hpp"
 #include "serve/broker/portable_request.hpp"
 #include "serve/http.hpp"
+#include "serve/stored_record.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -64,9 +65,10 @@ void BrokerJobs::wait(int64_t ms) {
   changed_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stopping_.load(); });
 }
 
-// Lives, and does what time does.
+// Beats, and does what is due. No exception ends the thread, or the process would end with it.
 void BrokerJobs::watch() {
   double beaten_ms = -1e9;
+  std::string failing;
   while (!stopping_) {
     bool reachable = true;
     try {
@@ -88,9 +90,12 @@ void BrokerJobs::watch() {
         if (!each.works || !lives(each, now.now_ms())) continue;
         for (WorkPart part : cut_parts) figures_.workers[name_of(part)] += each.parts.count(part);
       }
-    } catch (const Error& error) {
+      failing = "";
+    } catch (const std::exception& error) {
       reachable = dynamic_cast<const BrokerLost*>(&error) == nullptr;
-      if (!stopping_) spdlog::error("{}", error.what());
+      // Once per reason, not at each look.
+      if (!stopping_ && failing != error.what()) spdlog::error("{}", error.what());
+      failing = error.what();
     }
     {
       std::scoped_lock lock(mutex_);
@@ -108,7 +113,7 @@ void BrokerJobs::follow() {
   while (!stopping_) {
     try {
       for (const SharedEvent& each : followed_.events(after, events_wait_ms)) take_up(each);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       if (!stopping_) spdlog::debug("{}", error.what());
       wait(events_wait_ms);
     }
@@ -124,7 +129,7 @@ void BrokerJobs::take_up(const SharedEvent& event) {
       events_.put(event.job, event.event);
     changed_.notify_all();
   }
-  if (event.forgotten && on_forgotten && is_file_name(event.job)) on_forgotten(event.job);
+  if (event.forgotten && on_forgotten) on_forgotten(event.job);
 }
 
 // Those who listen to a job whose end was among events that this server did not get.
@@ -151,6 +156,7 @@ void BrokerJobs::end_listening() {
 
 JobView BrokerJobs::view(const SharedJob& shared, const Snapshot& now) const {
   JobView view{shared.job, shared.progress, 0};
+  settle_stored_result(view.job);
   if (has_ended(shared.job.state)) return view;
   QueueLimits limits = options_.queue;
   limits.at_once = static_cast<size_t>(
@@ -244,7 +250,7 @@ Jobs::Counts BrokerJobs::counts() const {
 std::string BrokerJobs::refuses() const {
   if (!accepts_) return "draining";
   try {
-    asked_.now_ms();
+    asked_.try_write();
     return "";
   } catch (const Error&) {
     return "no broker";
@@ -281,7 +287,7 @@ void BrokerJobs::hand_back() {
       if (each.waiter == queue_.self().id) queue_.cancel(each.job.id, server_ends());
     }
     asked_.leave(queue_.self().id);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     spdlog::warn("{}", error.what());  // others find this server gone
   }
 }

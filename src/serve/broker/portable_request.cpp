@@ -9,8 +9,6 @@ namespace omnirt::serve {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t max_name_bytes = 255;
-
 // Each file of the folder as it was before its request was placed there.
 void take_places(Json& value, const std::string& folder) {
   if (value.is_structured()) {
@@ -42,11 +40,6 @@ std::string name_of_model(const std::string& given, const ServedModels& models) 
 }
 
 }  // namespace
-
-bool is_file_name(const std::string& name) {
-  return !name.empty() && name.size() <= max_name_bytes && !name.starts_with('.') &&
-         name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
-}
 
 std::string portable_request(const std::string& placed, const fs::path& folder,
                              const ServedModels& models, std::string& name) {

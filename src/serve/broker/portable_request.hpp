@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <string>
 
+#include "serve/job_names.hpp"
 #include "serve/served_request.hpp"
 
 namespace omnirt::serve {
@@ -21,8 +22,5 @@ struct PlacedRequest {
 // something in it is not served there, or could be a path of that machine.
 PlacedRequest place_request(const std::string& portable, const std::filesystem::path& folder,
                             const ServedModels& models);
-
-// Whether this may be the name of a job's file: it names no folder.
-bool is_file_name(const std::string& name);
 
 }  // namespace omnirt::serve

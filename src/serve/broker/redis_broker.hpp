@@ -38,6 +38,8 @@ class RedisBroker final : public Broker {
   // for one for at most `wait_ms`.
   std::vector<SharedEvent> events(std::string& after, int64_t wait_ms);
   int64_t dead_letters();
+  // Throws BrokerLost while Redis takes no writes.
+  void try_write();
   // What a user should know of this Redis: that it loses jobs when it ends, or evicts them.
   std::vector<std::string> doubts();
   // Ends a call that waits, and each later one.
@@ -48,7 +50,11 @@ class RedisBroker final : public Broker {
   RedisReply call(const RedisConnection::Words& words, int64_t wait_ms = 0);
   RedisReply run(const std::string& script, const std::vector<std::string>& arguments);
   void look_at_server();
+  bool complete(SharedEvent& event);
+  void bury(const std::string& id, const std::string& why);
   void read_line(const RedisReply& line, Snapshot& into);
+  void read_members(const RedisReply& members, Snapshot& into);
+  int64_t up_since(int64_t now_ms);
   void make_groups(const std::vector<std::string>& streams);
   std::optional<WorkEntry> wait_for(const Member& worker, const std::vector<std::string>& streams,
                                     int64_t wait_ms);
@@ -56,6 +62,8 @@ class RedisBroker final : public Broker {
   std::recursive_mutex mutex_;
   RedisConnection connection_;
   int64_t started_ms_ = 0;  // of the server, by its clock
+  int64_t back_ms_ = 0;  // when a call first succeeded after one that was lost, by the same clock
+  bool was_lost_ = false;
 };
 
 }  // namespace omnirt::serve

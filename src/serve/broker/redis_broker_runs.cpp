@@ -1,9 +1,11 @@
 // What workers tell of themselves and their runs, files, and what servers tell their clients.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "serve/broker/redis_broker.hpp"
 #include "serve/broker/redis_keys.hpp"
 #include "serve/broker/redis_scripts.hpp"
+#include "serve/job_names.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -11,8 +13,31 @@ namespace {
 // Files that no change of a job has named by then are gone.
 constexpr const char* unnamed_seconds = "3600";
 
+// What a worker takes into memory for one job. Workers and servers let in less (--max-result,
+// --max-body).
+constexpr int64_t most_file_bytes = int64_t{1} << 30;
+constexpr const char* most_preview_bytes = "1048576";
+
+std::string files_of(const std::string& job, int64_t attempt) {
+  return fmt::format("{}:{}", job, attempt);
+}
+
 std::string files_key(const std::string& job, int64_t attempt) {
-  return fmt::format("{}f:{}:{}", redis_prefix, job, attempt);
+  return redis_prefix + "f:" + files_of(job, attempt);
+}
+
+[[noreturn]] void refuse_files(const std::string& name, const std::string& why) {
+  throw InvalidFile({"files", shown_name(name), why, "submit the job again"});
+}
+
+SharedEvent read_event(const RedisReply& fields) {
+  std::map<std::string, std::string> values;
+  for (size_t n = 0; n + 1 < fields.size(); n += 2)
+    values[fields.at(n).text()] = fields.at(n + 1).text();
+  SharedEvent each{values["job"],
+                   {redis_number(values["n"]), values["k"], values["d"], values["l"] == "1"}};
+  each.forgotten = each.event.type == "forgotten";
+  return each;
 }
 
 }  // namespace
@@ -55,24 +80,59 @@ void RedisBroker::learn(const std::string& work, int64_t steps, double steps_ms,
        fmt::format("{}", StepTimes::step_weight), fmt::format("{}", StepTimes::other_weight)});
 }
 
+// Not by a script, in which the bytes would be copied twice more. The key expires from its first
+// file on, unless a change of the job has named it already.
 void RedisBroker::put_files(const std::string& job, int64_t attempt, const FileBytes& files) {
   const std::string key = files_key(job, attempt);
-  for (const auto& [name, bytes] : files) call({"HSET", key, name, bytes});
-  call({"EXPIRE", key, unnamed_seconds});
+  const bool lasts = call({"TTL", key}).integer() == -1;
+  for (const auto& [name, bytes] : files) {
+    try {
+      call({"HSET", key, name, bytes});
+    } catch (const BrokerRefused& error) {
+      if (error.code() != "WRONGTYPE") throw;
+      call({"UNLINK", key});
+      call({"HSET", key, name, bytes});
+    }
+    if (!lasts) call({"EXPIRE", key, unnamed_seconds});
+  }
 }
 
 FileBytes RedisBroker::files(const std::string& job, int64_t attempt) {
+  const RedisReply fits =
+      run(scripts::files,
+          {files_of(job, attempt), std::to_string(max_job_files), std::to_string(most_file_bytes)});
+  if (fits.integer() == 0)
+    refuse_files("", fmt::format("a job has more than {} files, or files of more than {} bytes",
+                                 max_job_files, most_file_bytes));
   const RedisReply got = call({"HGETALL", files_key(job, attempt)});
   FileBytes all;
-  for (size_t i = 0; i + 1 < got.size(); i += 2) all[got.at(i).text()] = got.at(i + 1).text();
+  for (size_t i = 0; i + 1 < got.size(); i += 2) {
+    std::string name = got.at(i).text();
+    if (!is_file_name(name)) refuse_files(name, "is not a file name");
+    all[std::move(name)] = got.at(i + 1).text();
+  }
   return all;
 }
 
 std::optional<std::string> RedisBroker::file(const std::string& job, int64_t attempt,
                                              const std::string& name) {
+  if (!is_job_id(job) || !is_file_name(name)) return std::nullopt;
   const RedisReply got = call({"HGET", files_key(job, attempt), name});
   if (got.is_nil()) return std::nullopt;
   return got.text();
+}
+
+// False for a preview that a later one has replaced, or whose job has ended.
+bool RedisBroker::complete(SharedEvent& event) {
+  if (!is_job_id(event.job)) return false;
+  if (event.forgotten) return true;
+  if (event.event.type == "preview") {
+    event.event.data =
+        call({"GETRANGE", redis_prefix + "preview:" + event.job, "0", most_preview_bytes}).text();
+    if (event.event.data.empty()) return false;
+  }
+  check_stored_event(event.event);
+  return true;
 }
 
 std::vector<SharedEvent> RedisBroker::events(std::string& after, int64_t wait_ms) {
@@ -85,23 +145,24 @@ std::vector<SharedEvent> RedisBroker::events(std::string& after, int64_t wait_ms
   const RedisReply entries = got.at(0).at(1);
   for (size_t i = 0; i < entries.size(); ++i) {
     after = entries.at(i).at(0).text();
-    const RedisReply fields = entries.at(i).at(1);
-    std::map<std::string, std::string> values;
-    for (size_t n = 0; n + 1 < fields.size(); n += 2)
-      values[fields.at(n).text()] = fields.at(n + 1).text();
-    SharedEvent each{values["job"],
-                     {redis_number(values["n"]), values["k"], values["d"], values["l"] == "1"}};
-    each.forgotten = each.event.type == "forgotten";
-    if (each.event.type == "preview")
-      each.event.data = call({"GET", redis_prefix + ("preview:" + each.job)}).text();
-    // A preview that a later one replaced, or whose job is over.
-    if (each.event.type != "preview" || !each.event.data.empty()) all.push_back(std::move(each));
+    SharedEvent each = read_event(entries.at(i).at(1));
+    try {
+      if (complete(each)) all.push_back(std::move(each));
+    } catch (const BrokerLost&) {
+      throw;
+    } catch (const Error& error) {
+      spdlog::warn("an event at the broker is ignored: {}", error.what());
+    }
   }
   return all;
 }
 
 int64_t RedisBroker::dead_letters() {
   return call({"XLEN", redis_prefix + "dead"}).integer();
+}
+
+void RedisBroker::try_write() {
+  call({"SET", redis_prefix + "ready", "1", "PX", "1000"});
 }
 
 std::vector<std::string> RedisBroker::doubts() {

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "serve/broker/broker.hpp"
+#include "serve/broker/redis_errors.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -27,7 +28,7 @@ timeval time_of(int64_t ms) {
 }
 
 [[noreturn]] void unexpected(const char* wanted) {
-  throw RunFailed(fmt::format("Redis did not answer with {}", wanted));
+  throw BrokerRefused("ERR", fmt::format("Redis did not answer with {}", wanted));
 }
 
 std::string sha1_of(const std::string& text) {
@@ -38,13 +39,8 @@ std::string sha1_of(const std::string& text) {
   return hex;
 }
 
-// Errors that pass: it reads its files, or a script of another takes long.
-bool passes(std::string_view error) {
-  return error.starts_with("LOADING") || error.starts_with("BUSY ") ||
-         error.starts_with("MASTERDOWN") || error.starts_with("TRYAGAIN");
-}
-
-class Passing : public BrokerLost {
+// Sending the command again soon does not help.
+class BrokerWaits : public BrokerLost {
  public:
   using BrokerLost::BrokerLost;
 };
@@ -109,14 +105,17 @@ void RedisConnection::connect() {
   }
 }
 
+// A Redis that does not let this process in may do so once it is set up again.
 void RedisConnection::greet() {
-  if (!url_.password.empty()) {
-    if (url_.user.empty())
+  try {
+    if (!url_.password.empty() && url_.user.empty())
       send({"AUTH", url_.password}, 0);
-    else
+    else if (!url_.password.empty())
       send({"AUTH", url_.user, url_.password}, 0);
+    if (url_.database > 0) send({"SELECT", std::to_string(url_.database)}, 0);
+  } catch (const BrokerRefused& error) {
+    throw BrokerWaits(fmt::format("{}: {}", url_.shown(), error.what()));
   }
-  if (url_.database > 0) send({"SELECT", std::to_string(url_.database)}, 0);
 }
 
 RedisReply RedisConnection::send(const Words& words, int64_t wait_ms) {
@@ -136,10 +135,19 @@ RedisReply RedisConnection::send(const Words& words, int64_t wait_ms) {
   }
   RedisReply reply(answer);
   if (answer->type != REDIS_REPLY_ERROR) return reply;
-  const std::string error(answer->str, answer->len);
-  if (passes(error)) throw Passing(error);
-  // What a refused AUTH was given is not in what Redis says.
-  throw RunFailed(fmt::format("{} refuses: {}", url_.shown(), error));
+  refused({answer->str, answer->len});
+}
+
+// What a refused AUTH was given is not in what Redis says.
+void RedisConnection::refused(const std::string& text) {
+  using Answer = RedisError::Answer;
+  const RedisError error = read_redis_error(text);
+  const std::string why = "Redis refuses: " + without_script(text);
+  if (error.answer == Answer::refused) throw BrokerRefused(error.code, why);
+  if (error.answer == Answer::reconnect) context_.reset();
+  const std::string whole = fmt::format("{}: {}", url_.shown(), why);
+  if (error.answer == Answer::wait) throw BrokerWaits(whole);
+  throw BrokerLost(whole);
 }
 
 bool RedisConnection::may_try_again(int64_t began_ms, int64_t& pause_ms) const {
@@ -160,6 +168,8 @@ RedisReply RedisConnection::call(const Words& words, int64_t wait_ms) {
     try {
       if (!context_) connect();
       return send(words, wait_ms);
+    } catch (const BrokerWaits&) {
+      throw;
     } catch (const BrokerLost& error) {
       spdlog::debug("Redis: {}", error.what());
       if (may_try_again(began, pause)) continue;
@@ -175,8 +185,8 @@ RedisReply RedisConnection::run(const std::string& script, const Words& argument
   words.insert(words.end(), arguments.begin(), arguments.end());
   try {
     return call(words);
-  } catch (const RunFailed& error) {
-    if (std::string_view(error.what()).find("NOSCRIPT") == std::string_view::npos) throw;
+  } catch (const BrokerRefused& error) {
+    if (error.code() != "NOSCRIPT") throw;
   }
   words[0] = "EVAL";
   words[1] = script;

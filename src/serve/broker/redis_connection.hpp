@@ -14,8 +14,7 @@ struct redisReply;
 
 namespace omnirt::serve {
 
-// What Redis answered. Accessors of another kind of answer than asked for throw RunFailed: a
-// server's answers are as its manual says, or it is none.
+// What Redis answered. Accessors for another kind of answer than this one throw BrokerRefused.
 class RedisReply {
  public:
   RedisReply() = default;
@@ -48,7 +47,7 @@ class RedisConnection {
   std::function<void()> on_connected;
   // Sends a command again until it is answered, with growing pauses: its effect may take place
   // twice where an answer was lost. An answer may take `wait_ms` longer than others. Throws
-  // BrokerLost; RunFailed with what Redis says where it refuses.
+  // BrokerLost or BrokerRefused (redis_errors.hpp).
   RedisReply call(const Words& words, int64_t wait_ms = 0);
   // The same of a script, which is sent whole where Redis does not know it.
   RedisReply run(const std::string& script, const Words& arguments);
@@ -60,6 +59,7 @@ class RedisConnection {
   void connect();
   void greet();
   RedisReply send(const Words& words, int64_t wait_ms);
+  [[noreturn]] void refused(const std::string& text);
   bool may_try_again(int64_t began_ms, int64_t& pause_ms) const;
 
   RedisUrl url_;

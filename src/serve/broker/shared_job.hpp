@@ -95,8 +95,8 @@ struct SharedEvent {
 
 using FileBytes = std::map<std::string, std::string>;  // {name: bytes}
 
-// The text of a job without its request, result and what the broker counts, and back. Throws
-// InvalidFile where it is none.
+// A job as text, without its request, its result and what the broker counts, and back. Reading
+// throws InvalidFile for a text that this program would not write.
 std::string shared_job_text(const SharedJob& shared);
 SharedJob read_shared_job(const std::string& text);
 std::string member_text(const Member& member);

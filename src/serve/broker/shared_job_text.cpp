@@ -5,12 +5,15 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "serve/broker/shared_job.hpp"
+#include "serve/stored_record.hpp"
 
 namespace omnirt::serve {
 namespace {
 
 constexpr size_t max_text_bytes = 64 << 10;
 constexpr size_t max_names = 1024;
+// What --lease-seconds allows: a member that claims more would live for as long.
+constexpr int64_t max_lease_ms = 3'600'000;
 
 // The members of an object, each of its type and in its range, or the text is refused.
 class Fields {
@@ -27,7 +30,7 @@ class Fields {
   }
   int64_t number(const char* name, int64_t least = 0) const {
     const Json& value = at(name);
-    constexpr int64_t most = int64_t{1} << 53;
+    constexpr int64_t most = max_stored_number;
     if (!value.is_number_integer()) refuse(name);
     // Of unsigned ones the largest would be read as negative.
     if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most))
@@ -133,6 +136,8 @@ SharedJob read_shared_job(const std::string& text) {
   shared.waiter = fields.text("waiter");
   shared.put_ms = fields.number("put_ms");
   shared.files_attempt = fields.number("files_attempt");
+  if (shared.files_attempt > job.attempts) fields.refuse("files_attempt");
+  check_stored_job(job);
   return shared;
 }
 
@@ -159,6 +164,7 @@ Member read_member(const std::string& text) {
   }
   member.models = fields.names("models");
   member.lease_ms = fields.number("lease_ms");
+  if (member.lease_ms > max_lease_ms) fields.refuse("lease_ms");
   member.order = fields.choice<JobOrder>("order");
   member.leaving = fields.flag("leaving");
   return member;

@@ -152,16 +152,9 @@ void SharedQueue::release_own() {
 
 std::optional<SharedQueue::Taken> SharedQueue::begin(const WorkEntry& entry) {
   std::optional<SharedJob> found;
-  std::string why = "is malformed";
-  try {
-    if (!entry.job.empty()) {
-      found = broker_.find(entry.job, true);
-      why = "names no job";
-    }
-  } catch (const InvalidFile& error) {
-    why = error.what();
-  }
+  if (!entry.job.empty()) found = broker_.find(entry.job, true);
   if (!found) {
+    const char* why = entry.job.empty() ? "is malformed" : "names no job";
     ++counts_.dead_letters;
     spdlog::error("an entry of {} {}; it is a dead letter now", entry.stream, why);
     broker_.drop(entry, why);

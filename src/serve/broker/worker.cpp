@@ -6,10 +6,10 @@
 #include <chrono>
 
 #include "base/clock.hpp"
+#include "serve/broker/worker_http.hpp"
 #include "serve/broker/worker_run.hpp"
 #include "serve/http.hpp"
 #include "serve/metrics.hpp"
-#include "serve/problem.hpp"
 #include "serve/served_models.hpp"
 #include "serve/state_folder.hpp"
 
@@ -20,6 +20,13 @@ namespace {
 constexpr int64_t end_patience_ms = 10'000, beat_patience_ms = 500;
 constexpr int64_t take_ms = 500, look_ms = 500, news_ms = 50;
 constexpr std::chrono::milliseconds lost_pause{250};
+// Of the end of a run, before its job is left to the others.
+constexpr int most_refusals = 4;
+
+struct AtEnd {
+  std::function<void()> work;
+  ~AtEnd() { work(); }
+};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -73,17 +80,18 @@ struct Worker::Impl {
     if (traces) metrics.traces = [this] { return traces->counts(); };
     watched.join();
     if (options.port < 0) return;
-    http.emplace(options.host, static_cast<uint16_t>(options.port), HttpLimits{.workers = 1},
-                 program());
+    http.emplace(options.host, static_cast<uint16_t>(options.port), options.key_file, metrics,
+                 [this] { return condition(); });
   }
 
-  HttpProgram program();
-  void answer(const std::shared_ptr<HttpExchange>& exchange);
   Metrics::AtBroker figures();
+  WorkerHttp::Condition condition();
 
   void take();
   void run(SharedQueue::Taken taken);
+  void no_run();
   void end(WorkerRun& run, const std::function<void()>& how);
+  bool fail_instead(WorkerRun& run, const std::string& why);
   std::function<void()> outcome(SharedQueue::Taken& taken, WorkerRun& control);
   void beat();
   void beat_run();
@@ -108,7 +116,7 @@ struct Worker::Impl {
   RedisBroker taken_from, beaten;
   SharedQueue queue, watched;
   RunParts run_parts;
-  std::optional<HttpServer> http;
+  std::optional<WorkerHttp> http;
   std::mutex mutex;
   std::condition_variable changed;
   std::shared_ptr<WorkerRun> current;  // under `mutex`
@@ -117,12 +125,12 @@ struct Worker::Impl {
   std::vector<std::thread> threads;
 };
 
-// Takes one job after the other.
+// Takes one job after the other. No exception ends the thread.
 void Worker::Impl::take() {
   while (!leaving) {
     try {
       if (auto taken = queue.take(take_ms)) run(std::move(*taken));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       if (!stopping) spdlog::error("{}", error.what());
       wait(lost_pause);
     }
@@ -173,35 +181,53 @@ void Worker::Impl::run(SharedQueue::Taken taken) {
     std::scoped_lock lock(mutex);
     current = control;
   }
+  const AtEnd over{[this] { no_run(); }};
   std::function<void()> how = outcome(taken, *control);
   if (stopping) how = [this, &taken] { queue.release(taken.lease); };
   end(*control, how);
   files.remove(taken.lease.job);
+}
+
+void Worker::Impl::no_run() {
   std::scoped_lock lock(mutex);
   current.reset();
   changed.notify_all();
 }
 
-// Until the broker has taken it, or the lease is void: what a run made is not lost to a Redis that
-// is started again.
+// Until the broker has taken it, or the lease is void: what a run made is kept while Redis
+// restarts, has no memory left or takes no writes. One that is cancelled meanwhile ends without its
+// files, which takes no memory there.
 void Worker::Impl::end(WorkerRun& run, const std::function<void()>& how) {
+  const std::string& id = run.lease().job;
+  std::string waiting_for;
   for (int refusals = 0;;) {
     try {
-      return how();
+      if (!waiting_for.empty() && run.cancel().cancelled() && !stopping)
+        queue.fail(run.lease(), {"StoreFailed", "the broker has no room for the result"});
+      else
+        how();
+      return;
     } catch (const BrokerLost& error) {
-      if (stopping) return spdlog::error("job {} is not ended: {}", run.lease().job, error.what());
-      spdlog::warn("the end of job {} waits: {}", run.lease().job, error.what());
-    } catch (const Error& error) {
-      spdlog::error("the end of job {}: {}", run.lease().job, error.what());
-      // What it made cannot be kept there; the reason may.
-      try {
-        queue.fail(run.lease(), {"StoreFailed", error.what()});
-        return;
-      } catch (const Error&) {
-        if (++refusals == 4 || stopping) return;
-      }
+      if (stopping) return spdlog::error("job {} is not ended: {}", id, error.what());
+      if (waiting_for != error.what())
+        spdlog::warn("the end of job {} waits: {}", id, error.what());
+      waiting_for = error.what();
+    } catch (const std::exception& error) {
+      spdlog::error("the end of job {}: {}", id, error.what());
+      if (fail_instead(run, error.what()) || ++refusals == most_refusals || stopping) return;
     }
     wait(lost_pause);
+  }
+}
+
+// What it made cannot be kept there; the reason may.
+bool Worker::Impl::fail_instead(WorkerRun& run, const std::string& why) {
+  try {
+    queue.fail(run.lease(), {"StoreFailed", why});
+    return true;
+  } catch (const std::exception& error) {
+    spdlog::error("job {} cannot be failed: {}", run.lease().job, error.what());
+    return false;
   }
 }
 
@@ -243,7 +269,7 @@ void Worker::Impl::beat() {
         watched.tick();
         ticked_ms = now_ms();
       }
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       reachable = dynamic_cast<const BrokerLost*>(&error) == nullptr;
       if (!stopping) spdlog::debug("{}", error.what());
     }
@@ -265,32 +291,8 @@ Metrics::AtBroker Worker::Impl::figures() {
   return seen;
 }
 
-HttpProgram Worker::Impl::program() {
-  return {.admit = [](const HttpRequest&) { return std::nullopt; },
-          .handle = [this](const std::shared_ptr<HttpExchange>& each) { answer(each); },
-          .log = [this](const HttpRequest&, int status, size_t,
-                        double ms) { metrics.count_request("worker", status, ms); },
-          .refuse =
-              [](const HttpRequest& request, int status, const std::string& detail) {
-                return problem(status, "refused", detail, request.id);
-              }};
-}
-
-void Worker::Impl::answer(const std::shared_ptr<HttpExchange>& exchange) {
-  const HttpRequest& request = exchange->request();
-  if (request.method != "GET")
-    return exchange->respond(problem(405, "wrong-method", "give GET", request.id));
-  if (request.path == "/healthz") return exchange->respond(json_response(200, {{"status", "ok"}}));
-  const Metrics::AtBroker now = figures();
-  if (request.path == "/readyz") {
-    const char* status = leaving ? "draining" : now.reachable ? "ready" : "no broker";
-    return exchange->respond(
-        json_response(!leaving && now.reachable ? 200 : 503, {{"status", status}}));
-  }
-  if (request.path != "/metrics")
-    return exchange->respond(problem(404, "no-such-route", "there is no such route", request.id));
-  exchange->respond({.type = "text/plain; version=0.0.4",
-                     .body = metrics.text({.running = is_over() ? size_t{0} : size_t{1}})});
+WorkerHttp::Condition Worker::Impl::condition() {
+  return {.leaving = leaving, .reachable = figures().reachable, .runs = !is_over()};
 }
 
 Worker::Worker(Session& session, const WorkerOptions& options)
@@ -338,7 +340,7 @@ void Worker::hand_back() {
   try {
     RedisBroker broker(impl_->options.redis, beat_patience_ms);
     SharedQueue(broker, worker_limits(), impl_->self).release(lease);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     spdlog::error("job {} is not handed back: {}", lease.job, error.what());
   }
 }
@@ -353,7 +355,7 @@ void Worker::stop() {
   if (impl_->http) impl_->http->stop();
   try {
     RedisBroker(impl_->options.redis, beat_patience_ms).leave(impl_->self.id);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     spdlog::warn("{}", error.what());  // others find it gone
   }
 }

@@ -19,6 +19,7 @@ struct WorkerOptions {
   int64_t max_bytes = int64_t{256} << 20;
   int64_t lease_ms = 3000;
   std::string host = "127.0.0.1";
+  std::string key_file{};       // as ServerOptions has it: for /metrics
   std::string otlp_endpoint{};  // as ServerOptions has it
   int port = -1;                // of /healthz, /readyz and /metrics; -1: none
 };
