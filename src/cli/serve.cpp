@@ -16,7 +16,7 @@ struct ServeFlags {
   Session* session = nullptr;
   serve::ServerOptions options;
   int64_t port = 8000, parallel = 1, in_flight = 5, queue = 64;
-  int64_t keep_hours = 24, keep_jobs = 1000, connections = 128;
+  int64_t keep_hours = 24, keep_jobs = 1000, connections = 128, connections_per_peer = 0;
   int64_t max_images = 16;
   double max_megapixels = 4;
   std::string max_body = "32MB", keep_bytes = "4GB", max_adapter = "2GB", adapter_bytes = "16GB";
@@ -49,6 +49,12 @@ serve::ShareSteps share_steps(const ServeFlags& flags) {
   return turns ? how : serve::ShareSteps::off;
 }
 
+// Some are left for others, whatever one client does.
+size_t connections_per_peer(const ServeFlags& flags) {
+  const int64_t usual = flags.connections - flags.connections / 4;
+  return static_cast<size_t>(flags.connections_per_peer > 0 ? flags.connections_per_peer : usual);
+}
+
 serve::ServerOptions settled(const ServeFlags& flags) {
   serve::ServerOptions options = flags.options;
   options.port = static_cast<uint16_t>(flags.port);
@@ -75,6 +81,7 @@ serve::ServerOptions settled(const ServeFlags& flags) {
   options.adapters.upload_bytes = bytes_of_flag("--max-adapter", flags.max_adapter);
   options.adapters.all_bytes = bytes_of_flag("--adapter-bytes", flags.adapter_bytes);
   options.http.connections = static_cast<size_t>(flags.connections);
+  options.http.connections_per_peer = connections_per_peer(flags);
   options.api.max_images = flags.max_images;
   options.api.max_pixels = static_cast<int64_t>(flags.max_megapixels * (1 << 20));
   options.api.origins = {flags.origins.begin(), flags.origins.end()};
@@ -140,6 +147,11 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       .add_option("--adapter-bytes", flags.adapter_bytes, "of all adapters that were sent [16GB]")
       ->type_name("SIZE");
   command.add_option("--connections", flags.connections, "open at a time [128]")
+      ->check(CLI::Range(1, 10'000).description(""))
+      ->type_name("INT 1..10000");
+  command
+      .add_option("--connections-per-peer", flags.connections_per_peer,
+                  "of these, open from one address [three quarters of them]; a proxy is one address")
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
   command.add_option("--keep-hours", flags.keep_hours, "how long ended jobs are kept [24]")

@@ -13,11 +13,12 @@
 namespace omnirt::serve {
 namespace {
 
-// "example.org:8000" without the port.
-std::string host_of(const std::string& host) {
-  const size_t bracket = host.find(']');
-  const size_t colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
-  return host.substr(0, colon);
+// A page that this server gave: its origin names the host and port that the request was sent to,
+// by whichever scheme a proxy in front of the server speaks.
+bool is_own_page(const WebOrigin& origin, const std::optional<Authority>& host) {
+  if (!host) return false;
+  const auto sent_to = parse_origin(origin.scheme + "://" + WebOrigin{"", *host}.text().substr(3));
+  return (origin.scheme == "http" || origin.scheme == "https") && sent_to == origin;
 }
 
 // A problem as the clients of a route read errors.
@@ -72,12 +73,13 @@ std::string Api::client_of(const HttpRequest& request) const {
 // Pages of other origins ask nothing here unless the server was started for them; nor does a name
 // that someone points at this machine, where there are no keys.
 std::optional<HttpResponse> Api::refuse_origin(const HttpRequest& request) const {
-  const std::string& host = request.header("host");
-  if (limits_.local_only && !is_loopback(host_of(host)))
+  const auto host = parse_authority(request.header("host"));
+  if (limits_.local_only && (!host || !is_loopback(host->host)))
     return problem(421, "wrong-host", "without keys the server answers as localhost alone",
                    request.id);
-  const std::string& origin = request.header("origin");
-  if (origin.empty() || limits_.origins.contains(origin) || origin == "http://" + host)
+  if (!request.headers.contains("origin")) return std::nullopt;
+  const auto origin = parse_origin(request.header("origin"));
+  if (origin && (limits_.origins.contains(origin->text()) || is_own_page(*origin, host)))
     return std::nullopt;
   return problem(403, "wrong-origin", "pages of this origin may not ask this server", request.id);
 }
@@ -123,16 +125,18 @@ HttpResponse Api::in_form(const HttpRequest& request, HttpResponse response) con
 }
 
 void Api::add_cors(const HttpRequest& request, HttpResponse& response) const {
-  const std::string& origin = request.header("origin");
-  if (!limits_.origins.contains(origin)) return;
-  response.headers.emplace_back("Access-Control-Allow-Origin", origin);
+  const auto origin = parse_origin(request.header("origin"));
+  if (!origin || !limits_.origins.contains(origin->text())) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", request.header("origin"));
   response.headers.emplace_back("Vary", "Origin");
   response.headers.emplace_back("Access-Control-Expose-Headers",
-                                "Location, Retry-After, X-Request-Id");
+                                "Accept-Ranges, Content-Range, ETag, Location, Retry-After, "
+                                "X-Request-Id");
   if (request.method != "OPTIONS") return;
-  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE");
   response.headers.emplace_back("Access-Control-Allow-Headers",
-                                "Authorization, X-Api-Key, Content-Type, Last-Event-ID");
+                                "Authorization, X-Api-Key, Content-Type, Last-Event-ID, Range, "
+                                "If-Range");
 }
 
 void Api::respond(const Exchange& exchange, HttpResponse response) const {
@@ -151,10 +155,8 @@ void Api::handle(const Exchange& exchange) {
 HttpResponse Api::problem_now(const std::string& request) const {
   try {
     throw;
-  } catch (const InvalidRequest& error) {
-    return problem_of(InvalidRequest(parts_.hider.hide(error.findings())), request);
   } catch (const Error& error) {
-    return problem_of(error, request);
+    return hidden(problem_of(error, request));
   } catch (const std::exception& error) {
     spdlog::error("request {}: {}", request, error.what());
   } catch (...) {
@@ -163,12 +165,22 @@ HttpResponse Api::problem_now(const std::string& request) const {
   return problem(500, "internal-error", "the request failed inside of the server", request);
 }
 
+HttpResponse Api::problem_of_end(const JobView& view, const std::string& request) const {
+  return hidden(problem_of_job(view.job, request));
+}
+
+HttpResponse Api::hidden(HttpResponse problem) const {
+  problem.body = text_of(parts_.hider.hide(parse_json(problem.body, "the problem"))) + "\n";
+  return problem;
+}
+
 void Api::health(const Exchange& exchange, const Values&) {
   respond(exchange, json_response(200, {{"status", "ok"}}));
 }
 
 void Api::ready(const Exchange& exchange, const Values&) {
-  const std::string why = parts_.jobs.refuses();
+  std::string why = parts_.jobs.refuses();
+  if (why.empty() && !has_room(0)) why = "disk full";
   respond(exchange,
           json_response(why.empty() ? 200 : 503, {{"status", why.empty() ? "ready" : why}}));
 }

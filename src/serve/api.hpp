@@ -24,9 +24,11 @@ struct ApiLimits {
   int64_t max_images = 16;                 // of one request
   size_t inline_bytes = size_t{64} << 20;  // of artifacts within an answer
   std::string memory_budget;               // of a run, as memory_budget has it; "": none
-  std::set<std::string> origins;           // whose pages may ask (CORS)
+  std::set<std::string> origins;           // whose pages may ask (CORS), as browsers send them
   bool local_only = true;                  // no keys: only names of this machine as Host
   int64_t keep_ms = 0;                     // how long ended jobs are kept, as it is told
+  // Left free on the disk of the state, so that jobs can still be deleted.
+  uint64_t reserved_disk_bytes = uint64_t{8} << 20;
 };
 
 // The routes of the server, on top of a session, its jobs and their files.
@@ -42,6 +44,7 @@ class Api {
     const ServedModels& models;
     const PathHider& hider;
     AdapterStore* adapters = nullptr;  // null: none are taken
+    std::filesystem::path state{};     // where all that is kept lies
   };
   Api(const Parts& parts, const ApiLimits& limits) : parts_(parts), limits_(limits) {}
 
@@ -92,7 +95,13 @@ class Api {
   void respond(const Exchange& exchange, HttpResponse response) const;
   // Of the exception that is being handled.
   HttpResponse problem_now(const std::string& request) const;
+  // Of a job that has ended without a result.
+  HttpResponse problem_of_end(const JobView& view, const std::string& request) const;
+  // Without what lies before names on this machine, or where its broker is.
+  HttpResponse hidden(HttpResponse problem) const;
+  std::string told(const JobEvent& event) const;
   void route(const Exchange& exchange);
+  static bool takes(const Route& route, const std::string& method);
   static Access access_of(const HttpRequest& request);
   void refuse_route(const Exchange& exchange) const;
 
@@ -109,6 +118,10 @@ class Api {
   GenerateRequest place(const ServedRequest& served, const std::string& id);
   Submission check(const ServedRequest& served, const GenerateRequest& request,
                    const HttpRequest& asked);
+  bool has_room(uint64_t bytes) const;
+  void require_room(const HttpRequest& request) const;
+  void round_sizes(GenerateRequest& request) const;
+  void refuse_errors(const Session::Checked& checked) const;
   void check_size(const Json& config) const;
   Json describe_adapter(const std::filesystem::path& path, const AdapterUpload& upload) const;
   void hold_adapters(const GenerateRequest& request, const std::string& job);
@@ -169,7 +182,7 @@ class Api {
   void job_events(const Exchange& exchange, const Values& values);
   void stream(const Exchange& exchange, const Values&);
   void job_artifact(const Exchange& exchange, const Values& values);
-  // Of a job that is told without its report.
+  // One that a job has made, from its file; the job is told without its report.
   HttpResponse artifact(const HttpRequest& request, const Json& job,
                         const std::string& number) const;
   void models(const Exchange& exchange, const Values&);

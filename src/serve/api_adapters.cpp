@@ -105,8 +105,7 @@ void Api::add_adapter(const Exchange& exchange, const Values&) {
         {"file", "", "a server with --redis keeps no adapters",
          "put the file into a folder that servers and workers have as --lora-dir"});
   const std::string& type = request.header("content-type");
-  if (!type.starts_with("multipart/form-data"))
-    throw HttpRefusal(415, "WrongType", "send multipart/form-data");
+  require_type(request, {form_media});
   if (!request.file) throw HttpRefusal(411, "NoLength", "a body is sent with Content-Length");
   const auto body = io::MappedFile::open(request.file->path);
   const AdapterUpload upload = read_adapter_upload(

@@ -8,6 +8,7 @@
 #include "io/file.hpp"
 #include "serve/api.hpp"
 #include "serve/base64.hpp"
+#include "serve/disk_room.hpp"
 #include "serve/job_work.hpp"
 #include "serve/problem.hpp"
 
@@ -51,15 +52,17 @@ class FilesUntilAccepted {
   std::string id_;
 };
 
-// The warnings about keys that the run does not take.
-std::vector<Finding> without_effect(const Session::Checked& checked) {
+// The warnings about keys that the run does not take, but for those in `may`.
+std::vector<Finding> without_effect(const Session::Checked& checked,
+                                    const std::set<std::string>& may) {
   constexpr std::string_view section = "config.";
   std::vector<Finding> found;
   for (const Finding& warning : checked.warnings) {
     if (!warning.field.starts_with(section)) continue;
     const std::string key = warning.field.substr(section.size());
     const bool nested = key.find('.') != std::string::npos;
-    if (!nested && !checked.settled["config"].contains(key)) found.push_back(warning);
+    if (nested || may.contains(key)) continue;
+    if (!checked.settled["config"].contains(key)) found.push_back(warning);
   }
   return found;
 }
@@ -67,10 +70,8 @@ std::vector<Finding> without_effect(const Session::Checked& checked) {
 }  // namespace
 
 ServedRequest Api::read(const HttpRequest& request) const {
-  const std::string& type = request.header("content-type");
-  if (!type.starts_with("application/json") && !type.starts_with("multipart/form-data"))
-    throw HttpRefusal(415, "WrongType", "send application/json or multipart/form-data");
-  ServedRequest served = read_body(type, request.body, parts_.models);
+  require_type(request, {json_media, form_media});
+  ServedRequest served = read_body(request.header("content-type"), request.body, parts_.models);
   check_priority(request, served);
   return served;
 }
@@ -97,6 +98,30 @@ GenerateRequest Api::place(const ServedRequest& served, const std::string& id) {
   return request;
 }
 
+// To the finest grid of those that models have which the model takes.
+void Api::round_sizes(GenerateRequest& request) const {
+  for (int64_t grid : {8, 16, 32, 64}) {
+    GenerateRequest rounded = request;
+    bool is_whole = true;
+    for (const char* key : {"width", "height", "hires_width", "hires_height"}) {
+      auto it = rounded.config.find(key);
+      if (it == rounded.config.end() || !it->is_number_integer() || *it < grid) continue;
+      const auto side = it->get<int64_t>();
+      is_whole = is_whole && side % 64 == 0;
+      *it = side - side % grid;
+    }
+    if (is_whole) return;
+    const auto checked = parts_.session.check(rounded, /*strict=*/false);
+    const bool refused =
+        std::any_of(checked.errors.begin(), checked.errors.end(), [](const Finding& error) {
+          return error.field.ends_with("width") || error.field.ends_with("height");
+        });
+    if (refused) continue;
+    request = std::move(rounded);
+    return;
+  }
+}
+
 void Api::check_size(const Json& config) const {
   std::vector<Finding> findings;
   const int64_t pixels = settled_number(config, "width", 0) * settled_number(config, "height", 0);
@@ -116,9 +141,10 @@ void Api::check_size(const Json& config) const {
 Submission Api::check(const ServedRequest& served, const GenerateRequest& request,
                       const HttpRequest& asked) {
   const Session::Checked checked = parts_.session.check(request, served.strict);
-  if (!checked.ok) throw InvalidRequest(checked.errors);
+  refuse_errors(checked);
   if (served.all_take_effect) {
-    if (auto unused = without_effect(checked); !unused.empty()) throw InvalidRequest(unused);
+    if (auto unused = without_effect(checked, served.may_lack_effect); !unused.empty())
+      throw InvalidRequest(unused);
   }
   const Json& config = checked.settled["config"];
   check_size(config);
@@ -136,10 +162,27 @@ Submission Api::check(const ServedRequest& served, const GenerateRequest& reques
   return submission;
 }
 
+void Api::refuse_errors(const Session::Checked& checked) const {
+  if (checked.ok) return;
+  throw_servers_own(checked.errors, parts_.state);
+  throw InvalidRequest(checked.errors);
+}
+
+bool Api::has_room(uint64_t bytes) const {
+  return has_disk_room(parts_.state, limits_.reserved_disk_bytes + bytes);
+}
+
+void Api::require_room(const HttpRequest& request) const {
+  if (!has_room(request.body.size())) throw DiskFull();
+}
+
 Api::Accepted Api::accept(const HttpRequest& request, const ServedRequest& served) {
+  require_room(request);
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);
-  Submission submission = check(served, place(served, id), request);
+  GenerateRequest placed = place(served, id);
+  if (served.rounds_sizes) round_sizes(placed);
+  Submission submission = check(served, placed, request);
   submission.id = id;
   submission.client = client_of(request);
   const ApiKey* key = key_of(request);
@@ -212,7 +255,7 @@ Json Api::with_data(const JobView& view, size_t most_bytes) const {
 
 // The image itself where the client takes images and there is one; else all with their data.
 HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) const {
-  if (view.job.state != JobState::done) return problem_of_job(view.job, request.id);
+  if (view.job.state != JobState::done) return problem_of_end(view, request.id);
   const bool takes_images = request.header("accept").starts_with("image/");
   if (takes_images) {
     const Json json = job_json(view, false);
@@ -224,11 +267,12 @@ HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) con
 
 void Api::validate(const Exchange& exchange, const Values&) {
   const ServedRequest served = read(exchange->request());
+  require_room(exchange->request());
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);
   const GenerateRequest request = place(served, id);
   Session::Checked checked = parts_.session.check(request, served.strict);
-  if (!checked.ok) throw InvalidRequest(checked.errors);
+  refuse_errors(checked);
   check_size(checked.settled["config"]);
   Json settled = parts_.hider.hide(std::move(checked.settled));
   for (const char* name : {"model_path", "backends_passed_over"}) settled.erase(name);

@@ -3,14 +3,13 @@
 
 #include <charconv>
 
-#include "io/file.hpp"
 #include "serve/api.hpp"
+#include "serve/event_piece.hpp"
+#include "serve/file_answer.hpp"
 #include "serve/problem.hpp"
 
 namespace omnirt::serve {
 namespace {
-
-constexpr size_t max_artifact_bytes = size_t{1} << 30;
 
 // Nothing of a text that is no number.
 std::optional<int64_t> number_of(std::string_view text) {
@@ -20,11 +19,12 @@ std::optional<int64_t> number_of(std::string_view text) {
   return number;
 }
 
-std::string piece_of(const JobEvent& event) {
-  return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.number, event.type, event.data);
-}
-
 }  // namespace
+
+// What it says of an error names no path.
+std::string Api::told(const JobEvent& event) const {
+  return event.type == "state" ? parts_.hider.hide(event.data) : event.data;
+}
 
 Json Api::job_json(const JobView& view, bool with_report) const {
   const Job& job = view.job;
@@ -50,7 +50,7 @@ Json Api::job_json(const JobView& view, bool with_report) const {
                         {"step", view.progress.step},
                         {"steps", view.progress.steps}};
   if (!job.reason.kind.empty())
-    json["error"] = {{"kind", job.reason.kind}, {"message", job.reason.message}};
+    json["error"] = {{"kind", job.reason.kind}, {"message", parts_.hider.hide(job.reason.message)}};
   if (job.result.empty()) return json;
   Json result = parse_json(job.result, "the stored result", max_job_result_bytes);
   json["artifacts"] = result["artifacts"];
@@ -127,14 +127,11 @@ HttpResponse Api::artifact(const HttpRequest& request, const Json& job,
     return problem(404, "no-such-artifact", "the job has no such artifact", request.id);
   }
   const Json& artifact = job["artifacts"][static_cast<size_t>(*at)];
-  const std::string name = artifact["name"].get<std::string>();
   const std::string id = job["id"].get<std::string>();
-  const auto path = parts_.files.path_of(id, name);
-  const std::string mime = artifact["mime"].get<std::string>();
-  return {
-      .type = mime.empty() ? "application/octet-stream" : mime,
-      .body = io::read_file(path, max_artifact_bytes),
-      .headers = {{"Content-Disposition", "inline; filename=\"" + name + "\""}, {"X-Job-Id", id}}};
+  const auto path = parts_.files.path_of(id, artifact["name"].get<std::string>());
+  HttpResponse response = file_answer(request, path, fmt::format("\"{}-{}\"", id, *at));
+  response.headers.emplace_back("X-Job-Id", id);
+  return response;
 }
 
 // A client that comes back says which event it saw last, and is given those after it; one that saw
@@ -145,12 +142,13 @@ void Api::job_events(const Exchange& exchange, const Values& values) {
   const int64_t after = number_of(request.header("last-event-id")).value_or(-1);
   if (has_ended(view.job.state) && after >= last_event_number(view.job.attempts))
     return respond(exchange, {.status = 204, .type = ""});
+  if (request.method == "HEAD") return respond(exchange, {.type = "text/event-stream"});
   HttpResponse head;
   add_cors(request, head);
   exchange->begin_events(std::move(head));
   const int64_t listener =
-      parts_.jobs.listen(view.job.id, after, [exchange](const JobEvent& event) {
-        exchange->send(piece_of(event));
+      parts_.jobs.listen(view.job.id, after, [this, exchange](const JobEvent& event) {
+        exchange->send(event_piece(event.number, event.type, told(event)));
         if (event.last) exchange->end();
       });
   if (listener == 0) return exchange->end();

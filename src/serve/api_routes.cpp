@@ -29,7 +29,7 @@ std::vector<Api::Route> Api::server_routes() {
        &Api::health},
       {{.method = "GET",
         .path = "/readyz",
-        .summary = "that it accepts jobs; 503 while it drains",
+        .summary = "that it accepts jobs; 503 while it drains, or its disk is full",
         .access = Access::open,
         .answer = "Status",
         .others = {503}},
@@ -101,8 +101,11 @@ std::vector<Api::Route> Api::run_routes() {
        &Api::job_events},
       {{.method = "GET",
         .path = "/v1/jobs/{id}/artifacts/{number}",
-        .summary = "an image or video, from 0",
-        .types = {"image/*", "video/*"}},
+        .summary = "an image or video, from 0; a part of it with Range",
+        .types = {"image/*", "video/*", "application/octet-stream"},
+        .others = {206, 304},
+        .headers = {"Range", "If-Range", "If-None-Match"},
+        .refuses = {{416, "the range lies outside of the file"}}},
        &Api::job_artifact},
       {{.method = "GET",
         .path = "/v1/jobs/{id}",
@@ -163,6 +166,7 @@ std::vector<Api::Route> Api::openai_routes() {
       {{.method = "POST",
         .path = "/v1/images/edits",
         .summary = "OpenAI's",
+        .body = "OpenAiJsonEdit",
         .form = "OpenAiEdit",
         .answer = "OpenAiImages",
         .types = {"text/event-stream"},
@@ -190,8 +194,11 @@ std::vector<Api::Route> Api::video_routes() {
         .path = "/v1/videos/{id}/content",
         .summary = "OpenAI's: the video itself",
         .types = {"video/*"},
+        .others = {206, 304},
         .query = {"variant"},
-        .runs = true},
+        .headers = {"Range", "If-Range", "If-None-Match"},
+        .runs = true,
+        .refuses = {{416, "the range lies outside of the file"}}},
        &Api::video_content},
       {{.method = "GET",
         .path = "/v1/videos/{id}",
@@ -281,12 +288,17 @@ std::string Api::route_of(const std::string& path) {
   return "other";
 }
 
+// HEAD is answered where GET is, without the body (RFC 9110, 9.3.2).
+bool Api::takes(const Route& route, const std::string& method) {
+  return route.info.method == (method == "HEAD" ? "GET" : method);
+}
+
 // What is no route needs a key, as most, and so does another method of one.
 Access Api::access_of(const HttpRequest& request) {
   std::optional<Access> first;
   for (const Route& route : routes()) {
     if (!values_of(route.info.path, request.path)) continue;
-    if (route.info.method == request.method) return route.info.access;
+    if (takes(route, request.method)) return route.info.access;
     if (!first) first = route.info.access;
   }
   return first.value_or(Access::generate);
@@ -304,11 +316,13 @@ void Api::route(const Exchange& exchange) {
     if (!path.empty() && route.info.path != path) continue;
     auto values = values_of(route.info.path, request.path);
     if (!values) continue;
-    if (route.info.method == request.method) return (this->*route.handler)(exchange, *values);
+    if (takes(route, request.method)) return (this->*route.handler)(exchange, *values);
     path = route.info.path;
     methods += (methods.empty() ? "" : ", ") + route.info.method;
+    if (route.info.method == "GET") methods += ", HEAD";
   }
-  if (path.empty()) return refuse_route(exchange);
+  if (request.path == "*") methods = "GET, HEAD, POST, DELETE";
+  if (path.empty() && request.path != "*") return refuse_route(exchange);
   HttpResponse response =
       request.method == "OPTIONS"
           ? HttpResponse{.status = 204, .type = ""}

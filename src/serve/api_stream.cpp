@@ -16,9 +16,11 @@ constexpr size_t most_followed = 32;
 constexpr size_t stream_inline_bytes = size_t{8} << 20;
 constexpr const char* stream_protocol = "omnirt.v1";
 
-std::string message_of(const JobEvent& event) {
-  return fmt::format(R"({{"type":"{}","number":{},{})", event.type, event.number,
-                     std::string_view(event.data).substr(1));
+// `data` is a JSON object, and is not parsed to be sent on; a store may hold other texts.
+std::string message_of(const JobEvent& event, std::string_view data) {
+  const bool is_object = data.size() > 2 && data.starts_with('{') && data.ends_with('}');
+  return fmt::format(R"({{"type":{},"number":{}{})", text_of(event.type), event.number,
+                     is_object ? "," + std::string(data.substr(1)) : "}");
 }
 
 bool offers(std::string_view protocols, std::string_view name) {
@@ -122,10 +124,11 @@ class Api::Stream : public std::enable_shared_from_this<Stream> {
 
   void listen(const std::string& id, int64_t after) {
     auto see = [self = shared_from_this(), id](const JobEvent& event) {
+      std::string message = message_of(event, self->api_.told(event));
       if (event.type == "preview")
-        self->socket_->offer(message_of(event));
+        self->socket_->offer(std::move(message));
       else
-        self->socket_->send(message_of(event));
+        self->socket_->send(std::move(message));
       if (event.last) self->api_.later([self, id] { self->finish(id); });
     };
     const int64_t listener = api_.parts_.jobs.listen(id, after, see);

@@ -56,8 +56,7 @@ void Api::settle_seconds(ServedRequest& served, int64_t seconds) const {
 void Api::create_video(const Exchange& exchange, const Values&) {
   const HttpRequest& request = exchange->request();
   const std::string& type = request.header("content-type");
-  if (!type.starts_with("application/json") && !type.starts_with("multipart/form-data"))
-    throw HttpRefusal(415, "WrongType", "send application/json or multipart/form-data");
+  require_type(request, {json_media, form_media});
   OpenAiVideoRequest read;
   try {
     read = read_openai_video(type, request.body, video_models());
@@ -75,7 +74,9 @@ void Api::create_video(const Exchange& exchange, const Values&) {
 }
 
 Json Api::video_json(const JobView& view) const {
-  return openai_video(view, JobWork::read(view.job.work).value_or(JobWork{}), parts_.clock.now_ms(),
+  JobView shown = view;
+  shown.job.reason.message = parts_.hider.hide(view.job.reason.message);
+  return openai_video(shown, JobWork::read(view.job.work).value_or(JobWork{}), parts_.clock.now_ms(),
                       limits_.keep_ms);
 }
 
@@ -128,7 +129,7 @@ void Api::video_content(const Exchange& exchange, const Values& values) {
   if (!has_ended(view.job.state))
     throw HttpRefusal(404, "NotYet", "the video is not made yet; its status says when it is");
   if (view.job.state != JobState::done)
-    return respond(exchange, problem_of_job(view.job, request.id));
+    return respond(exchange, problem_of_end(view, request.id));
   respond(exchange, artifact(request, job_json(view, false), "0"));
 }
 

@@ -8,17 +8,13 @@
 #include "serve/webui_answer.hpp"
 #include "serve/webui_image.hpp"
 #include "serve/webui_lists.hpp"
+#include "serve/webui_settings.hpp"
 
 namespace omnirt::serve {
 namespace {
 
-void require_json(const HttpRequest& request) {
-  if (!request.header("content-type").starts_with("application/json"))
-    throw HttpRefusal(415, "WrongType", "send application/json");
-}
-
 Json json_of(const HttpRequest& request) {
-  require_json(request);
+  require_type(request, {json_media});
   try {
     return parse_json(request.body, "request", request.body.size());
   } catch (const InvalidFile& error) {
@@ -33,6 +29,15 @@ bool has_key(const Json& described, std::string_view key) {
     }
   }
   return false;
+}
+
+// The steps of a request that names none.
+int64_t steps_of(const Json& described) {
+  for (const Json& task : described["tasks"]) {
+    const Json steps = task["default_config"].value("num_inference_steps", Json());
+    if (steps.is_number_integer()) return steps.get<int64_t>();
+  }
+  return 1;
 }
 
 // The generation parameters that a file carries; "" of one that carries none.
@@ -72,13 +77,16 @@ std::string Api::webui_model(const HttpRequest& request) const {
 
 void Api::webui(const Exchange& exchange, WebuiRoute route) {
   const HttpRequest& request = exchange->request();
-  require_json(request);
-  const WebuiSetting setting{.models = parts_.models,
-                             .model = webui_model(request),
-                             .weighs_words = [this](const std::string& model) {
-                               return has_key(parts_.session.model(parts_.models.models.at(model)),
-                                              "prompt_syntax");
-                             }};
+  require_type(request, {json_media});
+  auto described = [this](const std::string& model) {
+    return parts_.session.model(parts_.models.models.at(model));
+  };
+  const WebuiSetting setting{
+      .models = parts_.models,
+      .model = webui_model(request),
+      .has_key = [&](const std::string& model,
+                     const std::string& key) { return has_key(described(model), key); },
+      .default_steps = [&](const std::string& model) { return steps_of(described(model)); }};
   auto read = std::make_shared<WebuiRequest>();
   try {
     *read = read_webui_request(request.body, route, setting);
@@ -92,7 +100,7 @@ void Api::webui(const Exchange& exchange, WebuiRoute route) {
   wait_for(exchange, id, [this, exchange, client, read](const JobView& view) {
     webui_clients_.end(client, view.job.id);
     if (view.job.state != JobState::done)
-      return respond(exchange, problem_of_job(view.job, exchange->request().id));
+      return respond(exchange, problem_of_end(view, exchange->request().id));
     webui_answer(exchange, view, *read);
   });
 }
@@ -105,8 +113,8 @@ void Api::webui_answer(const Exchange& exchange, const JobView& view, const Webu
         infotext_of(parts_.files.path_of(view.job.id, artifact["name"].get<std::string>())));
   try {
     respond(exchange, json_response(200, webui_result(asked, job, infotexts)));
-  } catch (const Error& error) {
-    respond(exchange, problem_of(error, exchange->request().id));
+  } catch (const Error&) {
+    respond(exchange, problem_now(exchange->request().id));
   }
 }
 
@@ -158,6 +166,8 @@ void Api::webui_options(const Exchange& exchange, const Values&) {
                                         {"show_progress_every_n_steps", 0}}));
 }
 
+// Clients send all options that they were given, with another model.
+
 void Api::webui_set_options(const Exchange& exchange, const Values&) {
   const HttpRequest& request = exchange->request();
   const Json options = json_of(request);
@@ -172,7 +182,7 @@ void Api::webui_set_options(const Exchange& exchange, const Values&) {
     if (name == "sd_model_checkpoint" && model.empty())
       findings.push_back(
           {name, shown(value), "is not served here", "GET /sdapi/v1/sd-models lists what is"});
-    if (name != "sd_model_checkpoint")
+    if (name != "sd_model_checkpoint" && !webui_setting_does_nothing(name, value))
       findings.push_back({name.substr(0, 200), shown(value), "is not set for all requests here",
                           "give it in a request's override_settings, or omit it"});
   }

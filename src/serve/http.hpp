@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/file.hpp"
 #include "serve/trace.hpp"
 
 namespace omnirt::serve {
@@ -26,7 +27,7 @@ struct BodyFile {
 
 struct HttpRequest {
   std::string method;  // "GET"
-  std::string path;    // "/v1/jobs", without the query
+  std::string path;    // "/v1/jobs": no query, no slash at the end, one at the start
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> headers;  // names in small letters; of several the last
   std::string body;
@@ -41,11 +42,19 @@ struct HttpRequest {
   const std::string& header(const std::string& name) const;
 };
 
+// Part of an open file that is sent as a body. It is read as the client takes it, so that a slow
+// client costs a descriptor and not a copy.
+struct FilePart {
+  std::shared_ptr<const io::OpenFile> file{};  // null: there is none
+  uint64_t from = 0, bytes = 0;
+};
+
 struct HttpResponse {
   int status = 200;
   std::string type = "application/json";
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
+  FilePart file{};  // in place of `body`
 };
 
 // An open WebSocket of text messages. Safe to use from any thread; what is sent after its end goes
@@ -93,13 +102,15 @@ struct HttpLimits {
   size_t header_bytes = 16 << 10;
   size_t body_bytes = size_t{32} << 20;
   size_t all_bodies_bytes = size_t{256} << 20;  // of all connections together
+  size_t all_answers_bytes = size_t{256} << 20;  // in memory until clients take them
   size_t connections = 128;
+  size_t connections_per_peer = 96;  // an IPv4 address, or a /64 of IPv6
   size_t message_bytes = size_t{32} << 20;  // of a WebSocket
   size_t unsent_bytes = size_t{16} << 20;   // of events that a slow client has not taken
   int header_seconds = 10;
   int body_seconds = 60;
   uint64_t least_body_bytes_per_second = 256 << 10;  // of a body that goes to a file
-  int write_seconds = 30;
+  int write_seconds = 30;  // for a client to take 64 KB of an answer, or one event
   int idle_seconds = 60;
   int ping_seconds = 15;  // of events and WebSockets, so that a client that is gone is seen
   size_t workers = 4;     // threads that handle requests
@@ -146,8 +157,34 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether an address is this machine's own; names are not looked up, but "localhost".
+// A host and its port, as a Host header or an origin has them.
+struct Authority {
+  std::string host;  // in small letters; an IPv6 address without its brackets
+  int port = 0;      // 0: none is given
+  bool operator==(const Authority&) const = default;
+};
+// "example.org:8000", "[::1]"; nothing for any other text.
+std::optional<Authority> parse_authority(std::string_view text);
+
+// Who a page belongs to: "https://example.org". The scheme's usual port counts as none.
+struct WebOrigin {
+  std::string scheme;  // in small letters
+  Authority authority;
+  bool operator==(const WebOrigin&) const = default;
+  std::string text() const;
+};
+// Nothing for "null", "*", a path or any other text that no browser sends as a page's origin.
+std::optional<WebOrigin> parse_origin(std::string_view text);
+
+// Whether a host is this machine's own: "localhost", ::1, or an address of 127.0.0.0/8. Other names
+// are not, whatever they resolve to.
 bool is_loopback(const std::string& host);
+// The address that a server listens at where it is told `host`: IPv6 without brackets, and
+// 127.0.0.1 for "localhost".
+std::string address_of_host(const std::string& host);
+// Whether a text may be the value of a header: no control characters, so that it cannot end the
+// line.
+bool is_header_value(std::string_view text);
 std::string url_decoded(std::string_view text);
 std::map<std::string, std::string> query_of(std::string_view text);
 // 128 random bits in hexadecimal digits.

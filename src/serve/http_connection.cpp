@@ -1,5 +1,8 @@
 #include "serve/http_connection.hpp"
 
+#include <poll.h>
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
@@ -32,19 +35,58 @@ std::string lower(std::string text) {
   return text;
 }
 
+// A target in absolute form names the host, and the Host header then means nothing (RFC 9112,
+// 3.2.2).
+std::optional<std::string> take_authority(std::string& target) {
+  const std::string small = lower(target.substr(0, 8));
+  const size_t begin = small.starts_with("http://") ? 7 : small.starts_with("https://") ? 8 : 0;
+  if (begin == 0) return std::nullopt;
+  const size_t end = std::min(target.find_first_of("/?", begin), target.size());
+  std::string authority = target.substr(begin, end - begin);
+  target.erase(0, end);
+  if (!target.starts_with('/')) target.insert(0, "/");
+  return authority;
+}
+
+// Clients put addresses together with a slash too many.
+std::string settled_path(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  path.erase(0, std::min(path.find_first_not_of('/'), path.size()));
+  return path == "*" ? path : "/" + path;
+}
+
 }  // namespace
+
+// A network of IPv6 gives each of its machines any number of addresses.
+std::string peer_of(const net::ip::address& address) {
+  if (address.is_v4()) return address.to_string();
+  const net::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return net::ip::make_address_v4(net::ip::v4_mapped, v6).to_string();
+  net::ip::address_v6::bytes_type bytes = v6.to_bytes();
+  if (!v6.is_loopback()) std::fill(bytes.begin() + 8, bytes.end(), uint8_t{0});
+  return net::ip::address_v6(bytes).to_string();
+}
 
 HttpConnection::HttpConnection(beast::tcp_stream stream, std::shared_ptr<HttpShared> shared)
     : stream_(std::move(stream)), shared_(std::move(shared)), ping_(shared_->io) {
-  ++shared_->connections;
   beast::error_code error;
   const auto remote = stream_.socket().remote_endpoint(error);
-  if (!error) peer_ = remote.address().to_string();
+  if (error) return;
+  peer_ = remote.address().to_string();
+  peer_key_ = peer_of(remote.address());
 }
 
 HttpConnection::~HttpConnection() {
   give_back_body();
+  give_back_answer();
+  count_out();
+}
+
+void HttpConnection::count_out() {
+  if (std::exchange(turned_away_, false)) --shared_->turned_away;
+  if (!std::exchange(counted_, false)) return;
   --shared_->connections;
+  if (--shared_->peers[peer_key_] == 0) shared_->peers.erase(peer_key_);
 }
 
 void HttpConnection::give_back_body() {
@@ -52,19 +94,32 @@ void HttpConnection::give_back_body() {
   held_body_ = 0;
 }
 
+void HttpConnection::give_back_answer() {
+  shared_->answer_bytes -= held_answer_ + unsent_;
+  held_answer_ = unsent_ = 0;
+}
+
 void HttpConnection::start() {
+  counted_ = true;
+  ++shared_->connections;
+  ++shared_->peers[peer_key_];
   read_header();
 }
 
-void HttpConnection::turn_away() {
+void HttpConnection::turn_away(const std::string& why) {
+  turned_away_ = true;
+  ++shared_->turned_away;
   current_.id = random_id();
   current_.peer = peer_;
   begun_ms_ = now_ms();
-  respond_and_close(refusal(503, "the server has as many connections as it may have"));
+  HttpResponse response = refusal(503, why);
+  response.headers.emplace_back("Retry-After", "1");
+  respond_and_close(std::move(response));
 }
 
 void HttpConnection::read_header() {
   if (closed_) return;
+  waiting_ms_ = now_ms();
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(shared_->limits.header_bytes));
   // refuse_head looks at the length; Beast takes "none" for a limit of nothing.
@@ -81,12 +136,14 @@ HttpRequest HttpConnection::head() const {
   const auto& message = parser_->get();
   HttpRequest made;
   made.method = text_of(message.method_string());
-  const std::string target = text_of(message.target());
+  std::string target = text_of(message.target());
+  const auto authority = take_authority(target);
   const size_t mark = target.find('?');
-  made.path = target.substr(0, mark);
+  made.path = settled_path(target.substr(0, mark));
   if (mark != std::string::npos) made.query = query_of(std::string_view(target).substr(mark + 1));
   for (const auto& field : message)
     made.headers[lower(text_of(field.name_string()))] = text_of(field.value());
+  if (authority) made.headers["host"] = *authority;
   made.peer = peer_;
   made.upgrade = beast::websocket::is_upgrade(message);
   const std::string& given = made.header("x-request-id");
@@ -104,6 +161,8 @@ HttpResponse HttpConnection::refusal(int status, const std::string& detail) cons
 std::optional<HttpResponse> HttpConnection::refuse_head() {
   if (parser_->chunked())
     return refusal(411, "a body is sent with Content-Length, and not in chunks");
+  if (parser_->get().count(http::field::host) > 1)
+    return refusal(400, "a request has one Host header");
   if (auto refused = shared_->program.admit(current_)) return refused;
   const auto length = parser_->content_length();
   return length ? place_body(*length) : std::nullopt;
@@ -127,22 +186,27 @@ std::optional<HttpResponse> HttpConnection::place_body(uint64_t bytes) {
   return std::nullopt;
 }
 
+// What came is no request, or nothing came.
+void HttpConnection::refuse_error(beast::error_code error) {
+  current_ = {};
+  current_.id = random_id();
+  current_.peer = peer_;
+  if (error == http::error::header_limit)
+    return respond_and_close(refusal(431, "the header is too large"));
+  if (error.category() == make_error_code(http::error::bad_method).category() &&
+      error != http::error::end_of_stream && error != http::error::partial_message)
+    return respond_and_close(refusal(400, "this is no HTTP request: " + error.message()));
+  close();
+}
+
 void HttpConnection::on_header(beast::error_code error) {
   if (closed_) return;
   begun_ms_ = now_ms();
-  if (error) {
-    current_ = {};
-    current_.id = random_id();
-    current_.peer = peer_;
-    if (error == http::error::header_limit)
-      return respond_and_close(refusal(431, "the header is too large"));
-    if (error.category() == make_error_code(http::error::bad_method).category() &&
-        error != http::error::end_of_stream && error != http::error::partial_message)
-      return respond_and_close(refusal(400, "this is no HTTP request: " + error.message()));
-    return close();
-  }
+  if (error) return refuse_error(error);
+  waiting_ms_ = 0;
   current_ = head();
   keep_ = parser_->keep_alive();
+  old_ = parser_->get().version() < 11;
   handling_ = true;
   if (auto refused = refuse_head()) return respond_and_close(std::move(*refused));
   if (lower(current_.header("expect")) != "100-continue") return read_body();
@@ -213,7 +277,8 @@ void HttpConnection::hand_over(HttpRequest request) {
   parser_.reset();
   auto exchange = std::make_shared<BeastExchange>(shared_from_this(), std::move(request));
   net::post(*shared_->workers, [shared = shared_, exchange] {
-    survive("a request", [&] { shared->program.handle(exchange); });
+    if (!survive("a request", [&] { shared->program.handle(exchange); }))
+      exchange->respond({.status = 500, .type = ""});
   });
 }
 
@@ -236,7 +301,46 @@ void HttpConnection::on_watched(beast::error_code error, size_t bytes) {
     if (error && error != net::error::operation_aborted) return close();
     return read_header();
   }
-  if (error) client_left();
+  if (error == net::error::eof) return half_closed();
+  if (error) return client_left();
+  // What it sends ahead, up to a bound: the end of its requests may follow.
+  if (buffer_.size() < shared_->limits.header_bytes) watch();
+}
+
+// The client sends nothing more. Whether it still reads is seen when it is sent something: one that
+// is gone answers with a reset.
+void HttpConnection::half_closed() {
+  if (buffer_.size() == 0) keep_ = false;
+  watch_for_reset();
+  if (events_)
+    send(": still here\n\n");
+  else
+    probe();
+}
+
+void HttpConnection::watch_for_reset() {
+  stream_.socket().async_wait(
+      net::socket_base::wait_error, [self = shared_from_this()](beast::error_code error) {
+        if (error || self->closed_) return;
+        pollfd state{self->stream_.socket().native_handle(), 0, 0};
+        if (::poll(&state, 1, 0) == 1 && (state.revents & (POLLERR | POLLHUP)) != 0)
+          return self->client_left();
+        self->watch_for_reset();
+      });
+}
+
+// 100 (Continue) may come at any time before an answer, and clients ignore one that they did not
+// ask for (RFC 9110, 15.2). Those of HTTP/1.0 do not know it.
+void HttpConnection::probe() {
+  if (closed_ || !handling_ || answer_ || events_ || old_) return;
+  beast::error_code error;
+  static const std::string still_here = "HTTP/1.1 100 Continue\r\n\r\n";
+  stream_.socket().write_some(net::buffer(still_here), error);
+  if (error) return client_left();
+  ping_.expires_after(std::chrono::seconds(shared_->limits.ping_seconds));
+  ping_.async_wait([self = shared_from_this()](beast::error_code stopped) {
+    if (!stopped) self->probe();
+  });
 }
 
 void HttpConnection::client_left() {
@@ -247,6 +351,8 @@ void HttpConnection::client_left() {
 void HttpConnection::close() {
   if (closed_) return;
   closed_ = true;
+  waiting_ms_ = 0;
+  count_out();
   ping_.cancel();
   if (auto socket = socket_) return socket->drop();
   beast::error_code ignored;
@@ -255,9 +361,11 @@ void HttpConnection::close() {
   if (auto left = std::exchange(left_, nullptr)) left();
 }
 
+// Once for each request: an answer that is cut ends by the client and by the write.
 void HttpConnection::finished(int status) {
-  handling_ = false;
+  if (!std::exchange(handling_, false)) return;
   give_back_body();
+  give_back_answer();
   shared_->program.log(current_, status, sent_bytes_, now_ms() - begun_ms_);
   sent_bytes_ = 0;
 }

@@ -1,4 +1,7 @@
 // How answers are written.
+#include <spdlog/spdlog.h>
+
+#include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
@@ -11,22 +14,6 @@ namespace {
 
 constexpr std::chrono::seconds lingering{2};
 constexpr size_t lingering_bytes = size_t{64} << 20;
-
-using Response = http::response<http::string_body>;
-
-// The answer to HEAD says how long a body would be, and has none.
-Response made_of(HttpResponse&& from, const HttpRequest& request, bool keep) {
-  Response made{static_cast<http::status>(from.status), 11};
-  if (!from.type.empty()) made.set(http::field::content_type, from.type);
-  made.set("X-Request-Id", request.id);
-  made.set("X-Content-Type-Options", "nosniff");
-  for (const auto& [name, value] : from.headers) made.set(name, value);
-  made.keep_alive(keep);
-  made.body() = std::move(from.body);
-  made.prepare_payload();
-  if (request.method == "HEAD") made.body().clear();
-  return made;
-}
 
 }  // namespace
 
@@ -74,25 +61,66 @@ void HttpConnection::respond_and_close(HttpResponse response) {
   respond(std::move(response));
 }
 
+// The answer, or another in its place: one whose headers would end early, or that is more than the
+// server holds in memory.
+HttpResponse HttpConnection::sendable(HttpResponse response) {
+  if (!has_valid_headers(response)) {
+    spdlog::error("request {}: the answer has a header with a control character", current_.id);
+    return refusal(500, "the answer has a header with a control character");
+  }
+  const size_t held = response.body.size();
+  if (held <= answer_piece_bytes ||
+      shared_->answer_bytes + held <= shared_->limits.all_answers_bytes)
+    return response;
+  response = refusal(503,
+                     "the server holds as many answers as it may, which clients have not taken; "
+                     "try again, or fetch a job's images one by one (GET /v1/jobs)");
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
 void HttpConnection::respond(HttpResponse response) {
-  if (closed_ || !handling_ || socket_) return;
+  if (closed_ || !handling_ || socket_ || answer_) return;
   if (events_) return end();  // too late for another answer
   left_ = nullptr;
-  const int status = response.status;
-  sent_bytes_ = response.body.size();
-  auto made = std::make_shared<Response>(
-      made_of(std::move(response), current_, keep_ && !shared_->stopping));
-  response_ = made;
+  answer_ = std::make_unique<HttpAnswer>(sendable(std::move(response)), current_,
+                                         keep_ && !shared_->stopping);
+  first_piece_ = true;
+  held_answer_ = answer_->held();
+  shared_->answer_bytes += held_answer_;
+  write_answer();
+}
+
+// Each piece has the time to be taken, so that a slow client is answered and a silent one is not.
+void HttpConnection::write_answer() {
+  std::string_view piece;
+  try {
+    piece = answer_->next();
+  } catch (const std::exception& error) {
+    spdlog::error("request {}: {}", current_.id, error.what());
+    return client_left();
+  }
+  if (piece.empty() && !first_piece_) {
+    const int status = answer_->status();
+    finished(status);
+    return on_written({}, answer_->keep());
+  }
+  const std::array<net::const_buffer, 2> buffers{
+      net::buffer(first_piece_ ? std::string_view(answer_->head()) : std::string_view()),
+      net::buffer(piece)};
+  first_piece_ = false;
   stream_.expires_after(std::chrono::seconds(shared_->limits.write_seconds));
-  http::async_write(stream_, *made,
-                    [self = shared_from_this(), made, status](beast::error_code error, size_t) {
-                      self->finished(error ? 499 : status);
-                      self->on_written(error, made->keep_alive());
-                    });
+  net::async_write(stream_, buffers,
+                   [self = shared_from_this(), size = piece.size()](beast::error_code error, size_t) {
+                     if (self->closed_) return;
+                     if (error) return self->client_left();
+                     self->sent_bytes_ += size;
+                     self->write_answer();
+                   });
 }
 
 void HttpConnection::on_written(beast::error_code error, bool keep) {
-  response_.reset();
+  answer_.reset();
   if (closed_) return;
   if (error) return close();
   if (!keep) return linger(lingering_bytes);
@@ -117,13 +145,14 @@ void HttpConnection::linger(size_t most) {
 }
 
 void HttpConnection::begin_events(HttpResponse head) {
-  if (closed_ || !handling_) return;
+  if (closed_ || !handling_ || answer_) return;
   events_ = true;
   std::string text =
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
       "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
       "Connection: close\r\nX-Request-Id: " +
       current_.id + "\r\n";
+  if (!has_valid_headers(head)) head.headers.clear();
   for (const auto& [name, value] : head.headers) text += name + ": " + value + "\r\n";
   send(text + "\r\n");
   ping();
@@ -133,7 +162,8 @@ void HttpConnection::begin_events(HttpResponse head) {
 void HttpConnection::send(std::string piece) {
   if (closed_ || !events_ || ending_) return;
   unsent_ += piece.size();
-  if (unsent_ > shared_->limits.unsent_bytes) return client_left();
+  shared_->answer_bytes += piece.size();
+  if (!shared_->may_hold(unsent_)) return client_left();
   pieces_.push_back(std::move(piece));
   if (!writing_) write_next();
 }
@@ -180,6 +210,7 @@ void HttpConnection::on_piece(beast::error_code error) {
   if (closed_) return;
   if (error) return client_left();
   unsent_ -= pieces_.front().size();
+  shared_->answer_bytes -= pieces_.front().size();
   sent_bytes_ += pieces_.front().size();
   pieces_.pop_front();
   write_next();

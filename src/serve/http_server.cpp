@@ -1,3 +1,4 @@
+
 #include <boost/asio/ip/tcp.hpp>
 #include <list>
 #include <thread>
@@ -28,7 +29,7 @@ struct HttpServer::Impl {
 
   void listen(const std::string& host, uint16_t port) {
     beast::error_code error;
-    const auto address = net::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
+    const auto address = net::ip::make_address(address_of_host(host), error);
     if (error) cannot_listen(host, port, "this is no address");
     const Tcp::endpoint endpoint(address, port);
     acceptor.open(endpoint.protocol(), error);
@@ -52,17 +53,56 @@ struct HttpServer::Impl {
   }
 
   void take(Tcp::socket socket) {
-    const bool too_many = shared->connections >= shared->limits.connections;
+    constexpr size_t most_turned_away = 64;
     beast::error_code ignored;
     socket.set_option(Tcp::no_delay(true), ignored);
     auto connection =
         std::make_shared<HttpConnection>(beast::tcp_stream(std::move(socket)), shared);
     open.remove_if([](const auto& each) { return each.expired(); });
     open.push_back(connection);
-    if (too_many)
-      connection->turn_away();
-    else
+    if (const std::string why = refuses(connection->peer()); why.empty())
       connection->start();
+    else if (shared->turned_away < most_turned_away)
+      connection->turn_away(why);
+    else
+      connection->close();
+  }
+
+  // "" where a connection of this peer is taken. One that says nothing makes room for it.
+  std::string refuses(const std::string& peer) {
+    auto its = shared->peers.find(peer);
+    if (its != shared->peers.end() && its->second >= shared->limits.connections_per_peer &&
+        !close_waiting(peer))
+      return "this address has as many connections as one may have";
+    if (shared->connections >= shared->limits.connections && !close_waiting(""))
+      return "the server has as many connections as it may have";
+    return "";
+  }
+
+  // Closes the connection that has waited longest for a request's header: of `peer`, or ("") of
+  // the peer that has most. False where all are being answered.
+  bool close_waiting(const std::string& peer) {
+    std::shared_ptr<HttpConnection> longest;
+    size_t most = 0;
+    for (const auto& each : open) {
+      auto connection = each.lock();
+      if (!connection || connection->waiting_since_ms() == 0) continue;
+      if (!peer.empty() && connection->peer() != peer) continue;
+      const size_t count = shared->peers[connection->peer()];
+      const bool sooner =
+          longest && connection->waiting_since_ms() >= longest->waiting_since_ms();
+      if (count < most || (count == most && sooner)) continue;
+      most = count;
+      longest = std::move(connection);
+    }
+    if (longest) longest->close();
+    return longest != nullptr;
+  }
+
+  // A connection whose handler throws (for want of memory, say) ends, and the others go on.
+  void run() {
+    while (!survive("a connection", [this] { shared->io.run(); })) {
+    }
   }
 
   void close_all() {
@@ -100,11 +140,7 @@ uint16_t HttpServer::port() const {
 
 void HttpServer::start() {
   impl_->accept();
-  impl_->thread = std::thread([this] {
-    // Connections other than the one whose handler threw go on.
-    while (!survive("connections", [this] { impl_->shared->io.run(); })) {
-    }
-  });
+  impl_->thread = std::thread([this] { impl_->run(); });
 }
 
 // The workers first: what they answer is still sent.

@@ -98,7 +98,8 @@ void BeastSocket::push(std::string text, bool needed) {
   if (over_ || closing_) return;
   if (!needed && unsent_ > shared_->limits.unsent_bytes / behind) return;
   unsent_ += text.size();
-  if (unsent_ > shared_->limits.unsent_bytes) return drop();
+  shared_->answer_bytes += text.size();
+  if (!shared_->may_hold(unsent_)) return drop();
   messages_.push_back(std::move(text));
   write_next();
 }
@@ -117,6 +118,7 @@ void BeastSocket::write_next() {
                         self->writing_ = false;
                         if (error || self->over_) return self->over();
                         self->unsent_ -= self->messages_.front().size();
+                        self->shared_->answer_bytes -= self->messages_.front().size();
                         self->sent_ += self->messages_.front().size();
                         self->messages_.pop_front();
                         self->write_next();
@@ -155,6 +157,8 @@ void BeastSocket::drop() {
 void BeastSocket::over() {
   if (over_) return;
   over_ = true;
+  shared_->answer_bytes -= unsent_;
+  unsent_ = 0;
   silence_.cancel();
   beast::get_lowest_layer(stream_).close();
   if (ended_) std::exchange(ended_, nullptr)(sent_);

@@ -71,13 +71,20 @@ Part take_part(std::string_view& rest, const std::string& delimiter) {
 
 }  // namespace
 
+std::string media_type(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+  return lower(type);
+}
+
 std::string boundary_of(std::string_view content_type) {
   std::string boundary = parameter(content_type, "boundary");
   if (boundary.empty() || boundary.size() > 70) refuse("it has no boundary of 1 to 70 characters");
   return boundary;
 }
 
-std::vector<Part> read_multipart(std::string_view body, std::string_view boundary) {
+std::vector<Part> read_multipart(std::string_view body, std::string_view boundary,
+                                 std::string_view repeated) {
   const std::string delimiter = "--" + std::string(boundary);
   size_t begin = 0;
   if (!body.starts_with(delimiter)) {
@@ -91,7 +98,8 @@ std::vector<Part> read_multipart(std::string_view body, std::string_view boundar
     if (parts.size() == max_parts) refuse(fmt::format("it has more than {} parts", max_parts));
     Part part = take_part(rest, delimiter);
     for (const Part& other : parts) {
-      if (other.name == part.name && !part.name.ends_with("[]")) refuse("two parts have one name");
+      if (other.name == part.name && part.name != repeated && !part.name.ends_with("[]"))
+        refuse("two parts have one name");
     }
     parts.push_back(std::move(part));
   }

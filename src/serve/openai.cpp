@@ -10,6 +10,7 @@
 #include "serve/openai_fields.hpp"
 #include "serve/problem.hpp"
 #include "serve/request_files.hpp"
+#include "serve/webui_image.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -44,6 +45,16 @@ int64_t tokens_of(const std::vector<SentFile>& files) {
   return all;
 }
 
+// How much JPEG and WebP lose is fixed here, and a PNG loses nothing.
+void check_compression(OpenAiFields& fields, const Json& format) {
+  const Json value = fields.take("output_compression");
+  const bool in_range = value.is_number_integer() && value >= 0 && value <= 100;
+  const bool lossy = format == "jpeg" || format == "webp";
+  if (value.is_null() || (in_range && (value == 100 || !lossy))) return;
+  fields.refuse("output_compression", value,
+                in_range ? "100 is what is served with jpeg and webp" : "0 to 100 is expected");
+}
+
 std::string quality_of(const std::string& asked, Json& config) {
   auto preset = presets.find(asked);
   if (preset == presets.end()) return "medium";
@@ -70,6 +81,7 @@ OpenAiRequest read_fields(Json given, Json inputs, const std::vector<Part>& part
   fields.move("steps", config, "num_inference_steps");
   fields.move("guidance_scale", config, "guidance_scale");
   fields.move("output_format", config, "output_format");
+  check_compression(fields, config.value("output_format", Json()));
   if (Json adapters = fields.names("adapters"); !adapters.empty())
     request["adapters"] = std::move(adapters);
   if (made.partial_images > 0) config["preview_every"] = 1;
@@ -78,7 +90,10 @@ OpenAiRequest read_fields(Json given, Json inputs, const std::vector<Part>& part
   if (made.url && made.stream) fields.refuse("response_format", "url", "a stream has b64_json");
   fields.one_of("background", {"auto", "opaque"});
   fields.one_of("moderation", {"auto", "low"});
-  fields.take("user");  // says who asks, and nothing of the image
+  // Of OpenAI's own models, or of who asks: they say nothing of an image of these.
+  fields.one_of("style", {"vivid", "natural"});
+  fields.one_of("input_fidelity", {"low", "high"});
+  fields.take("user");
   fields.finish();
   request["inputs"] = std::move(inputs);
   request["config"] = std::move(config);
@@ -105,12 +120,70 @@ std::string white_where_transparent(std::string_view bytes) {
 
 }  // namespace
 
+namespace {
+
+// "image" of "image[0]" and "image[]", as clients write lists.
+std::string_view list_name(std::string_view name) {
+  const size_t bracket = name.find('[');
+  if (bracket == std::string_view::npos || !name.ends_with(']')) return name;
+  const std::string_view index = name.substr(bracket + 1, name.size() - bracket - 2);
+  const bool digits = std::all_of(index.begin(), index.end(),
+                                  [](char each) { return each >= '0' && each <= '9'; });
+  return digits && index.size() <= 3 ? name.substr(0, bracket) : name;
+}
+
+// By their indices, where they have any.
+void sort_list(std::vector<Part>& parts) {
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
+  });
+}
+
+// "data:image/png;base64,...", its base64 alone, or {"image_url": that}, of a JSON body.
+std::string image_bytes(const std::string& field, const Json& value) {
+  const Json* text = &value;
+  for (const char* name : {"image_url", "url", "b64_json"}) {
+    if (text->is_object() && text->size() == 1 && text->contains(name)) text = &text->at(name);
+  }
+  if (!text->is_string())
+    throw InvalidRequest({field, shown(value), "is no image",
+                          R"(send "data:image/png;base64,...", or {"image_url": that})"});
+  return webui_image_bytes(text->get<std::string>(), field);
+}
+
+// The images of a JSON body, by the names that the parts of a form have. `bytes` keeps them.
+std::vector<Part> take_images(Json& fields, std::vector<std::string>& bytes) {
+  std::vector<std::pair<std::string, Json>> found;
+  for (const char* name : {"image", "images", "image[]", "mask"}) {
+    const Json value = fields.value(name, Json());
+    fields.erase(name);
+    const bool mask = std::string_view(name) == "mask";
+    if (!value.is_array() && !value.is_null()) found.emplace_back(mask ? name : "image", value);
+    if (!value.is_array()) continue;
+    for (const Json& each : value) found.emplace_back(mask ? name : "image", each);
+  }
+  if (found.size() > max_sent_files)
+    throw InvalidRequest({"image", fmt::format("{} images", found.size()),
+                          fmt::format("more than {}", max_sent_files), "send fewer"});
+  bytes.reserve(found.size());
+  std::vector<Part> parts;
+  for (const auto& [name, value] : found) {
+    bytes.push_back(image_bytes(name, value));
+    parts.push_back({name, bytes.back()});
+  }
+  return parts;
+}
+
+}  // namespace
+
 Json openai_form(std::string_view content_type, std::string_view body,
                  const std::set<std::string>& texts, const std::set<std::string>& files,
                  std::vector<Part>& parts) {
   Json fields = Json::object();
-  for (Part& part : read_multipart(body, boundary_of(content_type))) {
-    if (files.contains(part.name)) {
+  const bool lists = files.contains("image[]");
+  for (Part& part :
+       read_multipart(body, boundary_of(content_type), lists ? "image" : std::string_view())) {
+    if (files.contains(part.name) || (lists && list_name(part.name) == "image")) {
       parts.push_back(part);
     } else if (part.bytes.size() > max_job_request_bytes) {
       throw InvalidRequest({part.name, "", "is too long", "shorten it"});
@@ -134,9 +207,17 @@ OpenAiRequest read_openai_generation(std::string_view body, const ServedModels& 
 OpenAiRequest read_openai_edit(std::string_view content_type, std::string_view body,
                                const ServedModels& models) {
   std::vector<Part> sent;
-  Json fields =
-      openai_form(content_type, body, {"prompt", "negative_prompt", "model", "user", "adapters"},
-                  {"image", "image[]", "mask"}, sent);
+  std::vector<std::string> decoded;
+  Json fields;
+  if (media_type(content_type) == form_media) {
+    fields =
+        openai_form(content_type, body, {"prompt", "negative_prompt", "model", "user", "adapters"},
+                    {"image", "image[]", "mask"}, sent);
+    sort_list(sent);
+  } else {
+    fields = parse_json(body, "request", body.size());
+    if (fields.is_object()) sent = take_images(fields, decoded);
+  }
   std::string mask;
   std::vector<Part> files;
   Json images = Json::array();
@@ -150,7 +231,9 @@ OpenAiRequest read_openai_edit(std::string_view content_type, std::string_view b
     images.push_back({{"part", files.back().name}});
   }
   if (images.empty())
-    throw InvalidRequest({"image", "", "is missing", "send one or more as image or image[]"});
+    throw InvalidRequest({"image", "", "is missing",
+                          "send one or more as image or image[] of a form, or as \"data:\" URLs in "
+                          "JSON"});
   Json inputs = {{"image", images.front()}};
   if (images.size() > 1) inputs["image_reference"] = Json(images.begin() + 1, images.end());
   return read_fields(std::move(fields), std::move(inputs), files, models);

@@ -23,7 +23,8 @@ struct OpenAiRequest {
   OpenAiUsage usage;
 };
 
-// Reads the body of /v1/images/generations (JSON), or of /v1/images/edits (multipart/form-data).
+// Reads the body of /v1/images/generations (JSON), or of /v1/images/edits (multipart/form-data, or
+// JSON with its images as "data:" URLs).
 // The fields of OpenAI's reference that have a meaning here, and seed, steps, guidance_scale and
 // negative_prompt; others are findings. Throws InvalidRequest.
 OpenAiRequest read_openai_generation(std::string_view body, const ServedModels& models);

@@ -63,7 +63,7 @@ int64_t progress_of(const JobView& view, int64_t now_ms) {
 OpenAiVideoRequest read_openai_video(std::string_view content_type, std::string_view body,
                                      const ServedModels& models) {
   std::vector<Part> parts;
-  Json given = content_type.starts_with("multipart/")
+  Json given = media_type(content_type) == form_media
                    ? openai_form(content_type, body, {"prompt", "model", "seconds", "size"},
                                  {"input_reference"}, parts)
                    : parse_json(body, "request", body.size());

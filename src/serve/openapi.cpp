@@ -72,8 +72,12 @@ constexpr std::array refusals{
             with_key_or_job},
     Refusal{431, "the header is too large", always},
     Refusal{500, "the run failed, or the server did", always},
-    Refusal{503, "there are too many connections, or the server drains", always},
+    Refusal{503,
+            "there are too many connections, or too many answers that clients have not taken; the "
+            "server drains",
+            always},
     Refusal{504, "the deadline passed", with_job},
+    Refusal{507, "the server's disk is full", with_body},
 };
 
 // Clients of other programs' routes read errors in those programs' forms; what is refused before
@@ -91,7 +95,7 @@ Json header_schema(const char* what, const char* type) {
 
 Json with_headers(Json response, int status) {
   response["headers"]["X-Request-Id"] = header_schema("the request, in the server's log", "string");
-  if (status == 429 || status == 503)
+  if (status == 429 || status == 503 || status == 507)
     response["headers"]["Retry-After"] = header_schema("seconds", "integer");
   if (status == 202) response["headers"]["Location"] = header_schema("of the job", "string");
   return response;
@@ -99,10 +103,10 @@ Json with_headers(Json response, int status) {
 
 Json success(const RouteInfo& route, int status) {
   Json response = {{"description", route.summary}};
-  if (status == 204 || status == 101) return response;
+  if (status == 204 || status == 304 || status == 101) return response;
   Json content = Json::object();
   if (!route.answer.empty()) content.update(content_of("application/json", route.answer));
-  if (status == route.status) {
+  if (status == route.status || status == 206) {
     for (const std::string& type : route.types) content[type] = Json::object();
   }
   response["content"] = content;

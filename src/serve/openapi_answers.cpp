@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view our_answers = R"json({
 "Status": {"type": "object", "required": ["status"], "additionalProperties": false,
-  "properties": {"status": {"enum": ["ok", "ready", "draining"]}}},
+  "properties": {"status": {"enum": ["ok", "ready", "draining", "disk full", "no broker"]}}},
 "Finding": {"type": "object", "required": ["field", "value", "message"],
   "properties": {"field": {"type": "string"}, "value": {"type": "string"},
     "message": {"type": "string"}, "way_out": {"type": "string", "description": "the fix"}}},

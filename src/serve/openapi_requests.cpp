@@ -183,6 +183,7 @@ Json openai_fields(const OpenApiFacts& facts) {
                {"steps", of_key(facts, "num_inference_steps")},
                {"guidance_scale", of_key(facts, "guidance_scale")},
                {"output_format", of_key(facts, "output_format")},
+               {"output_compression", {{"type", {"integer", "null"}}}},
                {"size", or_null("string")},
                {"stream", or_null("boolean")},
                {"partial_images", or_null("integer")},
@@ -190,9 +191,12 @@ Json openai_fields(const OpenApiFacts& facts) {
                {"quality", null_or({"auto", "low", "medium", "high", "standard", "hd"})},
                {"background", null_or({"auto", "opaque"})},
                {"moderation", null_or({"auto", "low"})},
+               {"style", null_or({"vivid", "natural"})},
+               {"input_fidelity", null_or({"low", "high"})},
                {"adapters",
                 {{"type", {"array", "string", "null"}}, {"items", schema_named("NamedAdapter")}}},
                {"user", Json::object()}};
+  made["output_compression"].update({{"minimum", 0}, {"maximum", 100}});
   made["size"]["pattern"] = "^(auto|[0-9]+[xX][0-9]+)$";
   made["partial_images"].update({{"minimum", 0}, {"maximum", 3}});
   return made;
@@ -212,6 +216,22 @@ Json openai_edit(const OpenApiFacts& facts) {
   made["properties"]["adapters[]"] = {{"type", "array"}, {"items", {{"type", "string"}}}};
   made["properties"]["image[]"] = {{"type", "array"}, {"items", file}};
   made["anyOf"] = {{{"required", {"image"}}}, {{"required", {"image[]"}}}};
+  return made;
+}
+
+// Its images stand in the body.
+Json openai_json_edit(const OpenApiFacts& facts) {
+  Json made = openai_generation(facts);
+  const Json image = {
+      {"anyOf",
+       {{{"type", "string"}, {"description", "a data: URL, or base64"}},
+        {{"type", "object"}, {"required", {"image_url"}}, {"additionalProperties", false},
+         {"properties", {{"image_url", {{"type", "string"}}}}}}}}};
+  const Json list = {{"type", "array"}, {"minItems", 1}, {"items", image}};
+  made["properties"]["image"] = {{"anyOf", {image, list}}};
+  made["properties"]["images"] = list;
+  made["properties"]["mask"] = image;
+  made["anyOf"] = {{{"required", {"image"}}}, {{"required", {"images"}}}};
   return made;
 }
 
@@ -256,8 +276,8 @@ Json webui_request(const OpenApiFacts& facts, WebuiRoute route) {
     if (from_text ? field.text2image : field.image2image)
       properties[std::string(field.name)] = of_field(facts, field);
   }
-  Json made = {
-      {"type", "object"}, {"additionalProperties", false}, {"properties", std::move(properties)}};
+  // Others are ignored.
+  Json made = {{"type", "object"}, {"properties", std::move(properties)}};
   if (from_text) return made;
   made["required"] = Json::array({"init_images"});
   made["properties"]["init_images"] = {
@@ -265,11 +285,10 @@ Json webui_request(const OpenApiFacts& facts, WebuiRoute route) {
   return made;
 }
 
-// Of one value alone; null leaves what is chosen.
+// Null leaves what is chosen; others are taken with the values that change no image.
 Json webui_choice(const OpenApiFacts& facts) {
   return {{"type", "object"},
-          {"properties", {{"sd_model_checkpoint", null_or(facts.models)}}},
-          {"additionalProperties", {{"type", "null"}}}};
+          {"properties", {{"sd_model_checkpoint", null_or(facts.models)}}}};
 }
 
 }  // namespace
@@ -292,6 +311,7 @@ Json openapi_requests(const OpenApiFacts& facts) {
   made["GenerateRequest"] = generate_request(facts);
   made["OpenAiGeneration"] = openai_generation(facts);
   made["OpenAiEdit"] = openai_edit(facts);
+  made["OpenAiJsonEdit"] = openai_json_edit(facts);
   const Json image = {{"type", "string"}, {"pattern", "^data:[^,]*;base64,"}};
   made["OpenAiVideoCreate"] = openai_video(facts, {{"anyOf",
                                                     {image,

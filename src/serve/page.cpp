@@ -29,7 +29,6 @@ std::optional<HttpResponse> page_of(const std::string& path) {
     response.headers = {{"Content-Security-Policy",
                          "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; "
                          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-                        {"X-Content-Type-Options", "nosniff"},
                         {"Referrer-Policy", "no-referrer"},
                         {"Cache-Control", "no-cache"}};
     return response;

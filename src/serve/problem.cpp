@@ -1,9 +1,13 @@
 #include "serve/problem.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 
 #include "base/report.hpp"
+#include "serve/multipart.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -31,7 +35,21 @@ int status_of_refusal(const QueueRefusal& refusal) {
   return refusal.retry_after_ms > 0 ? 429 : 422;
 }
 
+int status_of(const std::string& kind) {
+  return kind == "DiskFull" ? 507 : 500;
+}
+
 }  // namespace
+
+std::string require_type(const HttpRequest& request, const std::vector<std::string>& taken) {
+  const std::string& given = request.header("content-type");
+  const std::string type = given.empty() ? json_media : media_type(given);
+  if (std::find(taken.begin(), taken.end(), type) != taken.end()) return type;
+  throw HttpRefusal(415, "WrongType",
+                    fmt::format("Content-Type: {}: this route takes {}",
+                                given.empty() ? "none" : given.substr(0, 100),
+                                fmt::join(taken, " or ")));
+}
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -85,12 +103,14 @@ HttpResponse problem_of(const Error& error, const std::string& id) {
   }
   if (error.kind() == "BrokerRefused")
     return problem(500, word_of(error.kind()), "the broker of jobs refused a command", id);
-  return problem(500, word_of(error.kind()), error.what(), id);
+  HttpResponse response = problem(status_of(error.kind()), word_of(error.kind()), error.what(), id);
+  if (response.status == 507) response.headers.emplace_back("Retry-After", "30");
+  return response;
 }
 
 HttpResponse problem_of_job(const Job& job, const std::string& id) {
   const std::string& kind = job.reason.kind;
-  int status = 500;
+  int status = status_of(kind);
   if (job.state == JobState::cancelled) status = 409;
   if (kind == "ClientGone" || kind == "ServerEnding") status = 503;
   if (job.state == JobState::expired) status = 504;

@@ -18,6 +18,13 @@ class HttpRefusal : public Error {
   int status;
 };
 
+inline constexpr const char* json_media = "application/json";
+inline constexpr const char* form_media = "multipart/form-data";
+
+// The media type of a request's body, which is one of `taken`; a body without a Content-Type is
+// JSON. Throws HttpRefusal (415) of any other.
+std::string require_type(const HttpRequest& request, const std::vector<std::string>& taken);
+
 // Problem details (RFC 9457): {type, title, status, detail, instance, errors}. `kind` is a word of
 // this program's ("invalid-request"), `id` the request's.
 HttpResponse problem(int status, const std::string& kind, const std::string& detail,

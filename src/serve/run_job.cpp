@@ -5,6 +5,7 @@
 #include "io/image.hpp"
 #include "request/request_text.hpp"
 #include "serve/base64.hpp"
+#include "serve/disk_room.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -40,7 +41,8 @@ std::string job_request_text(const GenerateRequest& request, bool strict,
   return stored.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-PathHider::PathHider(std::vector<fs::path> roots) {
+PathHider::PathHider(std::vector<fs::path> roots, std::vector<std::string> addresses)
+    : addresses_(std::move(addresses)) {
   for (const fs::path& root : roots) {
     std::error_code error;
     for (const fs::path& form : {fs::absolute(root, error), fs::weakly_canonical(root, error)}) {
@@ -56,6 +58,11 @@ PathHider::PathHider(std::vector<fs::path> roots) {
 }
 
 std::string PathHider::hide(std::string text) const {
+  constexpr std::string_view in_place = "the broker";
+  for (const std::string& address : addresses_) {
+    for (size_t at = text.find(address); at != std::string::npos; at = text.find(address, at))
+      text.replace(at, address.size(), in_place);
+  }
   for (const std::string& root : roots_) {
     for (size_t at = text.find(root); at != std::string::npos; at = text.find(root, at))
       text.erase(at, root.size());
@@ -86,6 +93,11 @@ JobOutcome RunOnSession::operator()(const Job& job, RunControl& control) const {
     JobOutcome made = run(job, stored, control, trace);
     trace.end("");
     return made;
+  } catch (const Error& error) {
+    const std::string text = hider_.hide(std::string(error.what()));
+    trace.end(text);
+    if (text == error.what()) throw;
+    throw Error(error.kind(), text, error.exit_code());
   } catch (const std::exception& error) {
     trace.end(hider_.hide(std::string(error.what())));
     throw;
@@ -112,7 +124,9 @@ JobOutcome RunOnSession::run(const Job& job, const Json& stored, RunControl& con
     session_.run(request, stored.at("strict").get<bool>(), control.cancel(), hooks, report);
   } catch (const InvalidRequest& error) {
     if (on_report_) on_report_(report);
-    throw InvalidRequest(hider_.hide(error.findings()));
+    const std::vector<Finding> findings = hider_.hide(error.findings());
+    throw_servers_own(findings, files_.folder_of(job.id));
+    throw InvalidRequest(findings);
   } catch (...) {
     if (on_report_) on_report_(report);
     throw;

@@ -14,7 +14,9 @@ namespace omnirt::serve {
 // Takes what lies before a name on this machine out of texts that leave it.
 class PathHider {
  public:
-  explicit PathHider(std::vector<std::filesystem::path> roots);
+  // `addresses`: of the broker, none of which leaves either.
+  explicit PathHider(std::vector<std::filesystem::path> roots,
+                     std::vector<std::string> addresses = {});
   // Each path in a text as the name at its end; in JSON in all texts.
   std::string hide(std::string text) const;
   Json hide(Json json) const;
@@ -22,6 +24,7 @@ class PathHider {
 
  private:
   std::vector<std::string> roots_;  // with a slash, the longest first
+  std::vector<std::string> addresses_;
 };
 
 // Runs a job's request on a session, its files in the job's folder. The result:

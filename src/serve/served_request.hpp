@@ -36,6 +36,9 @@ struct ServedRequest {
   bool strict = false;
   // A config key without effect is an error: the fields of other programs' requests mean something.
   bool all_take_effect = false;
+  std::set<std::string> may_lack_effect{};  // keys for which it is a warning all the same
+  // Sizes are rounded down to what the model makes, as stable-diffusion-webui does.
+  bool rounds_sizes = false;
   Priority priority = Priority::normal;
   int64_t deadline_in_ms = 0;
 

@@ -23,7 +23,7 @@ std::unique_ptr<JobStore> open_store(const std::string& state, const fs::path& f
 
 std::vector<ApiKey> read_keys(const ServerOptions& options) {
   if (!options.key_file.empty()) return ApiKeys::read(options.key_file);
-  if (is_loopback(options.host)) return {};
+  if (is_loopback(address_of_host(options.host))) return {};
   throw InvalidRequest({"--host", options.host, "is open to other machines, which needs keys",
                         "give --api-key-file, or 127.0.0.1"});
 }
@@ -39,8 +39,28 @@ void refuse_runs_of_workers(const ServerOptions& options) {
                           "omit it, and give it to omnirt worker"});
 }
 
+// As browsers send them. "null" is the origin of every sandboxed frame, whoever's page it is in.
+std::set<std::string> read_origins(const std::set<std::string>& given) {
+  std::set<std::string> origins;
+  for (const std::string& text : given) {
+    const auto origin = parse_origin(text);
+    if (!origin)
+      throw InvalidRequest({"--cors-origin", text.substr(0, 200), "is not the origin of a page",
+                            "give a scheme, a host and, unless it is the usual one, a port, "
+                            "without a path: http://localhost:3000"});
+    origins.insert(origin->text());
+  }
+  return origins;
+}
+
+std::vector<std::string> hidden_addresses(const ServerOptions& options) {
+  if (!options.redis) return {};
+  return {options.redis->shown(), fmt::format("{}:{}", options.redis->host, options.redis->port)};
+}
+
 ApiLimits api_limits(const ServerOptions& options) {
   ApiLimits limits = options.api;
+  limits.origins = read_origins(options.api.origins);
   limits.local_only = options.key_file.empty();
   limits.keep_ms = options.jobs.queue.keep_ms;
   return limits;
@@ -90,12 +110,13 @@ struct Server::Impl {
                                                                 options.adapters)),
         models(with_adapters(find_served_models(session, options.models, options.lora_folders),
                              adapters.get())),
-        hider(hidden_folders(models, folder.path())),
+        hider(hidden_folders(models, folder.path()), hidden_addresses(options)),
         keys(read_keys(options)),
         files(folder.path() / "jobs", /*lasts=*/!options.state.empty()),
         traces(open_traces(options.otlp_endpoint)),
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
-        api({session, *jobs, files, keys, metrics, clock, models, hider, adapters.get()},
+        api({session, *jobs, files, keys, metrics, clock, models, hider, adapters.get(),
+             folder.path()},
             api_limits(options)),
         http(options.host, options.port, options.http, program()) {
     jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };

@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "io/temporaries.hpp"
+#include "serve/temporary_folder.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -21,13 +21,6 @@ constexpr fs::perms others = fs::perms::group_all | fs::perms::others_all;
 constexpr std::array<std::string_view, 4> databases{"jobs.sqlite", "jobs.sqlite-wal",
                                                     "jobs.sqlite-shm", "jobs.sqlite-journal"};
 constexpr std::array<std::string_view, 2> folders{"jobs", "adapters"};
-
-fs::path make_temporary() {
-  std::string name = (fs::temp_directory_path() / "omnirt-serve-XXXXXX").string();
-  if (!mkdtemp(name.data()))
-    throw InvalidRequest({"--state", name, "no temporary folder can be made", "name a folder"});
-  return name;
-}
 
 [[noreturn]] void refuse(const fs::path& folder, const std::string& why) {
   throw InvalidRequest({"--state", folder.string(), "the folder cannot be made: " + why,
@@ -86,8 +79,17 @@ void tighten(const fs::path& folder) {
 }  // namespace
 
 StateFolder::StateFolder(const std::string& named) : temporary_(named.empty()) {
-  path_ = temporary_ ? io::keep_temporary(make_temporary) : fs::absolute(named).lexically_normal();
-  if (temporary_) return;
+  if (temporary_) {
+    const fs::path where = fs::temp_directory_path();
+    sweep_temporary_folders(where);
+    path_ = io::keep_temporary([&] {
+      TemporaryFolder made = make_temporary_folder(where);
+      lock_ = std::move(made.lock);
+      return made.path;
+    });
+    return;
+  }
+  path_ = fs::absolute(named).lexically_normal();
   if (!path_.has_filename()) path_ = path_.parent_path();
   make_folder(path_);
   tighten(path_);

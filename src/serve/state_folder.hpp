@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <string>
 
+#include "io/file.hpp"
+
 namespace omnirt::serve {
 
 // Where jobs and their files are: the folder that was named, or ("") one of the process's own,
@@ -17,6 +19,7 @@ class StateFolder {
  private:
   bool temporary_;
   std::filesystem::path path_;
+  io::Descriptor lock_;  // of a temporary one
 };
 
 }  // namespace omnirt::serve

@@ -1,7 +1,10 @@
 #include "serve/webui_answer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/report.hpp"
 #include "serve/problem.hpp"
 
 namespace omnirt::serve {
@@ -33,6 +36,32 @@ int64_t clip_skip_of(const Json& job) {
 Json strength_of(const Json& job) {
   const Json hires = settled_value(job, "hires_strength");
   return hires.is_null() ? settled_value(job, "strength") : hires;
+}
+
+// Sizes that were rounded, as the answer's images have them.
+void note_rounded(const WebuiRequest& request, const Json& job, Json& warnings) {
+  const Json& made = job["request"]["config"];
+  for (const auto& [name, key] :
+       {std::pair{"width", "width"}, std::pair{"height", "height"},
+        std::pair{"hr_resize_x", "hires_width"}, std::pair{"hr_resize_y", "hires_height"}}) {
+    const Json given = request.parameters.value(name, Json()), size = made.value(key, Json());
+    if (!given.is_number_integer() || !size.is_number_integer() || given == size) continue;
+    warnings.push_back(to_json(Finding{
+        name, shown(given),
+        fmt::format("is {} here: rounded down to what the model makes", size.get<int64_t>()), ""}));
+  }
+}
+
+// What the run says, by webui's names, and what was ignored.
+Json warnings_of(const WebuiRequest& request, const Json& job) {
+  Json warnings = job["report"].value("warnings", Json::array());
+  for (Json& each : warnings) {
+    if (each.is_object() && each.contains("field"))
+      each["field"] = webui_name_of(each["field"].get<std::string>());
+  }
+  for (const Finding& each : request.notes) warnings.push_back(to_json(each));
+  note_rounded(request, job, warnings);
+  return warnings;
 }
 
 // What webui's Processed.js says of a run, as far as there is such a thing here.
@@ -77,7 +106,7 @@ Json info_of(const WebuiRequest& request, const Json& job,
           {"clip_skip", clip_skip_of(job)},
           {"is_using_inpainting_conditioning", false},
           {"version", "OmniRT"},
-          {"warnings", job["report"].value("warnings", Json::array())},
+          {"warnings", warnings_of(request, job)},
           {"job", job["id"]}};
 }
 

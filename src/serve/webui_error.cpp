@@ -45,6 +45,11 @@ bool is_webui(const std::string& path) {
   return path.starts_with("/sdapi/v1/");
 }
 
+std::string webui_name_of(const std::string& field) {
+  auto known = names_of_ours().find(field);
+  return known == names_of_ours().end() ? field : known->second;
+}
+
 HttpResponse webui_error(HttpResponse problem) {
   if (problem.type != "application/problem+json") return problem;
   const Json json = parse_json(problem.body, "the problem");
@@ -56,10 +61,8 @@ HttpResponse webui_error(HttpResponse problem) {
   if (json.contains("errors")) {
     std::string all;
     for (const Json& each : json["errors"]) {
-      const auto field = each["field"].get<std::string>();
-      auto known = names_of_ours().find(field);
       all += fmt::format("{}{} = {}: {}", all.empty() ? "" : "; ",
-                         known == names_of_ours().end() ? field : known->second,
+                         webui_name_of(each["field"].get<std::string>()),
                          each["value"].get<std::string>(), each["message"].get<std::string>());
       if (!each.value("way_out", "").empty()) all += "; " + each["way_out"].get<std::string>();
     }

@@ -36,6 +36,13 @@ constexpr auto webui_field_rows = std::to_array<WebuiField>({
     {"hr_prompt", "string", FieldUse::read, "", true, false},
     {"hr_negative_prompt", "string", FieldUse::read, "", true, false},
     {"hr_checkpoint_name", "string", FieldUse::read, "", true, false},
+    // Forge's.
+    {"hr_additional_modules", "array", FieldUse::read, "", true, false},
+    {"hr_cfg", "number", FieldUse::read, "", true, false},
+    {"hr_distilled_cfg", "number", FieldUse::read, "", true, false},
+    {"distilled_cfg_scale", "number", FieldUse::read, "", true, true},
+    // SD.Next's.
+    {"clip_skip", "integer", FieldUse::read, "", true, true},
     {"denoising_strength", "number", FieldUse::read, "", true, true},
     {"init_images", "array", FieldUse::read, "", false, true},
     {"include_init_images", "boolean", FieldUse::read, "", false, true},
@@ -68,6 +75,18 @@ constexpr auto webui_field_rows = std::to_array<WebuiField>({
     {"firstpass_image", "string", FieldUse::neutral, "[\"\"]", true, false},
     {"firstphase_width", "integer", FieldUse::neutral, "[0]", true, false},
     {"firstphase_height", "integer", FieldUse::neutral, "[0]", true, false},
+    {"forge_additional_modules", "array", FieldUse::neutral, "[[]]", true, true},
+    // SD.Next's.
+    {"hr_force", "boolean", FieldUse::neutral, "[false]", true, false},
+    {"full_quality", "boolean", FieldUse::neutral, "[true]", true, true},
+    {"detailer", "any", FieldUse::neutral, "[false]", true, true},
+    {"detailer_enabled", "boolean", FieldUse::neutral, "[false]", true, true},
+    {"hidiffusion", "boolean", FieldUse::neutral, "[false]", true, true},
+    {"cfg_end", "number", FieldUse::neutral, "[1]", true, true},
+    {"pag_scale", "number", FieldUse::neutral, "[0]", true, true},
+    {"diffusers_guidance_rescale", "number", FieldUse::neutral, "[0]", true, true},
+    {"refiner_steps", "integer", FieldUse::ignored, "", true, true},
+    {"refiner_start", "number", FieldUse::ignored, "", true, true},
     // Without effect where the fields above have these values: with no variation, churn, refiner
     // or script.
     {"subseed", "integer", FieldUse::ignored, "", true, true},

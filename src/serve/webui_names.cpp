@@ -20,15 +20,15 @@ std::span<const WebuiSampler> webui_samplers() {
   static constexpr auto rows = std::to_array<WebuiSampler>({
       {"DPM++ 2M", "k_dpmpp_2m", "karras"},
       {"DPM++ SDE", "k_dpmpp_sde", "karras", Eta::fixed},
-      {"DPM++ 2M SDE", "k_dpmpp_2m_sde", "exponential", Eta::fixed},
+      {"DPM++ 2M SDE", "k_dpmpp_2m_sde", "exponential", Eta::fixed, "DPM++ 2M"},
       {"DPM++ 2M SDE Heun", "k_dpmpp_2m_sde_heun", "exponential", Eta::fixed},
       {"DPM++ 3M SDE", "k_dpmpp_3m_sde", "exponential", Eta::fixed},
-      {"Euler a", "k_euler_a", "", Eta::fixed},
+      {"Euler a", "k_euler_a", "", Eta::fixed, "Euler"},
       {"Euler", "k_euler", ""},
       {"LMS", "k_lms", ""},
       {"Heun", "k_heun", ""},
       {"DPM2", "k_dpm_2", "karras"},
-      {"DPM2 a", "k_dpm_2_a", "karras", Eta::fixed},
+      {"DPM2 a", "k_dpm_2_a", "karras", Eta::fixed, "DPM2"},
       {"DDIM", "ddim", "", Eta::free},
       {"PLMS", "plms", ""},
       {"UniPC", "unipc", ""},
@@ -60,7 +60,24 @@ std::span<const WebuiSchedule> webui_schedules() {
   return rows;
 }
 
-std::string webui_scheduler(const std::string& sampler, const std::string& schedule) {
+std::string take_webui_schedule(std::string& sampler) {
+  for (const WebuiSchedule& each : webui_schedules()) {
+    for (std::string_view name : {each.label, each.name}) {
+      if (sampler.size() < name.size() + 2) continue;
+      const size_t space = sampler.size() - name.size() - 1;
+      if (sampler[space] != ' ' || !same(std::string_view(sampler).substr(space + 1), name))
+        continue;
+      sampler.resize(space);
+      return std::string(each.name);
+    }
+  }
+  return "";
+}
+
+std::string webui_scheduler(const std::string& named, const std::string& typed) {
+  std::string sampler = named;
+  const std::string ending = take_webui_schedule(sampler);
+  const std::string schedule = ending.empty() ? typed : ending;
   const WebuiSampler* known = find_webui_sampler(sampler);
   const auto all = webui_schedules();
   auto type = std::find_if(all.begin(), all.end(), [&](const WebuiSchedule& each) {

@@ -17,6 +17,7 @@ struct WebuiSampler {
   std::string_view name, alias;
   std::string_view automatic;  // its own schedule type
   Eta eta = Eta::none;
+  std::string_view without_noise{};  // what it is with eta 0
 };
 std::span<const WebuiSampler> webui_samplers();
 // By its name or alias, in small or capital letters; null: none.
@@ -28,8 +29,12 @@ struct WebuiSchedule {
 };
 std::span<const WebuiSchedule> webui_schedules();
 
+// Takes the schedule type off the end of a sampler's name, as "DPM++ 2M Karras" has it, and returns
+// it; "" where there is none.
+std::string take_webui_schedule(std::string& sampler);
 // config.scheduler for a sampler (or "") and a schedule type (or ""), as far as the names are
-// known; others are left as they are, for validation to name.
+// known; others are left as they are, for validation to name. A type that the sampler's name ends
+// with is the one that counts.
 std::string webui_scheduler(const std::string& sampler, const std::string& schedule);
 // "Latent (nearest-exact)" as config.hires_upscaler has it.
 std::string webui_upscaler(std::string_view name);

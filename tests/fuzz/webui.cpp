@@ -36,8 +36,10 @@ constexpr const char* infotext =
 
 void read_webui(std::string_view body, serve::WebuiRoute route) {
   const serve::ServedModels models{{{"emoji", "emoji"}, {"plain", "plain"}}, "emoji", {}};
-  const serve::WebuiSetting setting{models, "emoji",
-                                    [](const std::string& model) { return model == "emoji"; }};
+  const serve::WebuiSetting setting{
+      models, "emoji",
+      [](const std::string& model, const std::string&) { return model == "emoji"; },
+      [](const std::string&) { return int64_t{20}; }};
   const serve::WebuiRequest read = serve::read_webui_request(body, route, setting);
   const GenerateRequest& request = read.served.request;
   require(models.models.contains(request.model), "a model is one that is served");

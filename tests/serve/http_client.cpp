@@ -9,8 +9,15 @@
 
 namespace omnirt::serve {
 
-HttpClient::HttpClient(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+HttpClient::HttpClient(uint16_t port, const std::string& from)
+    : port_(port), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
+  if (!from.empty()) {
+    address.sin_family = AF_INET;
+    ::inet_pton(AF_INET, from.c_str(), &address.sin_addr);
+    if (::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("cannot bind");
+  }
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -25,6 +32,10 @@ HttpClient::~HttpClient() {
 void HttpClient::close() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
+}
+
+void HttpClient::end_sending() const {
+  ::shutdown(fd_, SHUT_WR);
 }
 
 void HttpClient::send(const std::string& bytes) const {

@@ -11,7 +11,8 @@ namespace omnirt::serve {
 // A client that writes bytes to a socket of this machine, and reads the answer.
 class HttpClient {
  public:
-  explicit HttpClient(uint16_t port);
+  // `from`: the address of this machine that it connects from.
+  explicit HttpClient(uint16_t port, const std::string& from = "");
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -30,6 +31,9 @@ class HttpClient {
   // Until the text was read; what came so far.
   std::string read_until(const std::string& text);
   void close();
+  // Sends nothing more, and still reads.
+  void end_sending() const;
+  uint16_t server_port() const { return port_; }
 
   Answer get(const std::string& path, const std::string& headers = "");
   Answer post(const std::string& path, const std::string& body,
@@ -39,6 +43,7 @@ class HttpClient {
 
  private:
   bool fill();
+  uint16_t port_;
   int fd_ = -1;
   std::string buffer_;
 };

@@ -294,14 +294,6 @@ TEST(Server, AClientThatWaitsForLeaveToSendItsBodyIsGivenIt) {
   EXPECT_EQ(client.get("/healthz").status, 200);
 }
 
-TEST(Server, ConnectionsBeyondTheLimitAreTurnedAway) {
-  Running running({.http = {.connections = 2}});
-  HttpClient one = running.client(), two = running.client();
-  EXPECT_EQ(one.get("/healthz").status, 200);
-  EXPECT_EQ(two.get("/healthz").status, 200);
-  EXPECT_EQ(running.client().read().status, 503);
-}
-
 TEST(Server, AFullQueueSaysWhenToComeAgain) {
   ServerOptions options;
   options.jobs.queue.waiting = 1;

@@ -45,7 +45,7 @@ std::optional<HttpResponse> WorkerHttp::admit(const HttpRequest& request) const 
 
 void WorkerHttp::answer(const std::shared_ptr<HttpExchange>& exchange) const {
   const HttpRequest& request = exchange->request();
-  if (request.method != "GET")
+  if (request.method != "GET" && request.method != "HEAD")
     return exchange->respond(problem(405, "wrong-method", "give GET", request.id));
   if (request.path == "/healthz") return exchange->respond(json_response(200, {{"status", "ok"}}));
   const Condition now = condition_();
