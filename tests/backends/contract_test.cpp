@@ -51,6 +51,15 @@ TEST_P(ListedBackend, IsNamedAsItIsListedAndResolvedByThatName) {
   }
 }
 
+// As validation and `omnirt backends` ask it: of a backend that was only made.
+TEST_P(ListedBackend, ReportsMemoryBeforeItIsPrepared) {
+  if (!availability(GetParam()).available) GTEST_SKIP() << GetParam().name;
+  const std::unique_ptr<Backend> backend = GetParam().make();
+  EXPECT_GT(backend->available_memory_gb(), 0);
+  backend->reset_memory_stats();
+  EXPECT_GE(backend->memory_stats().peak_bytes, backend->memory_stats().allocated_bytes);
+}
+
 TEST_P(BackendContract, ComputesInFp32AndInEachTypeThatItNames) {
   auto options = backend_->capabilities().dtype_options();
   EXPECT_THAT(options, ::testing::Contains("fp32"));
@@ -140,6 +149,29 @@ TEST_P(BackendContract, ServesSeveralThreadsAtOnce) {
   second.join();
   EXPECT_LT(relative_error(got_a, expected_of_probe(a)), tolerance(at::kFloat));
   EXPECT_LT(relative_error(got_b, expected_of_probe(b)), tolerance(at::kFloat));
+}
+
+// Each thread goes on while the other captures, where a backend does.
+TEST_P(BackendContract, ServesThreadsWhoseCallsRepeat) {
+  const Tensor inputs[] = {ProbeNetwork::input(1, 8), ProbeNetwork::input(2, 6)};
+  Tensor got[2];
+  std::vector<std::string> fallbacks[2];
+  auto repeat = [&](size_t which) {
+    for (int run = 0; run < 4; ++run) {
+      ProbeRun probe(*backend_);
+      for (int call = 0; call < 4; ++call) got[which] = probe.call(inputs[which]);
+      for (const FallbackCount& each : probe.counter().all()) {
+        if (each.kind != FallbackKind::refused) fallbacks[which].push_back(each.component);
+      }
+    }
+  };
+  std::thread first([&] { repeat(0); }), second([&] { repeat(1); });
+  first.join();
+  second.join();
+  for (size_t which : {0, 1}) {
+    EXPECT_LT(relative_error(got[which], expected_of_probe(inputs[which])), tolerance(at::kFloat));
+    EXPECT_THAT(fallbacks[which], ::testing::IsEmpty());
+  }
 }
 
 TEST_P(BackendContract, MovesTensorsThereAndBackUnchanged) {

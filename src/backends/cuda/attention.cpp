@@ -24,17 +24,32 @@ bool is_half(const Tensor& x) {
   return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
 }
 
-// On the device, of one type, each token's values side by side; as many heads of keys as of
-// queries; scores as they come.
+// Each token's values side by side, and each token at a multiple of 16 bytes: kernels read as many
+// at once, and a flash kernel that is given less aligned memory ends the process's use of the
+// device.
+bool aligned(const Tensor& x) {
+  constexpr int64_t alignment = 16;
+  const auto width = static_cast<int64_t>(x.element_size());
+  return x.stride(2) == 1 && x.stride(1) * width % alignment == 0 &&
+         x.stride(0) * width % alignment == 0 &&
+         reinterpret_cast<uintptr_t>(x.const_data_ptr()) % alignment == 0;
+}
+
+// On the device, of one type, as many heads of keys as of queries; scores as they come.
 bool readable(const ops::Attention& args) {
   if (args.key_heads() != args.heads || !args.plain()) return false;
   for (const Tensor* x : {&args.x, &args.key, &args.value}) {
-    if (!x->is_cuda() || x->scalar_type() != args.x.scalar_type() || x->stride(2) != 1 ||
-        x->numel() == 0) {
+    if (!x->is_cuda() || x->scalar_type() != args.x.scalar_type() || x->numel() == 0 ||
+        !aligned(*x)) {
       return false;
     }
   }
   return true;
+}
+
+// The flash kernel counts the queries of a causal mask from the last key, an op's from the first.
+bool same_from_both_ends(const ops::Attention& args) {
+  return !args.causal || args.x.size(1) == args.key.size(1);
 }
 
 // The bias {B or 1, heads or 1, Tq or 1, Tk} as the kernel reads it: of the queries' type, its rows
@@ -53,7 +68,8 @@ ops::Kernel<ops::Attention> flash_kernel() {
           [](const ops::Attention& args) {
             // The kernel's own limits; it would pad other widths, which costs what it saves.
             return readable(args) && is_half(args.x) && !args.bias && !args.upcast &&
-                   head_width(args) % 8 == 0 && head_width(args) <= 256;
+                   same_from_both_ends(args) && head_width(args) % 8 == 0 &&
+                   head_width(args) <= 256;
           },
           [](const ops::Attention& args) {
             auto result = at::_scaled_dot_product_flash_attention(

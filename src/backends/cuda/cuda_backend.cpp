@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
 
 #include "backends/cuda/attention.hpp"
@@ -30,7 +31,9 @@ class CudaBackend final : public Backend {
   void reset_memory_stats() override;
   MemoryStats memory_stats() const override;
   double available_memory_gb() const override;
-  void synchronize() override { c10::cuda::device_synchronize(); }
+  // The thread's own stream, which all of its computation is in. To wait for the whole device would
+  // fail, and break the capture, while another thread captures.
+  void synchronize() override { c10::cuda::getCurrentCUDAStream(device().index()).synchronize(); }
   DeviceMemory* device_memory() override { return memory_.get(); }
 
  private:
@@ -84,24 +87,33 @@ LevelPlan CudaBackend::compile(const std::string& component, const std::string& 
   return kernels;
 }
 
+namespace allocator = c10::cuda::CUDACachingAllocator;
+constexpr auto all_pools = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
 void CudaBackend::reset_memory_stats() {
-  c10::cuda::CUDACachingAllocator::resetPeakStats(device().index());
+  if (allocator::get()->initialized()) allocator::resetPeakStats(device().index());
 }
 
+// Validation and `omnirt backends` ask before anything was allocated, when the allocator knows of
+// no device yet and would throw.
 MemoryStats CudaBackend::memory_stats() const {
-  auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device().index());
-  const auto& all =
-      stats.allocated_bytes[static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE)];
-  return {static_cast<size_t>(all.peak), static_cast<size_t>(all.current)};
+  if (!allocator::get()->initialized()) return {};
+  const auto stats = allocator::getDeviceStats(device().index());
+  const auto& all = stats.allocated_bytes[all_pools];
+  return {.peak_bytes = static_cast<size_t>(all.peak),
+          .allocated_bytes = static_cast<size_t>(all.current)};
 }
 
 // What the driver has free and what the caching allocator holds without using it.
 double CudaBackend::available_memory_gb() const {
-  auto [free, total] = c10::cuda::CUDACachingAllocator::get()->getMemoryInfo(device().index());
-  auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device().index());
-  constexpr auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  auto idle = stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
-  return (static_cast<double>(free) + static_cast<double>(idle)) / (1024.0 * 1024.0 * 1024.0);
+  auto [free, total] = allocator::get()->getMemoryInfo(device().index());
+  auto bytes = static_cast<double>(free);
+  if (allocator::get()->initialized()) {
+    const auto stats = allocator::getDeviceStats(device().index());
+    bytes += static_cast<double>(stats.reserved_bytes[all_pools].current -
+                                 stats.allocated_bytes[all_pools].current);
+  }
+  return bytes / (1024.0 * 1024.0 * 1024.0);
 }
 
 }  // namespace

@@ -130,6 +130,20 @@ Samples<Attention> Attention::samples() {
                    auto parts = make.numbers({2, 33, 3 * 64}).chunk(3, 2);
                    if (parts.size() == 3) use({parts[0], parts[1], parts[2], 4, 0.25});
                  }});
+  // Each token begins at an odd number of values, so that no kernel may count on aligned memory.
+  all.push_back({"parts at odd places", [](Sampler& make, const auto& use) {
+                   Tensor whole = make.numbers({2, 33, 3 * 64 + 5});
+                   if (whole.dim() != 3 || whole.size(2) < 3 * 64 + 3) return;
+                   auto parts = whole.narrow(2, 3, 3 * 64).chunk(3, 2);
+                   use({parts[0], parts[1], parts[2], 4, 0.25});
+                 }});
+  all.push_back({"causal, more keys than queries", [](Sampler& make, const auto& use) {
+                   Tensor query = make.numbers({2, 17, 4 * 16});
+                   Tensor key = make.numbers({2, 40, 4 * 16}), value = make.numbers({2, 40, 64});
+                   Attention args{query, key, value, 4, 0.25};
+                   args.causal = true;
+                   use(args);
+                 }});
   return all;
 }
 
