@@ -3,7 +3,7 @@
 
   bench/device/weights.py MODEL FOLDER     MODEL: sdxl, flux2-klein-4b, flux1-dev, sd15
 
-Needs torch alone. Numbers are drawn on the GPU where there is one, so that 34 GB take seconds. Weights keep the size of what
+Needs torch alone, and imports it only to write. Numbers are drawn on the GPU where there is one, so that 34 GB take seconds. Weights keep the size of what
 goes through them; norms scale by one and biases are zero. Images are noise: times and memory are what the models are for.
 """
 
@@ -15,8 +15,6 @@ import math
 import pathlib
 import shutil
 import struct
-
-import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / "tests" / "data" / "configs"
@@ -107,7 +105,7 @@ def shapes_of(component):
     """{name: shape} of the component's file."""
     listed = json.loads((CONFIGS / "parameters" / f"{component.parameters}.json").read_text())
     shapes = {component.prefix + name: shape for name, shape in listed.items()}
-    return {**shapes, **({"bn.num_batches_tracked": []} if "bn.running_var" in listed else {})}
+    return {**({"bn.num_batches_tracked": []} if "bn.running_var" in listed else {}), **shapes}
 
 
 def needed_files(model):
@@ -151,6 +149,8 @@ class Numbers:
     """Normal numbers of which tensors are cut."""
 
     def __init__(self):
+        import torch
+
         device = "cuda" if torch.cuda.is_available() else "cpu"
         draw = torch.Generator(device).manual_seed(SEED)
         self.pool = torch.randn(POOL, generator=draw, device=device, dtype=torch.float32).bfloat16()
@@ -169,6 +169,8 @@ class Numbers:
 
 
 def write_file(path, shapes, numbers):
+    import torch
+
     head, places, size = header_of(shapes)
     data = torch.from_file(str(path), shared=True, size=len(head) + size, dtype=torch.uint8)
     data[: len(head)].copy_(torch.frombuffer(bytearray(head), dtype=torch.uint8))
