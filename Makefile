@@ -1,10 +1,10 @@
-# make demo | test | check | build | lint | bench | install | wheels. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
+# make demo | test | check | build | lint | bench | install | wheels | cuda | gpu-bundle. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
 # BENCH=full the whole bench.
 PRESET ?= release
 BUILD := build/$(PRESET)
 TORCH_FLAG := $(if $(OMNIRT_TORCH),-DOMNIRT_TORCH=$(OMNIRT_TORCH))
 
-.PHONY: build demo test check lint cuda bench install wheels setup clean
+.PHONY: build demo test check lint cuda gpu-bundle bench install wheels setup clean
 build: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build $(BUILD) --target omnirt
@@ -29,6 +29,9 @@ cuda:
 	  > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	cmake --build build/cuda
 	build/cuda/omnirt backends
+# One folder that tests and measures a machine with a GPU (docs/gpu.md); building it needs none.
+gpu-bundle:
+	@scripts/gpu_bundle
 bench: build
 	@scripts/setup bench
 	@bench/run $(BUILD)/omnirt $(if $(filter full,$(BENCH)),--full)
