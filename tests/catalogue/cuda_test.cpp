@@ -1,5 +1,5 @@
 // The cuda backend against the cpu backend at each level, on a checkpoint of SD1.5's size with
-// random weights and on a tiny one of each family. Skipped by name where there is no device.
+// random weights, and against the goldens of each family. Skipped by name where there is no device.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "backends/cuda/cuda_backend.hpp"
+#include "catalogue/golden_parity.hpp"
 #include "catalogue/support.hpp"
 #include "io/file.hpp"
 #include "io/safetensors_writer.hpp"
@@ -128,34 +130,35 @@ TEST_F(Cuda, GivesTheSameBitsWhereWeightsComeAndGoWithinABudgetOfTheDevice) {
   }
 }
 
-class CudaFamily : public Cuda, public ::testing::WithParamInterface<const char*> {};
+// One run of each model.
+std::vector<GoldenCase> one_of_each_model() {
+  std::vector<GoldenCase> all = golden_cases();
+  std::set<std::string> seen;
+  std::erase_if(all, [&](const GoldenCase& golden) {
+    return !seen.insert(golden.name.substr(0, golden.name.find('/'))).second;
+  });
+  return all;
+}
 
-// A folder below tests/goldens; PixArt's text encoder and transformer are those whose attention
-// takes a bias.
-TEST_P(CudaFamily, GivesTheCpusLatentsAtEveryLevel) {
-  GenerateRequest request = folder_request(source_path(std::string("tests/goldens/") + GetParam()));
-  request.config["num_inference_steps"] = 4;
-  if (request.task == "image2video") request.config["output_format"] = "frames";
-  request.backend = "cpu";
-  Tensor expected = run(request).latents_after.back();
-  double peak = (expected.max() - expected.min()).item<double>();
+class CudaFamily : public Cuda, public ::testing::WithParamInterface<GoldenCase> {};
+
+TEST_P(CudaFamily, GivesTheReferencesImageAtEveryLevel) {
   for (const char* level : {"eager", "kernel_override", "compile"}) {
-    request.backend = "cuda";
-    request.config["level"] = level;
-    for (const char* warmth : {"cold", "warm"}) {
-      Outcome outcome = run(request);
-      EXPECT_GT(psnr(outcome.latents_after.back(), expected, peak), 50) << level << ", " << warmth;
-      EXPECT_THAT(outcome.report.fallbacks, ::testing::IsEmpty()) << level;
-    }
+    const Json record = golden_parity(GetParam(), {"cuda", level, "fp32"});
+    EXPECT_TRUE(record["passed"].get<bool>()) << record;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, CudaFamily,
-                         ::testing::Values("pipelines/sd15/text2image", "pipelines/sdxl/text2image",
-                                           "videos/svd/stock", "pipelines/pixart_sigma/text2image",
-                                           "pipelines/pixart_alpha/text2image"),
+TEST_P(CudaFamily, GivesTheReferencesImageInHalfTypes) {
+  for (const char* dtype : {"bf16", "fp16"}) {
+    const Json record = golden_parity(GetParam(), {"cuda", "compile", dtype});
+    EXPECT_TRUE(record["passed"].get<bool>()) << record;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, CudaFamily, ::testing::ValuesIn(one_of_each_model()),
                          [](const auto& info) {
-                           std::string name = info.param;
+                           std::string name = info.param.name;
                            std::ranges::replace(name, '/', '_');
                            return name;
                          });

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct GoldenCase {
 // Every run in tests/goldens/pipelines and tests/goldens/videos. One run of each model comes first,
 // so that an early end still covers all models.
 std::vector<GoldenCase> golden_cases();
+
+// How test listings name a case.
+inline void PrintTo(const GoldenCase& golden, std::ostream* out) {
+  *out << golden.name;
+}
 
 struct ParitySetting {
   std::string backend;
