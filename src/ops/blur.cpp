@@ -13,14 +13,17 @@
 namespace omnirt::ops {
 namespace {
 
-// The kernel along a side of `side` tokens; its length is odd.
-Tensor kernel_along(double sigma, int64_t side) {
+// The kernel along a side of `side` tokens; its length is odd. Made where it is used: a call that
+// is being captured may not wait for values of the host.
+Tensor kernel_along(double sigma, int64_t side, at::Device device) {
   constexpr double longest = 1 << 20;
   auto length = static_cast<int64_t>(std::ceil(std::min(6 * sigma, longest)));
   length += 1 - length % 2;
   length = std::min(length, side - (side % 2 - 1));
   double half = static_cast<double>(length - 1) * 0.5;
-  Tensor weight = (-0.5 * (at::linspace(-half, half, length, at::kFloat) / sigma).square()).exp();
+  const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
+  Tensor places = at::linspace(-half, half, length, options);
+  Tensor weight = (-0.5 * (places / sigma).square()).exp();
   return weight / weight.sum();
 }
 
@@ -30,8 +33,8 @@ Tensor BlurTokens::reference(const BlurTokens& args) {
   ensure(args.x.size(1) == args.height * args.width, "{} tokens for an image of {}x{}",
          args.x.size(1), args.height, args.width);
   if (args.infinite) return args.x.mean(1, /*keepdim=*/true).expand_as(args.x).contiguous();
-  Tensor down = kernel_along(args.sigma, args.height),
-         across = kernel_along(args.sigma, args.width);
+  Tensor down = kernel_along(args.sigma, args.height, args.x.device()),
+         across = kernel_along(args.sigma, args.width, args.x.device());
   Tensor weight = (down.unsqueeze(1) * across.unsqueeze(0)).to(args.x.options());
   int64_t channels = args.x.size(2);
   Tensor image = args.x.transpose(1, 2).reshape({-1, channels, args.height, args.width});

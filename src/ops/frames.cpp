@@ -1,9 +1,8 @@
 #include "ops/frames.hpp"
 
-#include <ATen/ops/index_select.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/sigmoid.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 
@@ -34,12 +33,18 @@ Shape TakeRows::shape(const TakeRows& args) {
   return shape;
 }
 
+// Row by row of those that do not follow each other, not by a list of places: that would have to be
+// brought to a device first, and a call that is being captured may not wait for it.
 Tensor TakeRows::reference(const TakeRows& args) {
-  Shape wanted = shape(args);
-  auto follows = [](int64_t a, int64_t b) { return b != a + 1; };
-  if (args.rows.empty() || std::ranges::adjacent_find(args.rows, follows) == args.rows.end())
-    return args.x.narrow(0, args.rows.empty() ? 0 : args.rows.front(), wanted[0]);
-  return at::index_select(args.x, 0, at::tensor(args.rows).to(args.x.device()));
+  shape(args);
+  std::vector<Tensor> parts;
+  for (size_t begin = 0, end = 0; begin < args.rows.size(); begin = end) {
+    for (end = begin + 1; end < args.rows.size() && args.rows[end] == args.rows[end - 1] + 1;)
+      ++end;
+    parts.push_back(args.x.narrow(0, args.rows[begin], static_cast<int64_t>(end - begin)));
+  }
+  if (parts.empty()) return args.x.narrow(0, 0, 0);
+  return parts.size() == 1 ? parts.front() : at::cat(parts);
 }
 
 Tensor Blend::reference(const Blend& args) {

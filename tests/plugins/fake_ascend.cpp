@@ -1,7 +1,9 @@
 // A plug-in as torch's for Ascend is: a library that registers a device as PrivateUse1 when it is
 // loaded. This device's memory is the processor's, and it computes by the processor's kernels; its
 // tensors are of another device type all the same, so that what was not moved there fails.
-// FAKE_ASCEND_GRAPH=fail makes graph mode there and failing; otherwise the device has none.
+// FAKE_ASCEND_GRAPH=fail makes graph mode there and failing; =strict makes it there, computes a
+// call once as it is captured, and refuses in it what CUDA refuses in a capture: values that move
+// between host and device. Otherwise the device has none.
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_reshape_alias_native.h>
@@ -16,6 +18,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <utility>
 
 namespace {
 
@@ -107,12 +111,34 @@ Tensor host(const Tensor& x) {
                        at::TensorOptions().dtype(x.scalar_type()));
 }
 
+// Whether this thread captures, and whether it does what a device does by itself: this one computes
+// on the processor.
+thread_local bool capturing = false, computing = false;
+
+class Computing {
+ public:
+  Computing() : before_(std::exchange(computing, true)) {}
+  ~Computing() { computing = before_; }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+
+ private:
+  bool before_;
+};
+
+void check_capture(const Tensor& a, const Tensor& b) {
+  if (capturing && !computing && a.is_cpu() != b.is_cpu())
+    throw std::runtime_error("a captured call moves values between host and device");
+}
+
 Tensor& copy(Tensor& self, const Tensor& source, bool) {
+  check_capture(self, source);
   host(self).copy_(host(source));
   return self;
 }
 
 Tensor copy_from(const Tensor& source, const Tensor& self, bool) {
+  check_capture(self, source);
   host(self).copy_(host(source));
   return self;
 }
@@ -129,6 +155,7 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& self) {
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                    IntArrayRef output_padding, int64_t groups) {
+  const Computing here;
   std::optional<Tensor> host_bias;
   if (bias && bias->defined()) host_bias = host(*bias);
   return at::convolution(host(input), host(weight), host_bias, stride, padding, dilation,
@@ -136,8 +163,23 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
       .to(device);
 }
 
+void by_the_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+// The value of a tensor of one number, for which the host waits.
+void local_scalar(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  if (capturing && !computing)
+    throw std::runtime_error("a captured call waits for a value of the device");
+  by_the_processor(op, stack);
+}
+
 void by_the_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const Computing here;
   at::native::cpu_fallback(op, stack);
+}
+
+bool graph_mode_is(const char* wanted) {
+  const char* mode = std::getenv("FAKE_ASCEND_GRAPH");
+  return mode && std::strcmp(mode, wanted) == 0;
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -152,6 +194,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("convolution_overrideable", &convolution);
   // A device brings a kernel of its own: ATen's composition for others takes views that images in
   // channels-last order do not have.
+  m.impl("_local_scalar_dense", torch::CppFunction::makeFromBoxedFunction<&local_scalar>());
   m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&by_the_processor>());
 }
 
@@ -163,17 +206,18 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
 
 extern "C" {
 int omnirt_graph_supported() {
-  const char* mode = std::getenv("FAKE_ASCEND_GRAPH");
-  return mode && std::strcmp(mode, "fail") == 0 ? 1 : 0;
+  return graph_mode_is("fail") || graph_mode_is("strict") ? 1 : 0;
 }
 void* omnirt_graph_create(int) {
   static int any = 0;
   return &any;
 }
 int omnirt_graph_begin(void*) {
-  return 1;
+  capturing = graph_mode_is("strict");
+  return capturing ? 0 : 1;
 }
 int omnirt_graph_end(void*) {
+  capturing = false;
   return 0;
 }
 int omnirt_graph_replay(void*) {
