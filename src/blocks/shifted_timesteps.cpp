@@ -45,11 +45,11 @@ double number_of(const Json& config, const char* key, double fallback) {
 }  // namespace
 
 std::vector<std::string> schedulers_that_take_levels() {
-  std::vector<std::string> names = schedulers_for(SchedulerFor::flow_matching);
-  std::erase_if(names, [](const std::string& name) {
-    return !find_scheduler(name)->make(Json::object(), name)->takes_even_levels();
-  });
-  return names;
+  return {"FlowMatchEulerDiscreteScheduler"};
+}
+
+std::vector<std::string> compared_flow_schedulers() {
+  return {"FlowMatchEulerDiscreteScheduler", "FlowMatchHeunDiscreteScheduler"};
 }
 
 double linear_mu(const Json& scheduler_config, int64_t tokens, int64_t /*steps*/) {

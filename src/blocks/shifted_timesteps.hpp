@@ -22,8 +22,12 @@ struct LevelShift {
 double linear_mu(const Json& scheduler_config, int64_t tokens, int64_t steps);
 
 // Of the schedulers for flow matching, those that levels of noise can be given to, as the
-// reference's pipelines with such levels do.
+// reference's pipelines with such levels do, and whose runs are compared with the reference's:
+// FlowMatchLCMScheduler takes levels, too, but the reference's pipelines draw its noise without a
+// seed.
 std::vector<std::string> schedulers_that_take_levels();
+// Those of pipelines that leave the levels to the scheduler, whose runs are compared.
+std::vector<std::string> compared_flow_schedulers();
 
 // Where flow matching with `strength` starts in a schedule of `steps`: the part that is left out is
 // rounded down (reference: FluxImg2ImgPipeline.get_timesteps).

@@ -27,9 +27,10 @@ void warn_of_scheduler(Proposal& proposal, const SchedulerInfo& info, const std:
     return;
   }
   if (supported.empty() || std::ranges::count(supported, info.class_name) > 0) return;
-  std::string why = fmt::format("not among those that are held against the reference with '{}'",
-                                proposal.spec->id);
-  std::string way_out = fmt::format("give one of: {}", fmt::join(supported, ", "));
+  std::string why =
+      fmt::format("no run of '{}' with it is compared with the reference's", proposal.spec->id);
+  std::string way_out =
+      fmt::format("set config.scheduler to one of: {}", fmt::join(supported, ", "));
   bool of_flow = own && own->made_for == SchedulerFor::flow_matching;
   if (info.made_for == SchedulerFor::flow_matching && !of_flow) {
     why = fmt::format(

@@ -7,6 +7,7 @@
 #include "blocks/latent_colours.hpp"
 #include "blocks/latents.hpp"
 #include "blocks/set_timesteps.hpp"
+#include "blocks/shifted_timesteps.hpp"
 #include "blocks/start_noise.hpp"
 #include "blocks/upscale_images.hpp"
 #include "families/aura_flow/check.hpp"
@@ -60,7 +61,7 @@ std::vector<ModelSpec> entries() {
   made.presets = {{Preset::fast, scheduler}, {Preset::quality, scheduler}};
   made.presets[Preset::fast]["num_inference_steps"] = 25;
   made.presets[Preset::quality]["num_inference_steps"] = 50;
-  made.supported_schedulers = schedulers_for(SchedulerFor::flow_matching);
+  made.supported_schedulers = blocks::compared_flow_schedulers();
   made.summary = "AuraFlow, 6.8B, under UMT5";
   made.example = "omnirt generate --model aura-flow --prompt \"a red cup on a table\" -o made.png";
   made.hub_ids = {"fal/AuraFlow-v0.3", "fal/AuraFlow-v0.2", "fal/AuraFlow"};

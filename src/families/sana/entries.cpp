@@ -13,12 +13,9 @@ constexpr const char* scm = "SCMScheduler";
 
 // Those of flow matching, and multistep solvers that take its noise levels.
 std::vector<std::string> schedulers_of_flow() {
-  std::vector<std::string> names{"DPMSolverMultistepScheduler", "DPMSolverSinglestepScheduler",
-                                 "UniPCMultistepScheduler", "DEISMultistepScheduler"};
-  for (const std::string& name : schedulers_for(SchedulerFor::flow_matching)) {
-    names.push_back(name);
-  }
-  return names;
+  return {"DPMSolverMultistepScheduler",     "DPMSolverSinglestepScheduler",
+          "UniPCMultistepScheduler",         "DEISMultistepScheduler",
+          "FlowMatchEulerDiscreteScheduler", "FlowMatchHeunDiscreteScheduler"};
 }
 
 ModelSpec entry() {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "blocks/shifted_timesteps.hpp"
 #include "guiders/skipped_guidance.hpp"
 
 namespace omnirt::sd3 {
@@ -74,7 +75,7 @@ ModelSpec sd3_entry(const SD3Model& model, const SD3Task& task) {
                   {Preset::quality, {{"num_inference_steps", distilled ? 8 : 50}}}};
   for (auto& [preset, values] : made.presets)
     values["scheduler"] = "FlowMatchEulerDiscreteScheduler";
-  made.supported_schedulers = schedulers_for(SchedulerFor::flow_matching);
+  made.supported_schedulers = blocks::compared_flow_schedulers();
   made.summary = model.summary;
   made.example =
       fmt::format("omnirt generate --model {}{} --prompt \"a red cup on a table\" -o made.png",
