@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <set>
 
 #include "backends/cuda/cuda_backend.hpp"
 #include "catalogue/golden_parity.hpp"
@@ -128,16 +127,6 @@ TEST_F(Cuda, GivesTheSameBitsWhereWeightsComeAndGoWithinABudgetOfTheDevice) {
     EXPECT_LE(*moved.report.memory.tensor_peak_bytes, budget);
     EXPECT_THAT(moved.report.fallbacks, ::testing::IsEmpty());
   }
-}
-
-// One run of each model.
-std::vector<GoldenCase> one_of_each_model() {
-  std::vector<GoldenCase> all = golden_cases();
-  std::set<std::string> seen;
-  std::erase_if(all, [&](const GoldenCase& golden) {
-    return !seen.insert(golden.name.substr(0, golden.name.find('/'))).second;
-  });
-  return all;
 }
 
 class CudaFamily : public Cuda, public ::testing::WithParamInterface<GoldenCase> {};

@@ -8,15 +8,18 @@
 
 namespace omnirt::testing {
 
-// A run in tests/goldens whose result the reference implementation has made, by "model/run".
+// A run in tests/goldens whose result the reference implementation has made.
 struct GoldenCase {
-  std::string name;
+  std::string model;
+  std::string name;  // "model/run"
   std::filesystem::path folder;
 };
 
 // Every run in tests/goldens/pipelines and tests/goldens/videos. One run of each model comes first,
 // so that an early end still covers all models.
 std::vector<GoldenCase> golden_cases();
+// These first ones.
+std::vector<GoldenCase> one_of_each_model();
 
 // How test listings name a case.
 inline void PrintTo(const GoldenCase& golden, std::ostream* out) {

@@ -38,23 +38,20 @@ struct Run {
   ParitySetting setting;
 };
 
-// The first run of each model at every setting, then the others.
-std::vector<Run> runs_of(const GoldensOptions& options) {
-  std::vector<GoldenCase> goldens = golden_cases();
-  auto model = [](const GoldenCase& each) { return each.name.substr(0, each.name.find('/')); };
-  std::vector<std::string> seen;
-  std::vector<Run> first, others;
-  for (const GoldenCase& golden : goldens) {
-    if (golden.name.find(options.filter) == std::string::npos) continue;
-    const bool again = std::ranges::find(seen, model(golden)) != seen.end();
-    if (!again) seen.push_back(model(golden));
-    for (const std::string& dtype : options.dtypes) {
-      for (const std::string& level : options.levels)
-        (again ? others : first).push_back({golden, {options.backend, level, dtype}});
-    }
+void add(std::vector<Run>& runs, const GoldenCase& golden, const GoldensOptions& options) {
+  if (golden.name.find(options.filter) == std::string::npos) return;
+  for (const std::string& dtype : options.dtypes) {
+    for (const std::string& level : options.levels)
+      runs.push_back({golden, {options.backend, level, dtype}});
   }
-  if (!options.first) first.insert(first.end(), others.begin(), others.end());
-  return first;
+}
+
+// One run of each model at every setting, then the others.
+std::vector<Run> runs_of(const GoldensOptions& options) {
+  std::vector<Run> runs;
+  for (const GoldenCase& golden : options.first ? one_of_each_model() : golden_cases())
+    add(runs, golden, options);
+  return runs;
 }
 
 }  // namespace
