@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <array>
 #include <new>
 
 namespace omnirt {
@@ -16,11 +18,15 @@ bool is_out_of_memory(const std::exception& error) {
       dynamic_cast<const c10::OutOfMemoryError*>(&error)) {
     return true;
   }
-  // c10's CPU allocator reports memory that it cannot have by one of these texts alone.
+  // c10's CPU allocator, and CUDA's libraries where they allocate by themselves, report memory that
+  // they cannot have by one of these texts alone.
   if (!dynamic_cast<const c10::Error*>(&error)) return false;
+  constexpr std::array texts{"not enough memory", "DefaultCPUAllocator: can't allocate memory",
+                             "CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
+                             "CUDNN_STATUS_ALLOC_FAILED"};
   const std::string reason = reason_of(error);
-  return reason.find("not enough memory") != std::string::npos ||
-         reason.find("DefaultCPUAllocator: can't allocate memory") != std::string::npos;
+  return std::ranges::any_of(
+      texts, [&](const char* text) { return reason.find(text) != std::string::npos; });
 }
 
 bool is_level_failure(const std::exception& error) {

@@ -218,6 +218,18 @@ TEST(ComponentRun, KeepsToTheLevelThatIsForcedOrRequired) {
   EXPECT_THROW(none.check(), RunFailed);
 }
 
+// Such a call is made again with less of the device held; another error is the level's failure.
+TEST(Levels, TellExhaustedMemoryFromOtherErrorsOfADevice) {
+  auto error = [](const char* text) { return c10::Error({__func__, __FILE__, __LINE__}, text); };
+  for (const char* text :
+       {"CUDA error: out of memory\nCUDA kernel errors might be reported later",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "not enough memory: you tried to allocate 8GB"})
+    EXPECT_TRUE(is_out_of_memory(error(text))) << text;
+  EXPECT_FALSE(is_out_of_memory(error("CUDA error: misaligned address")));
+  EXPECT_FALSE(is_out_of_memory(std::runtime_error("CUDA error: out of memory")));
+}
+
 TEST(LevelPolicy, AllowsWhatIsForcedOrFastEnough) {
   LevelPolicy any, forced{.only = Level::kernel_override, .required = {}},
       required{.only = {}, .required = Level::kernel_override};
