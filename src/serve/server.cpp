@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "serve/broker/broker_jobs.hpp"
+#include "serve/disk_reserve.hpp"
 #include "serve/dispatcher.hpp"
 #include "serve/problem.hpp"
 #include "serve/served_models.hpp"
@@ -127,6 +128,10 @@ struct Server::Impl {
   }
 
   std::unique_ptr<Jobs> in_process(Session& session, const ServerOptions& options) {
+    DiskReserve reserve(folder.path());
+    const bool lasts = !options.state.empty();
+    if (lasts && reserve.release_if_full())
+      spdlog::warn("the disk is full: no job is accepted until some are deleted");
     store = open_store(options.state, folder.path());
     auto made = std::make_unique<Dispatcher>(
         *store, clock, options.jobs,
@@ -134,6 +139,7 @@ struct Server::Impl {
             session, files, hider, [this](const RunReport& report) { metrics.count(report); },
             traces.get()));
     files.sweep(made->ids());
+    if (lasts) reserve.take();
     return made;
   }
 

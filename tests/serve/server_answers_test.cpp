@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "serve/disk_reserve.hpp"
 #include "serve/disk_room.hpp"
 #include "serve/problem.hpp"
 #include "serve/run_job.hpp"
 #include "serve/running_server.hpp"
+#include "serve/temporary.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -148,6 +150,18 @@ TEST(FullDisk, AFindingAboutTheServersOwnFolderIsNoFaultOfTheClients) {
   Job job{.state = JobState::failed};
   job.reason = {"DiskFull", "the server's disk is full"};
   EXPECT_EQ(problem_of_job(job, "1").status, 507);
+}
+
+TEST(FullDisk, AReserveIsGivenUpWhereThereIsNoRoom) {
+  Temporary folder;
+  const auto file = folder.path() / "reserve";
+  DiskReserve reserve(folder.path(), 4096);
+  reserve.take();
+  EXPECT_EQ(std::filesystem::file_size(file), 4096u);
+  EXPECT_FALSE(reserve.release_if_full());
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_TRUE(DiskReserve(folder.path(), uint64_t{1} << 62).release_if_full());
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST(PathHider, HidesTheBrokerToo) {
