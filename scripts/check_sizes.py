@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses files of src/ over 370 lines, other sources over 600, and committed files over 1 MB outside models/ and
+"""Refuses files of src/ over 450 lines, other sources over 600, and committed files over 1 MB outside models/ and
 vocabularies."""
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = {".cpp", ".hpp", ".py", ".cmake"}
-MAX_LINES = {"src": 370}
+MAX_LINES = {"src": 450}
 MAX_OTHER_LINES, MAX_BYTES = 600, 1_000_000
 
 

@@ -150,8 +150,9 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
   command
-      .add_option("--connections-per-peer", flags.connections_per_peer,
-                  "of these, open from one address [three quarters of them]; a proxy is one address")
+      .add_option(
+          "--connections-per-peer", flags.connections_per_peer,
+          "of these, open from one address [three quarters of them]; a proxy is one address")
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
   command.add_option("--keep-hours", flags.keep_hours, "how long ended jobs are kept [24]")

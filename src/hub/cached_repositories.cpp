@@ -126,8 +126,8 @@ std::vector<CachedRepository> cached_repositories(const fs::path& cache) {
   std::error_code unreadable;
   const fs::directory_iterator first(cache, unreadable);
   if (unreadable && unreadable != std::errc::no_such_file_or_directory)
-    throw RunFailed(fmt::format("the folder {} cannot be read: {}", cache.string(),
-                                unreadable.message()));
+    throw RunFailed(
+        fmt::format("the folder {} cannot be read: {}", cache.string(), unreadable.message()));
   for (const fs::path& folder : entries_of(cache)) {
     std::error_code error;
     const std::string id = id_of(folder.filename().string());

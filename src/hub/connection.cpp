@@ -31,18 +31,20 @@ bool is_final(CURLcode code) {
 // What a user can do where no connection comes about.
 std::string fix_of(CURLcode code, const std::string& address) {
   const std::string host = host_of(address);
-  constexpr std::array not_reached{CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST,
-                                   CURLE_COULDNT_CONNECT,       CURLE_OPERATION_TIMEDOUT,
-                                   CURLE_RECV_ERROR,            CURLE_GOT_NOTHING,
-                                   CURLE_SSL_CONNECT_ERROR};
+  constexpr std::array not_reached{
+      CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+      CURLE_OPERATION_TIMEDOUT,    CURLE_RECV_ERROR,           CURLE_GOT_NOTHING,
+      CURLE_SSL_CONNECT_ERROR};
   if (std::ranges::find(not_reached, code) == not_reached.end()) return "";
   if (auto proxy = proxy_of(address))
-    return fmt::format("; {} is asked through the proxy {} ({}): check it, or add the host to "
-                       "NO_PROXY",
-                       host, proxy->address, proxy->variable);
-  return fmt::format("; check the network, or name another address of the hub in HF_ENDPOINT ({} "
-                     "cannot be reached)",
-                     host);
+    return fmt::format(
+        "; {} is asked through the proxy {} ({}): check it, or add the host to "
+        "NO_PROXY",
+        host, proxy->address, proxy->variable);
+  return fmt::format(
+      "; check the network, or name another address of the hub in HF_ENDPOINT ({} "
+      "cannot be reached)",
+      host);
 }
 
 std::string lower(std::string_view text) {

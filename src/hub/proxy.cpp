@@ -50,9 +50,8 @@ bool is_excepted(const std::string& host) {
 std::string without_user(const std::string& address) {
   const size_t scheme = address.find("://"), host = scheme == address.npos ? 0 : scheme + 3;
   const size_t user = address.rfind('@');
-  return user == address.npos || user < host
-             ? address
-             : address.substr(0, host) + address.substr(user + 1);
+  return user == address.npos || user < host ? address
+                                             : address.substr(0, host) + address.substr(user + 1);
 }
 
 }  // namespace

@@ -197,8 +197,8 @@ Pulled cached(const Settings& settings, const PullRequest& request) {
   if (commit.empty()) refuse_offline(request, "there is no such snapshot");
   Pulled found{commit, cache.snapshot(commit), {}};
   try {
-    found.files = choose_files(
-        listing_of_cached(cache, commit), request.choice, [&](const RemoteFile& file) {
+    found.files =
+        choose_files(listing_of_cached(cache, commit), request.choice, [&](const RemoteFile& file) {
           return io::read_file(found.snapshot / file.path, max_read_bytes);
         });
   } catch (const InvalidRequest& error) {

@@ -23,8 +23,8 @@ class RepositoryCache {
   std::filesystem::path lock(const RemoteFile& file) const;
   std::filesystem::path snapshot(const std::string& commit) const;
 
-  // While it lives, nothing is taken out of the repository (hub/cached_repositories.hpp). Of a cache
-  // that this user may not write, it holds nothing.
+  // While it lives, nothing is taken out of the repository (hub/cached_repositories.hpp). Of a
+  // cache that this user may not write, it holds nothing.
   io::Descriptor keep() const;
   // The file of a snapshot becomes a link to its blob, which must be there; one that is there
   // already is replaced if it leads elsewhere. Throws RunFailed.

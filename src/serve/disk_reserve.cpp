@@ -23,8 +23,7 @@ void DiskReserve::take() noexcept {
       ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) return;
   std::error_code ignored;
-  if (::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes_)) != 0)
-    fs::remove(file_, ignored);
+  if (::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes_)) != 0) fs::remove(file_, ignored);
 }
 
 }  // namespace omnirt::serve

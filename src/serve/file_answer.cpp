@@ -47,20 +47,19 @@ void answer_part(HttpResponse& response, const ByteRange& part, uint64_t size) {
   response.file.from = part.from;
   response.file.bytes = part.bytes;
   response.headers.emplace_back(
-      "Content-Range",
-      fmt::format("bytes {}-{}/{}", part.from, part.from + part.bytes - 1, size));
+      "Content-Range", fmt::format("bytes {}-{}/{}", part.from, part.from + part.bytes - 1, size));
 }
 
 }  // namespace
 
 const char* media_type_of_file(std::string_view name) {
-  static constexpr auto types = std::to_array<std::pair<std::string_view, const char*>>(
-      {{".png", "image/png"},
-       {".jpg", "image/jpeg"},
-       {".jpeg", "image/jpeg"},
-       {".webp", "image/webp"},
-       {".gif", "image/gif"},
-       {".mp4", "video/mp4"}});
+  static constexpr auto types =
+      std::to_array<std::pair<std::string_view, const char*>>({{".png", "image/png"},
+                                                               {".jpg", "image/jpeg"},
+                                                               {".jpeg", "image/jpeg"},
+                                                               {".webp", "image/webp"},
+                                                               {".gif", "image/gif"},
+                                                               {".mp4", "video/mp4"}});
   for (const auto& [end, type] : types) {
     if (name.ends_with(end)) return type;
   }

@@ -101,10 +101,10 @@ class HttpExchange {
 struct HttpLimits {
   size_t header_bytes = 16 << 10;
   size_t body_bytes = size_t{32} << 20;
-  size_t all_bodies_bytes = size_t{256} << 20;  // of all connections together
+  size_t all_bodies_bytes = size_t{256} << 20;   // of all connections together
   size_t all_answers_bytes = size_t{256} << 20;  // in memory until clients take them
   size_t connections = 128;
-  size_t connections_per_peer = 96;  // an IPv4 address, or a /64 of IPv6
+  size_t connections_per_peer = 96;         // an IPv4 address, or a /64 of IPv6
   size_t message_bytes = size_t{32} << 20;  // of a WebSocket
   size_t unsent_bytes = size_t{16} << 20;   // of events that a slow client has not taken
   int header_seconds = 10;

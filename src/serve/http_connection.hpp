@@ -33,8 +33,8 @@ struct HttpShared {
   // together, those go that are behind.
   bool may_hold(size_t unsent) const {
     constexpr size_t behind = 16;
-    return unsent <= limits.unsent_bytes && (answer_bytes <= limits.all_answers_bytes ||
-                                             unsent <= limits.unsent_bytes / behind);
+    return unsent <= limits.unsent_bytes &&
+           (answer_bytes <= limits.all_answers_bytes || unsent <= limits.unsent_bytes / behind);
   }
 };
 

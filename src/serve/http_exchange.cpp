@@ -110,13 +110,14 @@ void HttpConnection::write_answer() {
       net::buffer(piece)};
   first_piece_ = false;
   stream_.expires_after(std::chrono::seconds(shared_->limits.write_seconds));
-  net::async_write(stream_, buffers,
-                   [self = shared_from_this(), size = piece.size()](beast::error_code error, size_t) {
-                     if (self->closed_) return;
-                     if (error) return self->client_left();
-                     self->sent_bytes_ += size;
-                     self->write_answer();
-                   });
+  net::async_write(
+      stream_, buffers,
+      [self = shared_from_this(), size = piece.size()](beast::error_code error, size_t) {
+        if (self->closed_) return;
+        if (error) return self->client_left();
+        self->sent_bytes_ += size;
+        self->write_answer();
+      });
 }
 
 void HttpConnection::on_written(beast::error_code error, bool keep) {

@@ -89,8 +89,7 @@ struct HttpServer::Impl {
       if (!connection || connection->waiting_since_ms() == 0) continue;
       if (!peer.empty() && connection->peer() != peer) continue;
       const size_t count = shared->peers[connection->peer()];
-      const bool sooner =
-          longest && connection->waiting_since_ms() >= longest->waiting_since_ms();
+      const bool sooner = longest && connection->waiting_since_ms() >= longest->waiting_since_ms();
       if (count < most || (count == most && sooner)) continue;
       most = count;
       longest = std::move(connection);

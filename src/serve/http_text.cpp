@@ -118,7 +118,8 @@ bool is_loopback(const std::string& host) {
   in_addr ipv4{};
   in6_addr ipv6{};
   if (::inet_pton(AF_INET, host.c_str(), &ipv4) == 1) return (ntohl(ipv4.s_addr) >> 24) == 127;
-  if (::inet_pton(AF_INET6, host.c_str(), &ipv6) == 1) return std::memcmp(&ipv6, &in6addr_loopback, sizeof ipv6) == 0;
+  if (::inet_pton(AF_INET6, host.c_str(), &ipv6) == 1)
+    return std::memcmp(&ipv6, &in6addr_loopback, sizeof ipv6) == 0;
   return lower(host) == "localhost";
 }
 

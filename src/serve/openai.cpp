@@ -127,8 +127,8 @@ std::string_view list_name(std::string_view name) {
   const size_t bracket = name.find('[');
   if (bracket == std::string_view::npos || !name.ends_with(']')) return name;
   const std::string_view index = name.substr(bracket + 1, name.size() - bracket - 2);
-  const bool digits = std::all_of(index.begin(), index.end(),
-                                  [](char each) { return each >= '0' && each <= '9'; });
+  const bool digits =
+      std::all_of(index.begin(), index.end(), [](char each) { return each >= '0' && each <= '9'; });
   return digits && index.size() <= 3 ? name.substr(0, bracket) : name;
 }
 

@@ -222,11 +222,12 @@ Json openai_edit(const OpenApiFacts& facts) {
 // Its images stand in the body.
 Json openai_json_edit(const OpenApiFacts& facts) {
   Json made = openai_generation(facts);
-  const Json image = {
-      {"anyOf",
-       {{{"type", "string"}, {"description", "a data: URL, or base64"}},
-        {{"type", "object"}, {"required", {"image_url"}}, {"additionalProperties", false},
-         {"properties", {{"image_url", {{"type", "string"}}}}}}}}};
+  const Json image = {{"anyOf",
+                       {{{"type", "string"}, {"description", "a data: URL, or base64"}},
+                        {{"type", "object"},
+                         {"required", {"image_url"}},
+                         {"additionalProperties", false},
+                         {"properties", {{"image_url", {{"type", "string"}}}}}}}}};
   const Json list = {{"type", "array"}, {"minItems", 1}, {"items", image}};
   made["properties"]["image"] = {{"anyOf", {image, list}}};
   made["properties"]["images"] = list;
@@ -287,8 +288,7 @@ Json webui_request(const OpenApiFacts& facts, WebuiRoute route) {
 
 // Null leaves what is chosen; others are taken with the values that change no image.
 Json webui_choice(const OpenApiFacts& facts) {
-  return {{"type", "object"},
-          {"properties", {{"sd_model_checkpoint", null_or(facts.models)}}}};
+  return {{"type", "object"}, {"properties", {{"sd_model_checkpoint", null_or(facts.models)}}}};
 }
 
 }  // namespace

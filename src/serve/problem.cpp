@@ -45,10 +45,10 @@ std::string require_type(const HttpRequest& request, const std::vector<std::stri
   const std::string& given = request.header("content-type");
   const std::string type = given.empty() ? json_media : media_type(given);
   if (std::find(taken.begin(), taken.end(), type) != taken.end()) return type;
-  throw HttpRefusal(415, "WrongType",
-                    fmt::format("Content-Type: {}: this route takes {}",
-                                given.empty() ? "none" : given.substr(0, 100),
-                                fmt::join(taken, " or ")));
+  throw HttpRefusal(
+      415, "WrongType",
+      fmt::format("Content-Type: {}: this route takes {}",
+                  given.empty() ? "none" : given.substr(0, 100), fmt::join(taken, " or ")));
 }
 
 std::string text_of(const Json& json) {

@@ -85,7 +85,8 @@ ServedRequest read_served_request(std::string_view text, const std::vector<Part>
 
 ServedRequest read_served_body(std::string_view content_type, std::string_view body,
                                const ServedModels& models) {
-  if (media_type(content_type) != "multipart/form-data") return read_served_request(body, {}, models);
+  if (media_type(content_type) != "multipart/form-data")
+    return read_served_request(body, {}, models);
   std::vector<Part> parts = read_multipart(body, boundary_of(content_type));
   auto it = std::find_if(parts.begin(), parts.end(),
                          [](const Part& part) { return part.name == "request"; });

@@ -140,8 +140,8 @@ void WebuiReader::check_field(const WebuiField& field, Json& value) {
 // webui skips what it does not know, and so do the programs that speak its API. An image that is
 // sent to a route without one is a mistake all the same.
 void WebuiReader::ignore_field(const std::string& name, const Json& value) {
-  const bool other = find_field(name, route_ == WebuiRoute::text2image ? WebuiRoute::image2image
-                                                                       : WebuiRoute::text2image);
+  const bool other = find_field(
+      name, route_ == WebuiRoute::text2image ? WebuiRoute::image2image : WebuiRoute::text2image);
   const bool image = name == "init_images" || name == "mask";
   if (other && image && !is_nothing(value))
     return refuse(name, value, "txt2img has no such field", "send it to /sdapi/v1/img2img");

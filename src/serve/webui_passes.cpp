@@ -106,8 +106,8 @@ void WebuiReader::same_in_second_pass(const char* name, const std::string& first
 }
 
 void WebuiReader::same_guidance_in_second_pass() {
-  for (const auto& [name, first] : {std::pair{"hr_cfg", "cfg_scale"},
-                                    std::pair{"hr_distilled_cfg", "distilled_cfg_scale"}}) {
+  for (const auto& [name, first] :
+       {std::pair{"hr_cfg", "cfg_scale"}, std::pair{"hr_distilled_cfg", "distilled_cfg_scale"}}) {
     const Json& given = at(name);
     if (!given.is_null() && !at(first).is_null() && given != at(first))
       refuse(name, given, "is another than the first pass's", "omit it: both passes have the same");
@@ -179,8 +179,7 @@ void WebuiReader::start_image() {
 
 void WebuiReader::mask() {
   try {
-    request_["inputs"]["mask"] =
-        webui_mask_input(text("mask"), flag("inpainting_mask_invert"));
+    request_["inputs"]["mask"] = webui_mask_input(text("mask"), flag("inpainting_mask_invert"));
   } catch (const InvalidRequest& error) {
     findings_.insert(findings_.end(), error.findings().begin(), error.findings().end());
   }

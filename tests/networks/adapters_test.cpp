@@ -289,7 +289,8 @@ TEST(AdapterLayouts, AreThoseThatMetadataNames) {
   }
 }
 
-// An original's names without a prefix, in a network for which such files have no name of their own.
+// An original's names without a prefix, in a network for which such files have no name of their
+// own.
 TEST(AdapterLayouts, OfOriginalNamesAreTheOriginals) {
   auto transformer = make_network(
       read_json(source_path("tests/goldens/networks/z_image_transformer/config.json")));

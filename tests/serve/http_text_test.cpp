@@ -27,9 +27,9 @@ TEST(HttpText, AHostIsReadWhole) {
   EXPECT_EQ(parse_authority("LocalHost:8000"), (Authority{"localhost", 8000}));
   EXPECT_EQ(parse_authority("127.0.0.1"), (Authority{"127.0.0.1", 0}));
   EXPECT_EQ(parse_authority("[::1]:80"), (Authority{"::1", 80}));
-  for (const char* text :
-       {"", ":80", "localhost:", "localhost:x", "localhost:99999", "127.0.0.1:80@evil",
-        "127.0.0.1:8000:1", "[::1].evil", "[::1", "::1", "[127.0.0.1]", "a b", "a/b", "localhost\t"})
+  for (const char* text : {"", ":80", "localhost:", "localhost:x", "localhost:99999",
+                           "127.0.0.1:80@evil", "127.0.0.1:8000:1", "[::1].evil", "[::1", "::1",
+                           "[127.0.0.1]", "a b", "a/b", "localhost\t"})
     EXPECT_FALSE(parse_authority(text)) << text;
 }
 
@@ -55,7 +55,8 @@ TEST(HttpText, ARangeIsOnePartOfTheBody) {
   EXPECT_EQ(range("bytes=-7"), Pair(93, 7));
   EXPECT_EQ(range("bytes=-1000"), Pair(0, 100));
   EXPECT_EQ(range("bytes=0-99999999999999999999999"), Pair(0, 100));
-  for (const char* outside : {"bytes=100-", "bytes=100-200", "bytes=99999999999999999999-", "bytes=-0"})
+  for (const char* outside :
+       {"bytes=100-", "bytes=100-200", "bytes=99999999999999999999-", "bytes=-0"})
     EXPECT_EQ(range(outside).second, 0u) << outside;
   for (const char* ignored : {"", "bytes=", "bytes=-", "bytes=5-4", "bytes=0-1,3-4", "items=0-1",
                               "bytes=a-b", "bytes=0x1-2", "bytes= 0-1"})

@@ -73,8 +73,8 @@ TEST(OpenAi, ErrorsAreThoseThatItsClientsRead) {
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("config.width"));
   EXPECT_EQ(running.get("/v1/images/generations").status, 405);
-  EXPECT_EQ(
-      running.client().post("/v1/images/edits", "{}", "Content-Type: text/plain\r\n").status, 415);
+  EXPECT_EQ(running.client().post("/v1/images/edits", "{}", "Content-Type: text/plain\r\n").status,
+            415);
 }
 
 double mean_of(const std::string& pixels) {
@@ -168,9 +168,8 @@ TEST(OpenAi, SeveralImagesAreReferencesInTheirOrder) {
       pixels_of(*bytes_of_base64(same["artifacts"][0]["data"].get<std::string>())));
   EXPECT_EQ(edit("").status, 400);
   // Names that are repeated make a list (RFC 7578, 4.3), and so do indices, in their order.
-  for (const std::string& images :
-       {part("image", small) + part("image", other),
-        part("image[1]", other) + part("image[0]", small)}) {
+  for (const std::string& images : {part("image", small) + part("image", other),
+                                    part("image[1]", other) + part("image[0]", small)}) {
     const Json made = edit(images).json();
     ASSERT_TRUE(made.contains("data")) << made;
     EXPECT_EQ(made["data"][0]["b64_json"], answer.json()["data"][0]["b64_json"]);

@@ -155,8 +155,8 @@ TEST(OpenApi, SaysHowEachRouteAnswers) {
   server.get("/v1/jobs/{id}/events", job + "/events");
   server.ask("GET", "/v1/jobs/{id}/events", job + "/events", "Last-Event-ID: 1999999\r\n");
   server.get("/v1/jobs/{id}/artifacts/{number}", job + "/artifacts/0");
-  for (const char* header : {"Range: bytes=0-9\r\n", "Range: bytes=99999999-\r\n",
-                             "If-None-Match: *\r\n"})
+  for (const char* header :
+       {"Range: bytes=0-9\r\n", "Range: bytes=99999999-\r\n", "If-None-Match: *\r\n"})
     server.ask("GET", "/v1/jobs/{id}/artifacts/{number}", job + "/artifacts/0", header);
   server.ask("DELETE", "/v1/jobs/{id}", job);
   const Json openai = {{"prompt", "a red apple"}, {"steps", 2}};

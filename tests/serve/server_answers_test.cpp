@@ -45,20 +45,21 @@ TEST_F(ServerAnswers, OnlyThisMachinesNamesAreAnsweredWithoutKeys) {
                            "localhost.evil.example", "0.0.0.0", "127.0.0.1:80@evil", "[::1].evil",
                            "[::2]", "2130706433", "127.1", ""}) {
     EXPECT_EQ(with("Host: " + std::string(host) + "\r\n"), 421) << host;
-    EXPECT_EQ(running_->get("http://" + std::string(host) + "/v1/models", "Host: localhost\r\n").status,
-              421)
+    EXPECT_EQ(
+        running_->get("http://" + std::string(host) + "/v1/models", "Host: localhost\r\n").status,
+        421)
         << host;
   }
 }
 
 TEST_F(ServerAnswers, PagesOfItsOwnAndOfNamedOriginsMayAsk) {
-  for (const char* origin : {"http://localhost:81", "https://localhost:81", "HTTP://LOCALHOST:81",
-                             "http://app.example", "http://app.example:80",
-                             "https://app.example:8443"})
-    EXPECT_EQ(with("Host: localhost:81\r\nOrigin: " + std::string(origin) + "\r\n"), 200) << origin;
   for (const char* origin :
-       {"null", "", "*", "http://localhost", "http://127.0.0.1:81", "https://app.example",
-        "http://app.example.evil", "http://app.example/", "file://", "chrome-extension://localhost:81"})
+       {"http://localhost:81", "https://localhost:81", "HTTP://LOCALHOST:81", "http://app.example",
+        "http://app.example:80", "https://app.example:8443"})
+    EXPECT_EQ(with("Host: localhost:81\r\nOrigin: " + std::string(origin) + "\r\n"), 200) << origin;
+  for (const char* origin : {"null", "", "*", "http://localhost", "http://127.0.0.1:81",
+                             "https://app.example", "http://app.example.evil",
+                             "http://app.example/", "file://", "chrome-extension://localhost:81"})
     EXPECT_EQ(with("Host: localhost:81\r\nOrigin: " + std::string(origin) + "\r\n"), 403) << origin;
   const auto answer = running_->get("/v1/models", "Origin: http://app.example\r\n");
   EXPECT_THAT(answer.headers, HasSubstr("Access-Control-Allow-Origin: http://app.example\r\n"));
@@ -90,8 +91,9 @@ TEST_F(ServerAnswers, HeadIsAnsweredWhereGetIs) {
   for (const RouteInfo& route : Api::route_infos()) {
     if (route.method != "GET") continue;
     std::string path = route.path;
-    for (const auto& [name, value] : {std::pair{"{id}", job_}, std::pair{"{number}", std::string("0")},
-                                      std::pair{"{file}", std::string("app.js")}}) {
+    for (const auto& [name, value] :
+         {std::pair{"{id}", job_}, std::pair{"{number}", std::string("0")},
+          std::pair{"{file}", std::string("app.js")}}) {
       if (const size_t at = path.find(name); at != std::string::npos)
         path.replace(at, std::string(name).size(), value);
     }

@@ -176,19 +176,20 @@ Json plain(const Json& more) {
 }
 
 TEST_F(Clients, WhatChangesNoImageIsIgnoredAndSaid) {
-  const Json warnings = warnings_of(plain({{"stepps", 4},
-                                           {"of_nobody", {{"a", 1}}},
-                                           {"enable_hr", nullptr},
-                                           {"resize_mode", 1},
-                                           {"init_images", Json::array()},
-                                           {"alwayson_scripts",
-                                            {{"ADetailer", {{"args", {false, {{"ad_model", "x"}}}}}},
-                                             {"ControlNet", {{"args", {{{"enabled", false}}}}}}}},
-                                           {"override_settings",
-                                            {{"sd_vae", "Automatic"}, {"live_previews_enable", 1}}}}));
+  const Json warnings = warnings_of(
+      plain({{"stepps", 4},
+             {"of_nobody", {{"a", 1}}},
+             {"enable_hr", nullptr},
+             {"resize_mode", 1},
+             {"init_images", Json::array()},
+             {"alwayson_scripts",
+              {{"ADetailer", {{"args", {false, {{"ad_model", "x"}}}}}},
+               {"ControlNet", {{"args", {{{"enabled", false}}}}}}}},
+             {"override_settings", {{"sd_vae", "Automatic"}, {"live_previews_enable", 1}}}}));
   EXPECT_THAT(about(warnings, "stepps").dump(), AllOf(HasSubstr("unknown"), HasSubstr("'steps'")));
-  for (const char* field : {"of_nobody", "resize_mode", "alwayson_scripts.ADetailer",
-                            "alwayson_scripts.ControlNet", "override_settings.live_previews_enable"})
+  for (const char* field :
+       {"of_nobody", "resize_mode", "alwayson_scripts.ADetailer", "alwayson_scripts.ControlNet",
+        "override_settings.live_previews_enable"})
     EXPECT_THAT(about(warnings, field).dump(), HasSubstr("ignored")) << field;
   EXPECT_TRUE(about(warnings, "init_images").is_null());
 }
@@ -212,8 +213,8 @@ TEST_F(Clients, WhatWouldChangeTheImageIsRefusedByName) {
 }
 
 TEST_F(Clients, TypedClientsSendNumbersAsTheyHaveThem) {
-  const Json typed = {{"steps", 1.0},      {"width", 64.0},    {"cfg_scale", "5"},
-                      {"batch_size", "1"}, {"seed", "3"},      {"enable_hr", "false"},
+  const Json typed = {{"steps", 1.0},      {"width", 64.0},     {"cfg_scale", "5"},
+                      {"batch_size", "1"}, {"seed", "3"},       {"enable_hr", "false"},
                       {"send_images", 1},  {"sampler_index", 0}};
   const Json warnings = warnings_of(plain(typed));
   EXPECT_THAT(about(warnings, "sampler_index").dump(), HasSubstr("samplers have names"));
@@ -246,17 +247,18 @@ TEST_F(Clients, SizesAreRoundedDownAndANoiselessEditTakesAStep) {
   EXPECT_THAT(about(info["warnings"], "width").dump(), HasSubstr("rounded down"));
   EXPECT_THAT(about(info["warnings"], "height").dump(), HasSubstr("rounded down"));
   EXPECT_EQ(post("/v1/generate", apple(1, {{"width", 85}})).status, 422);
-  const Json still =
-      warnings_of(plain({{"init_images", {image_text()}}, {"denoising_strength", 0}, {"steps", 49}}),
-                  image_to_image);
+  const Json still = warnings_of(
+      plain({{"init_images", {image_text()}}, {"denoising_strength", 0}, {"steps", 49}}),
+      image_to_image);
   EXPECT_THAT(about(still, "denoising_strength").dump(), HasSubstr("the last step alone"));
 }
 
 // emoji is distilled: no guidance, and no use for its scale.
 TEST_F(Clients, AModelWithoutGuidanceIgnoresItsScale) {
-  const Json warnings = warnings_of(plain({{"cfg_scale", 7},
-                                           {"negative_prompt", "grey"},
-                                           {"override_settings", {{"sd_model_checkpoint", "emoji"}}}}));
+  const Json warnings =
+      warnings_of(plain({{"cfg_scale", 7},
+                         {"negative_prompt", "grey"},
+                         {"override_settings", {{"sd_model_checkpoint", "emoji"}}}}));
   EXPECT_FALSE(about(warnings, "cfg_scale").is_null()) << warnings;
 }
 
@@ -278,7 +280,8 @@ TEST_F(Clients, ABodyWithoutATypeIsJson) {
 TEST_F(Clients, AnEditIsJsonOrAnyFormOfList) {
   const std::string url = "data:image/png;base64," + image_text();
   Json body = {{"model", "emoji-sd"}, {"prompt", "a red apple"}, {"seed", 1}, {"steps", 2}};
-  for (const Json& image : {Json(url), Json(image_text()), Json{{"image_url", url}}, Json::array({url})}) {
+  for (const Json& image :
+       {Json(url), Json(image_text()), Json{{"image_url", url}}, Json::array({url})}) {
     body["image"] = image;
     EXPECT_EQ(post("/v1/images/edits", body).status, 200) << image.dump().substr(0, 40);
   }
@@ -288,11 +291,10 @@ TEST_F(Clients, AnEditIsJsonOrAnyFormOfList) {
     EXPECT_EQ(refused.status, 400) << bad;
     EXPECT_THAT(refused.body, HasSubstr("image")) << bad;
   }
-  const std::string png =
-      io::encode_image(io::Image::zeros(64, 64, 3), io::ImageFormat::png);
+  const std::string png = io::encode_image(io::Image::zeros(64, 64, 3), io::ImageFormat::png);
   for (const char* name : {"image", "image[]", "image[0]"}) {
-    const std::string form = form_of(
-        {{"model", "emoji-sd"}, {"prompt", "a red apple"}, {"steps", "2"}, {name, png}});
+    const std::string form =
+        form_of({{"model", "emoji-sd"}, {"prompt", "a red apple"}, {"steps", "2"}, {name, png}});
     EXPECT_EQ(running_->client().post("/v1/images/edits", form, form_type).status, 200) << name;
   }
 }
