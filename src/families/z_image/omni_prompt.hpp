@@ -1,4 +1,5 @@
 #pragma once
+#include "blocks/prompt_tokens.hpp"
 #include "families/z_image/encode_prompt.hpp"
 #include "io/image.hpp"
 #include "runtime/value.hpp"
