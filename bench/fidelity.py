@@ -143,7 +143,7 @@ def table(program, work):
 
 def family_line(program, model, work):
     """The text of each way's PSNR; of a network that is refused, a dash."""
-    folder = ROOT / "tests" / "goldens" / "pipelines" / model
+    folder = ROOT / "build" / "goldens" / "pipelines" / model
     wanted = json.loads((folder / "text2image" / "request.json").read_text())
     wanted["model"] = str(folder / "model")
     request = work / f"{model}.json"

@@ -19,7 +19,7 @@ import torch
 import transformers
 from quantized import write_gguf
 
-TINY = klein.ROOT / "tests" / "goldens" / "pipelines" / "flux_dev" / "model"
+TINY = klein.ROOT / "build" / "goldens" / "pipelines" / "flux_dev" / "model"
 
 
 def stream(name, width, head):

@@ -19,7 +19,7 @@ import transformers
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / "tests" / "data" / "configs"
-TINY = ROOT / "tests" / "goldens" / "pipelines" / "flux2_klein" / "model"
+TINY = ROOT / "build" / "goldens" / "pipelines" / "flux2_klein" / "model"
 SHARD_BYTES = 2 << 30
 SEED = 4
 

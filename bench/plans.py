@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     flags = parser.parse_args()
     models = flags.models or [str(ROOT / "models" / each) for each in ("emoji", "emoji-sd")] + [
-        str(ROOT / "tests/goldens/pipelines" / each / "model") for each in FAMILIES
+        str(ROOT / "build/goldens/pipelines" / each / "model") for each in FAMILIES
     ]
     draw = random.Random(flags.seed)
     wholes, over, far, other, ratios, drawn = {}, [], [], [], [], collections.Counter()

@@ -2,6 +2,8 @@
 #include <map>
 #include <string>
 
+#include "source_paths.hpp"
+
 namespace omnirt::testing {
 
 // A small folder with weights for a model of the registry; "" for one that has none.
@@ -57,7 +59,7 @@ inline std::string small_model(const std::string& id) {
       {"upscaler", "tests/goldens/upscalers/rrdb_x2plus/model.safetensors"},
       {"svd-xt", "tests/goldens/videos/svd/model"}};
   auto found = folders.find(id);
-  return found == folders.end() ? "" : std::string(OMNIRT_SOURCE_DIR "/") + found->second;
+  return found == folders.end() ? "" : source_path(found->second).string();
 }
 
 }  // namespace omnirt::testing

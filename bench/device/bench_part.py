@@ -10,10 +10,10 @@ import weights
 
 # What each model is asked for; `small` in its place tries the script out on a machine without a GPU.
 REQUESTS = {
-    "sdxl": {"size": 1024, "steps": 30, "guidance_scale": 5.0, "small": "tests/goldens/pipelines/sdxl/model"},
-    "flux2-klein-4b": {"size": 1024, "steps": 4, "guidance_scale": 1.0, "small": "tests/goldens/pipelines/flux2_klein/model"},
-    "flux1-dev": {"size": 1024, "steps": 28, "guidance_scale": 3.5, "small": "tests/goldens/pipelines/flux_dev/model"},
-    "sd15": {"size": 256, "steps": 2, "guidance_scale": 7.5, "small": "tests/goldens/pipelines/sd15/model"},
+    "sdxl": {"size": 1024, "steps": 30, "guidance_scale": 5.0, "small": "build/goldens/pipelines/sdxl/model"},
+    "flux2-klein-4b": {"size": 1024, "steps": 4, "guidance_scale": 1.0, "small": "build/goldens/pipelines/flux2_klein/model"},
+    "flux1-dev": {"size": 1024, "steps": 28, "guidance_scale": 3.5, "small": "build/goldens/pipelines/flux_dev/model"},
+    "sd15": {"size": 256, "steps": 2, "guidance_scale": 7.5, "small": "build/goldens/pipelines/sd15/model"},
 }
 SMALL = {"size": 64, "steps": 4}
 STEPS_OF_BUDGET = 4

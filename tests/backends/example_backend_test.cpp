@@ -7,12 +7,13 @@
 
 #include "backends/contract.hpp"
 #include "io/file.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
 
 std::string source(const std::string& relative) {
-  return io::read_file(std::filesystem::path(OMNIRT_SOURCE_DIR) / relative, 1 << 20);
+  return io::read_file(source_path(relative), 1 << 20);
 }
 
 TEST(AddingABackend, ShowsCodeThatIsCompiledAndTested) {

@@ -5,6 +5,7 @@
 
 #include "io/file.hpp"
 #include "io/safetensors.hpp"
+#include "source_paths.hpp"
 #include "tensor/weight.hpp"
 
 // Against transformers (tools/goldens/control.py).
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path goldens() {
-  return fs::path(OMNIRT_SOURCE_DIR) / "tests/goldens";
+  return source_path("tests/goldens");
 }
 
 Tensor stored(const fs::path& file, const std::string& name) {

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "io/file.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
 using ::testing::HasSubstr;
 
 std::string text_of(const std::string& file) {
-  return io::read_file(std::string(OMNIRT_SOURCE_DIR "/") + file, 1 << 20);
+  return io::read_file(source_path(file), 1 << 20);
 }
 
 TEST(EmbeddingPage, HasTheProgramsThatAreTested) {

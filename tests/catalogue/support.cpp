@@ -53,10 +53,6 @@ GenerateRequest golden_request(const std::string& name) {
   return folder_request(source_path("tests/goldens/pipelines/" + name));
 }
 
-fs::path source_path(const std::string& relative) {
-  return fs::path(OMNIRT_SOURCE_DIR) / relative;
-}
-
 Engine& engine() {
   static Engine shared(builtin_catalogue());
   return shared;

@@ -6,6 +6,7 @@
 
 #include "engine/engine.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt::testing {
@@ -64,7 +65,5 @@ Json read_json_file(const std::filesystem::path& file);
 double psnr(const Tensor& a, const Tensor& b, double peak);
 // Largest difference over the largest value of `expected`.
 double relative_error(const Tensor& got, const Tensor& expected);
-
-std::filesystem::path source_path(const std::string& relative);
 
 }  // namespace omnirt::testing

@@ -10,12 +10,13 @@
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/safetensors.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
 using ::testing::HasSubstr;
 
-const std::string goldens = std::string(OMNIRT_SOURCE_DIR) + "/tests/goldens/";
+const std::string goldens = source_path("tests/goldens/").string();
 
 // The latents that a state holds.
 std::vector<float> latents_of(const std::string& state) {

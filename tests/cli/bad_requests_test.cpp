@@ -9,6 +9,7 @@
 #include "cli/program.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -226,8 +227,7 @@ TEST_P(BadRequests, EndsWithTwoNamesWhatIsWrongAndLeavesNothing) {
   json = replaced(json, "IMAGE", inputs.file("in.png"));
   json = replaced(json, "MASK", inputs.file("in.png"));
   json = replaced(json, "SMALL", inputs.file("small.png"));
-  json = replaced(json, "TEXT_ENCODER",
-                  std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd/text_encoder");
+  json = replaced(json, "TEXT_ENCODER", source_path("models/emoji-sd/text_encoder").string());
   Ended ended = run_program({"generate", "-f", "-", "--output-dir", outputs.path().string()}, json);
   EXPECT_EQ(ended.exit_code, 2) << ended.err;
   EXPECT_EQ(ended.out, "");
@@ -309,8 +309,7 @@ TEST(BadRequest, APromptThatNoFileCanCarryIsRefusedBeforeTheRun) {
 class BrokenModel : public Scratch {
  public:
   BrokenModel() {
-    fs::copy(fs::path(OMNIRT_SOURCE_DIR) / "models/emoji-sd", path() / "model",
-             fs::copy_options::recursive);
+    fs::copy(source_path("models/emoji-sd"), path() / "model", fs::copy_options::recursive);
   }
   std::string vae() const {
     return (path() / "model/vae/diffusion_pytorch_model.safetensors").string();

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -285,8 +286,8 @@ TEST(Models, TheEmbeddedOneIsTheDefault) {
 }
 
 TEST(Models, TheEmbeddedOneIsToldByItsFolder) {
-  Ended ended = run_program({"validate", "-m", std::string(OMNIRT_SOURCE_DIR) + "/models/emoji",
-                             "-p", "a red apple", "--json"});
+  Ended ended = run_program(
+      {"validate", "-m", source_path("models/emoji").string(), "-p", "a red apple", "--json"});
   ASSERT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_EQ(parse_json(ended.out, "stdout")["config"]["width"]["value"], 128);
 }
@@ -304,7 +305,7 @@ TEST(Generate, ShowsTheEmbeddedModelsLatentsOnTheWay) {
 }
 
 TEST(Inspect, TellsClassTypesAndParameters) {
-  std::string model = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd";
+  std::string model = source_path("models/emoji-sd").string();
   Ended folder = run_program({"inspect", model});
   EXPECT_EQ(folder.exit_code, 0) << folder.err;
   for (const char* name : {"StableDiffusionPipeline", "UNet2DConditionModel", "fp16"}) {

@@ -13,6 +13,7 @@
 #include "io/image.hpp"
 #include "plugins/failing_calls.hpp"
 #include "serve/http_client.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -101,7 +102,7 @@ std::string image_of(uint16_t port, const std::string& id) {
 class Jobs {
  public:
   std::vector<std::string> flags() const {
-    return {"-m", "emoji=" OMNIRT_SOURCE_DIR "/models/emoji", "--state", state_.file("state")};
+    return {"-m", "emoji=" + source_path("models/emoji").string(), "--state", state_.file("state")};
   }
   // One more with the fault, if it is accepted. Its end is a state with its reason.
   void run(uint16_t port) {

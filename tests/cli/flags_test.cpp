@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "cli/program.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 Json value_of(const std::vector<std::string>& flags, const std::string& key) {
   std::vector<std::string> words{
       "validate", "--prompt", "a",
-      "--json",   "--model",  OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/pixart_sigma/model"};
+      "--json",   "--model",  source_path("tests/goldens/pipelines/pixart_sigma/model").string()};
   words.insert(words.end(), flags.begin(), flags.end());
   Ended ended = run_program(words);
   EXPECT_NE(ended.out, "") << ended.err;
@@ -46,7 +47,7 @@ TEST(Flags, GiveTheTimestepsOfARunAndSoItsNumberOfSteps) {
 TEST(Flags, OfSchedulerConfigSayWhichFlagTakesASetting) {
   Ended ended =
       run_program({"validate", "--prompt", "a", "--scheduler-config", "use_karras_sigmas=true",
-                   "--model", OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/pixart_sigma/model"});
+                   "--model", source_path("tests/goldens/pipelines/pixart_sigma/model").string()});
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.err,
             "error: --scheduler-config = use_karras_sigmas=true: a JSON object is expected; use "

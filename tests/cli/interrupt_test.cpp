@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/program.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -86,9 +87,10 @@ TEST(Interrupt, TheFirstSignalEndsChecksThatDoNotLookUp) {
 TEST(Interrupt, AConversionLeavesTheWholeFolderOrNothing) {
   Scratch scratch;
   const std::string one = scratch.file("one.safetensors");
-  ASSERT_EQ(run_program({"convert", OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model", one})
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      run_program({"convert", source_path("tests/goldens/pipelines/sd15/model").string(), one})
+          .exit_code,
+      0);
   // Whatever it is doing when the signal comes.
   for (int round = 0; round < 12; ++round) {
     Scratch into;

@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -132,7 +133,7 @@ std::string found_by(const fs::path& program) {
 
 void put_model(const fs::path& folder) {
   fs::create_directories(folder);
-  fs::copy_file(OMNIRT_SOURCE_DIR "/models/emoji/model_index.json", folder / "model_index.json");
+  fs::copy_file(source_path("models/emoji/model_index.json").string(), folder / "model_index.json");
 }
 
 TEST(Loading, ModelsOfFoldersFurtherUpAreNobodys) {

@@ -8,6 +8,7 @@
 
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -15,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(OMNIRT_SOURCE_DIR) + "/" + path);
+  std::ifstream file(source_path(path));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -38,8 +39,8 @@ class ModelPlugin : public ::testing::Test {
   std::string model() {
     scratch.write("make_conv.py", blocks_of(page, "python").at(0));
     std::string folder = scratch.file("conv");
-    std::string command = "python3 " + scratch.file("make_conv.py") +
-                          " " OMNIRT_SOURCE_DIR "/models/emoji-sd " + folder;
+    std::string command = "python3 " + scratch.file("make_conv.py") + " " +
+                          source_path("models/emoji-sd").string() + " " + folder;
     EXPECT_EQ(std::system(command.c_str()), 0);
     return folder;
   }

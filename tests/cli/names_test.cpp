@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -93,7 +94,7 @@ struct ModelFolders {
 TEST(Models, AreListedOnceThoseHereFirstAndWithWhatElseIsHere) {
   Scratch scratch;
   fs::create_directories(scratch.path() / "checkpoints");
-  fs::create_directory_symlink(OMNIRT_SOURCE_DIR "/models/emoji-sd", scratch.path() / "mine");
+  fs::create_directory_symlink(source_path("models/emoji-sd").string(), scratch.path() / "mine");
   scratch.write("checkpoints/bar.safetensors", "");
   ModelFolders folders(scratch.path());
   std::string out = run_program({"models"}).out;
@@ -107,7 +108,7 @@ TEST(Models, AreListedOnceThoseHereFirstAndWithWhatElseIsHere) {
 
 TEST(Models, AFolderAndAFoundNameAreDescribedAsAnIdIs) {
   Scratch scratch;
-  fs::create_directory_symlink(OMNIRT_SOURCE_DIR "/models/emoji-sd", scratch.path() / "mine");
+  fs::create_directory_symlink(source_path("models/emoji-sd").string(), scratch.path() / "mine");
   ModelFolders folders(scratch.path());
   for (const std::string& name : {std::string("mine"), scratch.file("mine")}) {
     Ended ended = run_program({"models", name});
@@ -122,7 +123,7 @@ TEST(Models, AFolderAndAFoundNameAreDescribedAsAnIdIs) {
 
 TEST(Models, AFileIsFoundByItsNameBelowCheckpoints) {
   Scratch scratch;
-  ASSERT_EQ(run_program({"convert", OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model",
+  ASSERT_EQ(run_program({"convert", source_path("tests/goldens/pipelines/sd15/model").string(),
                          scratch.file("foo.safetensors")})
                 .exit_code,
             0);

@@ -10,6 +10,7 @@
 #include "cli/program.hpp"
 #include "io/file.hpp"
 #include "io/safetensors_writer.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::string emoji = OMNIRT_SOURCE_DIR "/models/emoji-sd";
+const std::string emoji = source_path("models/emoji-sd").string();
 // What sets a terminal's title, turns it red and, as one character of C1, begins such a sequence;
 // and what turns the direction of text.
 const std::string hostile =
@@ -173,7 +174,7 @@ TEST(Convert, WritesASingleFileAsSafetensorsOrGgufOnly) {
 
 TEST(Convert, WarnsWhereTheTokenizerDoesNotTravel) {
   Scratch scratch;
-  const std::string model = OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model";
+  const std::string model = source_path("tests/goldens/pipelines/sd15/model").string();
   Ended ended = run_program({"convert", model, scratch.file("one.safetensors")});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("warning: tokenizer"),

@@ -12,6 +12,7 @@
 #include "cli/program.hpp"
 #include "io/image.hpp"
 #include "io/safetensors_writer.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -23,7 +24,7 @@ std::string plugin(const std::string& name) {
 }
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(OMNIRT_SOURCE_DIR) + "/" + path);
+  std::ifstream file(source_path(path));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

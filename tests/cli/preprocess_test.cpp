@@ -3,6 +3,7 @@
 
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string golden(const std::string& name) {
-  return OMNIRT_SOURCE_DIR "/tests/goldens/preprocess/" + name + ".png";
+  return source_path("tests/goldens/preprocess/").string() + name + ".png";
 }
 
 TEST(Preprocess, WritesWhatAControlNetReads) {

@@ -11,6 +11,7 @@
 #include "cli/program.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -56,7 +57,7 @@ class Environment {
   const char* name_;
 };
 
-const std::string emoji = std::string(OMNIRT_SOURCE_DIR) + "/models/emoji-sd";
+const std::string emoji = source_path("models/emoji-sd").string();
 
 std::string bytes_of(const std::string& file) {
   return io::read_file(file, 1 << 26);
@@ -139,7 +140,7 @@ TEST(Provenance, OfAModelGivenByModelPathHoldsIt) {
 
 TEST(Provenance, OfAModelInOneFileTellsAnotherFile) {
   Scratch scratch;
-  const std::string folder = OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model";
+  const std::string folder = source_path("tests/goldens/pipelines/sd15/model").string();
   const std::string one = scratch.file("one.safetensors"), out = scratch.file("out.png");
   ASSERT_EQ(run_program({"convert", folder, one}).exit_code, 0);
   make(Words{"-m", one, "--component", "tokenizer=" + folder + "/tokenizer", "-p", "x", "-o", out} +
@@ -369,8 +370,7 @@ TEST(Confine, IsTakenFromTheEnvironmentAndMustBeAFolder) {
 }
 
 TEST(InspectFile, TellsAnAdapterByWhatItChangesAndHowItIsUsed) {
-  std::string file =
-      std::string(OMNIRT_SOURCE_DIR) + "/tests/goldens/adapters/files/diffusers_old.safetensors";
+  std::string file = source_path("tests/goldens/adapters/files/diffusers_old.safetensors").string();
   Ended ended = run_program({"inspect", file});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("an adapter: lora"), HasSubstr("rank"),

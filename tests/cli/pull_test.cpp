@@ -8,6 +8,7 @@
 #include "cli/program.hpp"
 #include "hub/fake_hub.hpp"
 #include "io/file.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -21,7 +22,7 @@ class PullCommand : public ::testing::Test {
     setenv("HF_ENDPOINT", hub.endpoint().c_str(), 1);
     setenv("HF_HUB_CACHE", scratch.file("cache").c_str(), 1);
     setenv("NO_PROXY", "127.0.0.1", 1);
-    const fs::path model = fs::path(OMNIRT_SOURCE_DIR) / "models" / "emoji";
+    const fs::path model = source_path("models/emoji");
     constexpr size_t most = size_t{64} << 20, large = size_t{1} << 20;
     for (const auto& entry : fs::recursive_directory_iterator(model)) {
       if (!entry.is_regular_file()) continue;

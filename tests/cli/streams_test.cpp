@@ -6,13 +6,14 @@
 
 #include "cli/program.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string emoji = OMNIRT_SOURCE_DIR "/models/emoji";
+const std::string emoji = source_path("models/emoji").string();
 
 struct Lost {
   const char* place;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/program.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -52,8 +53,8 @@ TEST(Serve, RefusesToShareStepsWhereRunsTakeNoTurns) {
 TEST(Worker, NothingIsLostWhereServersWorkersAndRedisAreKilled) {
   if (::access("/usr/bin/redis-server", X_OK) != 0)
     GTEST_SKIP() << "redis-server is not installed (scripts/setup does it)";
-  const std::string command =
-      "python3 " OMNIRT_SOURCE_DIR "/tools/api/kills.py " OMNIRT_PROGRAM " --kills 5 --seed 3 2>&1";
+  const std::string command = "python3 " + source_path("tools/api/kills.py").string() +
+                              " " OMNIRT_PROGRAM " --kills 5 --seed 3 2>&1";
   std::string said;
   FILE* pipe = ::popen(command.c_str(), "r");
   ASSERT_TRUE(pipe);

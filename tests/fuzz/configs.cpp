@@ -11,6 +11,7 @@
 #include "fuzz/files.hpp"
 #include "fuzz/mutate_json.hpp"
 #include "fuzz/target.hpp"
+#include "source_paths.hpp"
 #include "weights/pipeline_folder.hpp"
 
 namespace omnirt::fuzz {
@@ -32,9 +33,8 @@ Kind kind_of(const fs::path& file) {
 
 std::vector<Seed> read_seeds() {
   std::vector<fs::path> files;
-  for (const char* folder : {"/tests/data/configs", "/tests/goldens/networks"}) {
-    for (const auto& entry :
-         fs::recursive_directory_iterator(OMNIRT_SOURCE_DIR + std::string(folder))) {
+  for (const char* folder : {"tests/data/configs", "tests/goldens/networks"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(source_path(folder))) {
       std::string name = entry.path().filename();
       if (name == "config.json" || name == "scheduler_config.json" || name == "model_index.json")
         files.push_back(entry.path());

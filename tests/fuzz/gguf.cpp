@@ -14,6 +14,7 @@
 #include "io/sharded.hpp"
 #include "io/temp_folder.hpp"
 #include "io/utf8.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::fuzz {
 namespace {
@@ -70,7 +71,7 @@ void read_scales(std::span<const std::byte> bytes) {
 }
 
 std::string read_golden(const std::string& name) {
-  return read_file(std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests/goldens" / name, 1 << 20);
+  return read_file(source_path("tests/goldens") / name, 1 << 20);
 }
 
 std::vector<std::string> gguf_seeds() {

@@ -10,6 +10,7 @@
 #include "fuzz/target.hpp"
 #include "io/image.hpp"
 #include "io/utf8.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::fuzz {
 namespace {
@@ -20,7 +21,7 @@ std::vector<std::string> samples() {
   std::vector<std::string> all;
   std::vector<std::filesystem::path> files;
   for (const auto& entry :
-       std::filesystem::directory_iterator(OMNIRT_SOURCE_DIR "/tests/data/images"))
+       std::filesystem::directory_iterator(source_path("tests/data/images").string()))
     files.push_back(entry.path());
   std::ranges::sort(files);
   for (const auto& file : files) {

@@ -20,6 +20,7 @@
 #include "io/sha256.hpp"
 #include "io/temp_folder.hpp"
 #include "pipeline/keys.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::fuzz {
 namespace {
@@ -46,7 +47,7 @@ std::string read_whole(const fs::path& file) {
 
 GenerateRequest small_request(const std::string& scheduler) {
   GenerateRequest request;
-  request.model = OMNIRT_SOURCE_DIR "/models/emoji-sd";
+  request.model = source_path("models/emoji-sd").string();
   request.inputs["prompt"] = "a green apple";
   request.config = {{"num_inference_steps", 2},
                     {"seed", 5},

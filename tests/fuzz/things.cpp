@@ -7,12 +7,13 @@
 #include "fuzz/mutate.hpp"
 #include "fuzz/target.hpp"
 #include "request/known_things.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::fuzz {
 namespace {
 
 std::string seed() {
-  std::ifstream file(OMNIRT_SOURCE_DIR "/models/emoji/things.txt", std::ios::binary);
+  std::ifstream file(source_path("models/emoji/things.txt").string(), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -6,6 +6,7 @@
 #include "guiders/guider.hpp"
 #include "io/file.hpp"
 #include "io/safetensors.hpp"
+#include "source_paths.hpp"
 #include "tensor/weight.hpp"
 
 namespace omnirt {
@@ -17,7 +18,7 @@ using ::testing::UnorderedElementsAreArray;
 // double here.
 constexpr double tolerance = 2e-5;
 
-const std::string folder = std::string(OMNIRT_SOURCE_DIR) + "/tests/goldens/guiders/formulas/";
+const std::string folder = source_path("tests/goldens/guiders/formulas/").string();
 
 const Json& cases() {
   static const Json json =

@@ -11,6 +11,7 @@
 #include "io/ggml_types.hpp"
 #include "io/safetensors.hpp"
 #include "io/temp_folder.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::filesystem::path golden(const char* name) {
-  return std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests/goldens/gguf" / name;
+  return source_path("tests/goldens/gguf") / name;
 }
 
 std::vector<float> numbers_of(const WeightFile& file, const TensorEntry& entry) {

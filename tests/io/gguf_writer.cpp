@@ -12,6 +12,7 @@
 #include "io/safetensors.hpp"
 #include "io/small_float.hpp"
 #include "io/temp_folder.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -21,7 +22,7 @@ using omnirt::testing::TempFolder;
 using ::testing::HasSubstr;
 
 std::filesystem::path gguf_golden(const char* name) {
-  return std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests/goldens/gguf" / name;
+  return source_path("tests/goldens/gguf") / name;
 }
 
 std::vector<float> golden_numbers(const SafetensorsFile& file) {

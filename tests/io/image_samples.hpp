@@ -9,11 +9,12 @@
 #include "base/json.hpp"
 #include "io/file.hpp"
 #include "io/image.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 
 inline std::filesystem::path image_folder() {
-  return std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests" / "data" / "images";
+  return source_path("tests/data/images");
 }
 
 inline std::string sample_bytes(const std::string& name) {

@@ -7,12 +7,13 @@
 #include "io/file.hpp"
 #include "io/image_edges.hpp"
 #include "io/image_resize.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::path(OMNIRT_SOURCE_DIR) / "tests/goldens/preprocess";
+const fs::path folder = source_path("tests/goldens/preprocess");
 
 Json cases() {
   const fs::path file = folder / "cases.json";

@@ -1,4 +1,5 @@
 #include "io/read_rates.hpp"
+#include "source_paths.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,7 +85,7 @@ TEST(ReadRates, SayWhereTheDiskCannotBeMeasured) {
 TEST(ReadRates, OfAFileAreThereAndOfNoneAreNot) {
   EXPECT_EQ(open_read_source("/nowhere/at/all"), nullptr);
   EXPECT_EQ(open_read_source("/"), nullptr);
-  auto file = open_read_source(OMNIRT_SOURCE_DIR "/docs/design.md");
+  auto file = open_read_source(source_path("docs/design.md").string());
   ASSERT_TRUE(file);
   double ticks = 0;
   const ReadRates rates = measure_read_rates(*file, {}, [&] { return ticks += 1; });

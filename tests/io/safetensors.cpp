@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "io/file.hpp"
 #include "io/temp_folder.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -22,8 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::filesystem::path goldens =
-    std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests/goldens/safetensors";
+const std::filesystem::path goldens = source_path("tests/goldens/safetensors");
 
 std::string from_hex(const std::string& hex) {
   std::string bytes;

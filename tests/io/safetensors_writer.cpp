@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "io/file.hpp"
 #include "io/temp_folder.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -19,8 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::filesystem::path goldens =
-    std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests/goldens/safetensors";
+const std::filesystem::path goldens = source_path("tests/goldens/safetensors");
 constexpr size_t limit = 1 << 20;
 
 TensorView byte_tensor(const std::string& name, std::string_view bytes) {

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "io/sharded.hpp"
 #include "io/small_float.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -24,8 +25,8 @@ std::vector<T> elements(const TensorFiles& files, const std::string& name) {
 
 class Written : public ::testing::TestWithParam<const char*> {
  protected:
-  TensorFiles files_ = TensorFiles::open_file(std::filesystem::path(OMNIRT_SOURCE_DIR) /
-                                              "tests/goldens/scaled/written.safetensors");
+  TensorFiles files_ =
+      TensorFiles::open_file(source_path("tests/goldens/scaled/written.safetensors"));
   std::string name_ = GetParam();
   std::vector<float> numbers_ = elements<float>(files_, name_ + ".weight");
   int64_t columns_ = files_.find(name_ + ".weight")->entry->shape[1];

@@ -10,6 +10,7 @@
 #include "io/safetensors_writer.hpp"
 #include "io/sharded.hpp"
 #include "io/temp_folder.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -21,8 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::filesystem::path scaled_golden(const std::string& name) {
-  return std::filesystem::path(OMNIRT_SOURCE_DIR) / "tests/goldens/scaled" /
-         (name + ".safetensors");
+  return source_path("tests/goldens/scaled") / (name + ".safetensors");
 }
 
 std::vector<float> widened(const FoundTensor& tensor) {

@@ -5,6 +5,7 @@
 #include "networks/autoencoder_kl_flux2/model.hpp"
 #include "networks/flux2_transformer_2d_model/model.hpp"
 #include "networks/originals.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "networks/flux_transformer_2d_model/model.hpp"
 #include "networks/originals.hpp"
+#include "source_paths.hpp"
 #include "weights/adapters/resolve.hpp"
 
 namespace omnirt::testing {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "source_paths.hpp"
 #include "tensor/weight.hpp"
 #include "weights/adapters/layer_change.hpp"
 #include "weights/adapters/resolve.hpp"

@@ -12,6 +12,7 @@
 #include "networks/each_golden.hpp"
 #include "networks/originals.hpp"
 #include "networks/qwen_image21_transformer_2d_model/model.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {

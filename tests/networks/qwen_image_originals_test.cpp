@@ -6,6 +6,7 @@
 #include "networks/originals.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/model.hpp"
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "networks/originals.hpp"
 #include "networks/sd3_transformer_2d_model/model.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {

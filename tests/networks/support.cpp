@@ -36,10 +36,6 @@ const Catalogue& catalogue() {
   return all;
 }
 
-std::filesystem::path source_path(const std::string& relative) {
-  return std::filesystem::path(OMNIRT_SOURCE_DIR) / relative;
-}
-
 Json read_json(const std::filesystem::path& path) {
   return parse_json(io::read_file(path, max_json_bytes), path.string());
 }

@@ -8,12 +8,12 @@
 #include "nn/network.hpp"
 #include "pipeline/model_spec.hpp"
 #include "runtime/context.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 
 using Tensors = std::map<std::string, Tensor>;
 
-std::filesystem::path source_path(const std::string& relative);
 Json read_json(const std::filesystem::path& path);
 
 // What the program has: classes are found here as a checkpoint's are.

@@ -5,6 +5,7 @@
 
 #include "networks/originals.hpp"
 #include "networks/z_image_transformer_2d_model/model.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::testing {
 namespace {

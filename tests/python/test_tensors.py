@@ -31,7 +31,7 @@ class WatchGiven(omnirt.Block):
         self.seen = None if frame.latents is None else frame.latents.data_ptr()
 
 
-SDXL = pathlib.Path(__file__).resolve().parents[1] / "goldens" / "pipelines" / "sdxl" / "model"
+SDXL = pathlib.Path(__file__).resolve().parents[2] / "build" / "goldens" / "pipelines" / "sdxl" / "model"
 
 
 @pytest.fixture()

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/python_json.hpp"
 #include "schedulers/scheduler.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt {
 namespace {
@@ -22,7 +23,7 @@ TEST(SchedulerCatalogue, GivesEachSchedulerNamesOfItsOwnAndAGolden) {
   // Each has its file of goldens, and each file its scheduler.
   size_t goldens = 0;
   for (const auto& entry :
-       std::filesystem::directory_iterator(OMNIRT_SOURCE_DIR "/tests/goldens/schedulers"))
+       std::filesystem::directory_iterator(source_path("tests/goldens/schedulers").string()))
     goldens += names.contains(entry.path().stem().string());
   EXPECT_EQ(all_schedulers().size(), goldens);
 }

@@ -1,4 +1,5 @@
 #include "schedulers/golden_cases.hpp"
+#include "source_paths.hpp"
 
 #include <fmt/format.h>
 
@@ -73,7 +74,7 @@ std::string GoldenCase::text() const {
 }
 
 std::vector<GoldenCase> golden_cases(const std::string& class_name, const std::string& folder) {
-  std::string path = OMNIRT_SOURCE_DIR "/tests/goldens/" + folder + "/" + class_name + ".json";
+  std::string path = source_path("tests/goldens/").string() + folder + "/" + class_name + ".json";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("no golden file " + path);
   std::string text(std::istreambuf_iterator<char>(file), {});

@@ -13,6 +13,7 @@
 #include "serve/problem.hpp"
 #include "serve/running_server.hpp"
 #include "serve/temporary.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
 
-const std::string goldens = OMNIRT_SOURCE_DIR "/tests/goldens/";
+const std::string goldens = source_path("tests/goldens/").string();
 
 std::string bytes_of(const std::string& path) {
   return io::read_file(goldens + path, size_t{1} << 20);
@@ -141,7 +142,7 @@ TEST(Adapters, AControlNetThatWasSentIsAComponent) {
   const Json done = running.post("/v1/generate", request).json();
   ASSERT_EQ(done["state"], "done") << done;
   EXPECT_EQ(done["request"]["components"]["controlnet"], "edges");
-  EXPECT_THAT(done.dump(), Not(HasSubstr(OMNIRT_SOURCE_DIR)));
+  EXPECT_THAT(done.dump(), Not(HasSubstr(source_path("").string())));
   for (const Json& other : {Json("none"), Json("../edges"), Json({"edges", "/etc"}), Json(3),
                             Json::array({Json::array({"edges"})})}) {
     request["components"] = {{"controlnet", other}};

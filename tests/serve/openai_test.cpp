@@ -6,6 +6,7 @@
 #include "serve/base64.hpp"
 #include "serve/job_work.hpp"
 #include "serve/running_server.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -142,7 +143,7 @@ TEST(OpenAi, AnImageMayBeFetchedByItsUrl) {
 // The second image is the reference image of our own request.
 TEST(OpenAi, SeveralImagesAreReferencesInTheirOrder) {
   ServerOptions options;
-  options.models = {"klein=" OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/flux2_klein/model"};
+  options.models = {"klein=" + source_path("tests/goldens/pipelines/flux2_klein/model").string()};
   Running running(options);
   const std::string small = black_png(64);
   io::Image grey = io::Image::zeros(64, 96, 3);
@@ -180,8 +181,8 @@ struct Videos {
   Videos() : running(options()) {}
   static ServerOptions options() {
     ServerOptions made;
-    made.models = {"svd=" OMNIRT_SOURCE_DIR "/tests/goldens/videos/svd/model",
-                   "emoji=" OMNIRT_SOURCE_DIR "/models/emoji"};
+    made.models = {"svd=" + source_path("tests/goldens/videos/svd/model").string(),
+                   "emoji=" + source_path("models/emoji").string()};
     return made;
   }
   HttpClient::Answer create(const std::string& more) const {

@@ -14,6 +14,7 @@
 #include "serve/running_server.hpp"
 #include "serve/temporary.hpp"
 #include "serve/webui_fields.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -129,10 +130,10 @@ TEST(OpenApi, HasEachRouteOnceAndNoOther) {
 
 TEST(OpenApi, SaysHowEachRouteAnswers) {
   ServerOptions options;
-  options.models = {"emoji=" OMNIRT_SOURCE_DIR "/models/emoji",
-                    "emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd",
-                    "svd=" OMNIRT_SOURCE_DIR "/tests/goldens/videos/svd/model",
-                    "tiny=" OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model"};
+  options.models = {"emoji=" + source_path("models/emoji").string(),
+                    "emoji-sd=" + source_path("models/emoji-sd").string(),
+                    "svd=" + source_path("tests/goldens/videos/svd/model").string(),
+                    "tiny=" + source_path("tests/goldens/pipelines/sd15/model").string()};
   Described server(options);
   for (const char* path : {"/healthz", "/readyz", "/", "/metrics", "/openapi.json", "/v1/models",
                            "/v1/jobs", "/sdapi/v1/progress", "/sdapi/v1/options"})
@@ -170,7 +171,7 @@ TEST(OpenApi, SaysHowEachRouteAnswers) {
                 .status,
             200);
   const std::string lora = io::read_file(
-      OMNIRT_SOURCE_DIR "/tests/goldens/adapters/files/kohya.safetensors", size_t{1} << 20);
+      source_path("tests/goldens/adapters/files/kohya.safetensors").string(), size_t{1} << 20);
   EXPECT_EQ(server
                 .ask("POST", "/v1/adapters", "/v1/adapters", form_type,
                      form_of({{"name", "style"}, {"file", lora}}))

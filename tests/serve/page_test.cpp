@@ -9,6 +9,7 @@
 #include "catalogue/make_session.hpp"
 #include "serve/http_client.hpp"
 #include "serve/server.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -50,7 +51,7 @@ class PageRoutes : public ::testing::Test {
   static ServerOptions options() {
     ServerOptions options;
     options.port = 0;
-    options.models = {"flat=" OMNIRT_SOURCE_DIR "/models/emoji"};
+    options.models = {"flat=" + source_path("models/emoji").string()};
     return options;
   }
   void SetUp() override {
@@ -69,7 +70,7 @@ TEST_F(PageRoutes, AModelSaysWhatItsTasksTake) {
   Json described = answer.json();
   EXPECT_EQ(described["id"], "flat");
   EXPECT_GT(described["things"].size(), 100U);
-  EXPECT_THAT(answer.body, Not(HasSubstr(OMNIRT_SOURCE_DIR)));
+  EXPECT_THAT(answer.body, Not(HasSubstr(source_path("").string())));
   bool has_width = false;
   for (const Json& key : described["tasks"][0]["keys"]) has_width |= key["name"] == "width";
   EXPECT_TRUE(has_width);
@@ -90,7 +91,7 @@ TEST_F(PageRoutes, AJobHasItsRequestWithoutPaths) {
   EXPECT_EQ(kept["inputs"]["prompt"], "a red apple");
   EXPECT_EQ(kept["config"]["num_inference_steps"], 2);
   EXPECT_FALSE(kept["config"].contains("output_dir"));
-  EXPECT_THAT(answer.body, Not(HasSubstr(OMNIRT_SOURCE_DIR)));
+  EXPECT_THAT(answer.body, Not(HasSubstr(source_path("").string())));
 }
 
 }  // namespace

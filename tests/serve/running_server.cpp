@@ -5,6 +5,7 @@
 #include "catalogue/make_session.hpp"
 #include "io/image.hpp"
 #include "request/request.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 
@@ -16,8 +17,8 @@ Session& test_session() {
 ServerOptions quiet(ServerOptions options) {
   options.port = 0;
   if (!options.models.empty()) return options;
-  options.models = {"emoji=" OMNIRT_SOURCE_DIR "/models/emoji",
-                    "emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd"};
+  options.models = {"emoji=" + source_path("models/emoji").string(),
+                    "emoji-sd=" + source_path("models/emoji-sd").string()};
   return options;
 }
 
@@ -41,7 +42,7 @@ Json apple(int64_t seed, const Json& config) {
 
 std::string pixels_alone(const Json& request) {
   GenerateRequest direct = parse_request(request);
-  direct.model = OMNIRT_SOURCE_DIR "/models/" + direct.model;
+  direct.model = source_path("models/").string() + direct.model;
   std::string pixels;
   SessionHooks hooks{.on_artifact =
                          [&](const Artifact& artifact) {

@@ -16,6 +16,7 @@
 #include "serve/http_client.hpp"
 #include "serve/running_server.hpp"
 #include "serve/temporary.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -181,7 +182,7 @@ TEST(Server, NoRequestNamesAPathOfTheServer) {
         "adapters[0]", "adapters[1]", "guider.type"})
     EXPECT_THAT(fields, HasSubstr(field));
   request = apple();
-  request["model"] = OMNIRT_SOURCE_DIR "/models/emoji";
+  request["model"] = source_path("models/emoji").string();
   EXPECT_EQ(running.post("/v1/generate", request).status, 422);
   request = apple(1, {{"prompt_syntax", "a1111"}});
   request["inputs"]["prompt"] = "an apple <lora:/etc/x:1>";
@@ -195,16 +196,16 @@ TEST(Server, NoAnswerTellsAPathOfTheServer) {
         running.get("/v1/models"), running.get("/v1/jobs"),
         running.post("/v1/generate", apple(1, {{"width", 3}}))})
     EXPECT_THAT(answer.body,
-                AllOf(Not(HasSubstr(OMNIRT_SOURCE_DIR)), Not(HasSubstr("/omnirt-serve-"))));
+                AllOf(Not(HasSubstr(source_path("").string())), Not(HasSubstr("/omnirt-serve-"))));
   auto png = running.client().post("/v1/generate", apple().dump(),
                                    "Content-Type: application/json\r\nAccept: image/png\r\n");
-  EXPECT_THAT(png.body, Not(HasSubstr(OMNIRT_SOURCE_DIR)));
+  EXPECT_THAT(png.body, Not(HasSubstr(source_path("").string())));
 }
 
 TEST(Server, AnAdapterIsFoundByItsName) {
   ServerOptions options;
-  options.models = {"tiny=" OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model"};
-  options.lora_folders = {OMNIRT_SOURCE_DIR "/tests/goldens/adapters/files"};
+  options.models = {"tiny=" + source_path("tests/goldens/pipelines/sd15/model").string()};
+  options.lora_folders = {source_path("tests/goldens/adapters/files").string()};
   Running running(options);
   Json request = {{"inputs", {{"prompt", "a red apple"}}},
                   {"adapters", {"kohya:0.5"}},
@@ -222,7 +223,7 @@ TEST(Server, FindingsAreThoseOfTheCommandLine) {
   const auto answer = running.post("/v1/validate", apple(1, {{"width", 130}}));
   EXPECT_EQ(answer.status, 422);
   GenerateRequest direct = parse_request(apple(1, {{"width", 130}}));
-  direct.model = OMNIRT_SOURCE_DIR "/models/emoji";
+  direct.model = source_path("models/emoji").string();
   const auto checked = session().check(direct, false, Files::where_named);
   ASSERT_EQ(checked.errors.size(), 1u);
   const Json error = answer.json()["errors"][0];

@@ -11,6 +11,7 @@
 #include "serve/records.hpp"
 #include "serve/running_server.hpp"
 #include "serve/virtual_clock.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Gt;
 
-constexpr const char* guided = OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/flux2_klein_base/model";
+const std::string guided = source_path("tests/goldens/pipelines/flux2_klein_base/model").string();
 
 Json request_of(int64_t seed, int64_t steps, const Json& config = Json::object()) {
   Json request = {{"model", guided}, {"inputs", {{"prompt", "a small red apple"}}}};
@@ -128,7 +129,7 @@ TEST(SharedSteps, OfTheEmbeddedModelTheyHaveTheBitsThatTheyHaveAlone) {
   std::vector<Json> requests;
   for (int64_t i = 0; i < 4; ++i) {
     Json request = apple(i, {{"num_inference_steps", 2 + i}, {"width", 64}, {"height", 64}});
-    request["model"] = OMNIRT_SOURCE_DIR "/models/emoji";
+    request["model"] = source_path("models/emoji").string();
     requests.push_back(request);
     sharing.submit(std::to_string(i), request);
   }

@@ -9,6 +9,7 @@
 #include "serve/webui_names.hpp"
 #include "serve/webui_settings.hpp"
 #include "serve/webui_values.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -23,8 +24,8 @@ class Clients : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     ServerOptions options;
-    options.models = {"emoji-sd=" OMNIRT_SOURCE_DIR "/models/emoji-sd",
-                      "emoji=" OMNIRT_SOURCE_DIR "/models/emoji"};
+    options.models = {"emoji-sd=" + source_path("models/emoji-sd").string(),
+                      "emoji=" + source_path("models/emoji").string()};
     running_ = new Running(options);
   }
   static void TearDownTestSuite() {

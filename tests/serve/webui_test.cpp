@@ -12,6 +12,7 @@
 #include "serve/temporary.hpp"
 #include "serve/webui_image.hpp"
 #include "serve/webui_names.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::serve {
 namespace {
@@ -217,8 +218,8 @@ TEST(Webui, AModelWithoutWeightsTakesPlainWordsAlone) {
 
 TEST(Webui, ALoraInThePromptIsAnAdapterOfTheServers) {
   ServerOptions options;
-  options.models = {"tiny=" OMNIRT_SOURCE_DIR "/tests/goldens/pipelines/sd15/model"};
-  options.lora_folders = {OMNIRT_SOURCE_DIR "/tests/goldens/adapters/files"};
+  options.models = {"tiny=" + source_path("tests/goldens/pipelines/sd15/model").string()};
+  options.lora_folders = {source_path("tests/goldens/adapters/files").string()};
   Running running(options);
   const Json asked = {{"prompt", "a red apple <lora:kohya:0.5>"}, {"seed", 3}, {"steps", 2}};
   const auto answer = running.post(text_to_image, asked);
@@ -232,7 +233,8 @@ TEST(Webui, ALoraInThePromptIsAnAdapterOfTheServers) {
   EXPECT_TRUE(pixels_in(answer.json()["images"], 0) ==
               pixels_of(*bytes_of_base64(done["artifacts"][0]["data"].get<std::string>())));
   const std::string names = running.get("/sdapi/v1/loras").body;
-  EXPECT_THAT(names, AllOf(HasSubstr("\"name\":\"kohya\""), Not(HasSubstr(OMNIRT_SOURCE_DIR))));
+  EXPECT_THAT(names,
+              AllOf(HasSubstr("\"name\":\"kohya\""), Not(HasSubstr(source_path("").string()))));
 }
 
 TEST(Webui, ListsAndOptionsAreWhatIsServed) {

@@ -17,7 +17,7 @@ using ::testing::ThrowsMessage;
 using Ids = std::vector<int64_t>;
 
 std::filesystem::path gemma_folder() {
-  return source_folder() / "tests/data/tokenizers/gemma";
+  return source_path("tests/data/tokenizers/gemma");
 }
 
 const GemmaTokenizer& gemma() {

@@ -18,7 +18,7 @@ using ::testing::ThrowsMessage;
 using Ids = std::vector<int64_t>;
 
 std::filesystem::path llama_folder() {
-  return source_folder() / "tests/data/tokenizers/llama";
+  return source_path("tests/data/tokenizers/llama");
 }
 
 LlamaTokenizer llama_with(const Json& settings) {
@@ -70,7 +70,7 @@ TEST(LlamaTokenizer, AsksForRoomInItsFrame) {
 // The class's name is also that of newer models' vocabularies.
 TEST(LlamaTokenizer, LeavesVocabulariesOverBytesToMistrals) {
   const TokenizerInfo info = llama_tokenizer_info();
-  auto made = info.make(source_folder() / "tests/data/tokenizers/mistral", {});
+  auto made = info.make(source_path("tests/data/tokenizers/mistral"), {});
   EXPECT_TRUE(dynamic_cast<const MistralTokenizer*>(made.get()));
   EXPECT_TRUE(dynamic_cast<const LlamaTokenizer*>(info.make(llama_folder(), {}).get()));
 }

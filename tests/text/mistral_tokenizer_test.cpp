@@ -18,7 +18,7 @@ using ::testing::ThrowsMessage;
 using Ids = std::vector<int64_t>;
 
 std::filesystem::path mistral_folder() {
-  return source_folder() / "tests/data/tokenizers/mistral";
+  return source_path("tests/data/tokenizers/mistral");
 }
 
 const Json& mistral_goldens() {

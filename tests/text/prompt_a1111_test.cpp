@@ -30,7 +30,7 @@ std::pair<std::string, std::string> refusal(const std::string& text) {
 }
 
 TEST(PromptA1111, HasTheReferencesPartsAndWeights) {
-  for (const Json& each : io::read_json(source_folder() / "tests/goldens/prompts/a1111.json")) {
+  for (const Json& each : io::read_json(source_path("tests/goldens/prompts/a1111.json"))) {
     WeightedSection expected;
     for (const Json& part : each["parsed"]) expected.push_back({part[0], part[1]});
     EXPECT_THAT(parse_a1111(each["text"].get<std::string>(), "prompt"), ElementsAre(expected))

@@ -39,7 +39,7 @@ CompelPrompt expected_of(const Json& golden) {
 }
 
 TEST(PromptCompel, HasTheReferencesPartsAndWeights) {
-  Json goldens = io::read_json(source_folder() / "tests/goldens/prompts/compel.json");
+  Json goldens = io::read_json(source_path("tests/goldens/prompts/compel.json"));
   ASSERT_GT(goldens.size(), 30u);
   for (const Json& each : goldens) {
     CompelPrompt read = parse_compel(each["text"].get<std::string>(), "prompt"),

@@ -22,7 +22,7 @@ using ::testing::ThrowsMessage;
 using Ids = std::vector<int64_t>;
 
 std::filesystem::path folder_of_cut() {
-  return source_folder() / "tests/data/tokenizers/qwen3";
+  return source_path("tests/data/tokenizers/qwen3");
 }
 
 const Qwen2Tokenizer& tokenizer() {

@@ -11,22 +11,19 @@
 
 #include "base/json.hpp"
 #include "io/file.hpp"
+#include "source_paths.hpp"
 
 namespace omnirt::text {
 
-inline std::filesystem::path source_folder() {
-  return OMNIRT_SOURCE_DIR;
-}
-
 // The folder of one of the vocabularies that the goldens were made with: "emoji" or "clip-l".
 inline std::filesystem::path vocabulary_folder(const std::string& name) {
-  return name == "emoji" ? source_folder() / "models/emoji-sd/tokenizer"
-                         : source_folder() / "tests/data/tokenizers" / name;
+  return name == "emoji" ? source_path("models/emoji-sd/tokenizer")
+                         : source_path("tests/data/tokenizers") / name;
 }
 
 // tools/goldens/tokenizer.py makes these.
 inline Json golden(const char* file) {
-  return io::read_json(source_folder() / "tests/goldens/tokenizer" / file);
+  return io::read_json(source_path("tests/goldens/tokenizer") / file);
 }
 
 inline std::string text_of(const Json& item) {

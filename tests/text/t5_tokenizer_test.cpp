@@ -20,7 +20,7 @@ using ::testing::ThrowsMessage;
 using Ids = std::vector<int64_t>;
 
 std::filesystem::path t5_folder() {
-  return source_folder() / "tests/data/tokenizers/t5";
+  return source_path("tests/data/tokenizers/t5");
 }
 
 const Json& goldens() {

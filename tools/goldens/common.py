@@ -22,11 +22,14 @@ from PIL import Image  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GOLDENS = ROOT / "tests" / "goldens"
+# Where the build expands tests/goldens; pack.py packs what scripts write there.
+GOLDENS = ROOT / "build" / "goldens"
 LARGEST_FILE = 1_000_000  # bytes; what the repository accepts of one golden file
 
 warnings.filterwarnings("ignore")
 torch.set_grad_enabled(False)
+if not GOLDENS.exists():
+    raise SystemExit(f"{GOLDENS} is missing: run scripts/expand_goldens")
 
 
 # ------------------------------------------------------------------------------------------- files

@@ -19,7 +19,7 @@ import tempfile
 import numpy
 from safetensors.numpy import save_file
 
-FILE = pathlib.Path(__file__).resolve().parents[2] / "tests/goldens/gguf/quantized_k.safetensors"
+FILE = pathlib.Path(__file__).resolve().parents[2] / "build/goldens/gguf/quantized_k.safetensors"
 TYPES = {"Q4_K": ("quantize_row_q4_K_ref", 144), "Q5_K": ("quantize_row_q5_K_ref", 176)}
 
 

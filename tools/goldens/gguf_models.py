@@ -24,8 +24,8 @@ TYPES = [Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.BF16]
 
 
 def main():
-    model = ROOT / "tests" / "goldens" / "pipelines" / "sd15" / "model"
-    made = ROOT / "tests" / "goldens" / "gguf" / "sd15.gguf"
+    model = ROOT / "build" / "goldens" / "pipelines" / "sd15" / "model"
+    made = ROOT / "build" / "goldens" / "gguf" / "sd15.gguf"
     writer = GGUFWriter(made, "sd1")
     with tempfile.TemporaryDirectory() as folder:
         one = pathlib.Path(folder) / "one.safetensors"

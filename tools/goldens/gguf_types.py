@@ -19,7 +19,7 @@ from gguf.constants import GGML_QUANT_SIZES
 from gguf.constants import GGMLQuantizationType as Type
 from safetensors.numpy import save_file
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "tests" / "goldens" / "gguf"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "build" / "goldens" / "gguf"
 PLAIN = {
     Type.F32: numpy.float32,
     Type.F16: numpy.float16,

@@ -144,7 +144,7 @@ def main():
         cut(args.source)
     tokenizer = AutoTokenizer.from_pretrained(FOLDER)
     made = {"texts": texts(tokenizer), "chats": [chat(tokenizer, *case) for case in CHATS], "folders": folder_cases(), "code_points": code_points(tokenizer)}
-    target = common.ROOT / "tests" / "goldens" / "tokenizer" / "qwen3.json"
+    target = common.GOLDENS / "tokenizer" / "qwen3.json"
     common.write_json(target, made)
     common.check_file(target)
 

@@ -125,7 +125,7 @@ def upload(page, file, config=None, name=None):
 
 def adapters(page, image):
     """A LoRA and a ControlNet are uploaded, used together, and deleted."""
-    goldens = ROOT / "tests/goldens"
+    goldens = ROOT / "build/goldens"
     page.page.select_option("#model", "tiny")
     page.page.wait_for_function("document.getElementById('summary').textContent.includes('512x512')")
     page.page.select_option("#task", "text2image")
@@ -168,7 +168,7 @@ def main():
     parser.add_argument("omnirt")
     parser.add_argument("--screenshots", type=pathlib.Path)
     args = parser.parse_args()
-    models = ["--model", "emoji", "--model", "emoji-sd", "--model", f"tiny={ROOT}/tests/goldens/pipelines/sd15/model"]
+    models = ["--model", "emoji", "--model", "emoji-sd", "--model", f"tiny={ROOT}/build/goldens/pipelines/sd15/model"]
     server = subprocess.Popen([args.omnirt, "serve", "--port", "0", *models], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)
     try:
