@@ -87,7 +87,7 @@ Words words_of(const CLI::App& command, const Names& names) {
 }
 
 void print_bash(const CLI::App& app, const Names& names) {
-  print(
+  cli::print(
       "_omnirt() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command= "
       "words= "
@@ -105,22 +105,22 @@ void print_bash(const CLI::App& app, const Names& names) {
     by_values[fmt::format("{}", fmt::join(values, " "))].push_back(flag);
   for (const auto& [values, flags] : by_values) {
     std::string take = values.empty() ? "return" : fmt::format("words='{}'", values);
-    print("    {}) {} ;;\n", fmt::join(flags, "|"), take);
+    cli::print("    {}) {} ;;\n", fmt::join(flags, "|"), take);
   }
   Words commands;
-  print("  esac\n  [ -n \"$words\" ] || case $command in\n");
+  cli::print("  esac\n  [ -n \"$words\" ] || case $command in\n");
   for (const CLI::App* command : commands_of(app)) {
     commands.push_back(command->get_name());
-    print("    {}) words='{}' ;;\n", command->get_name(),
+    cli::print("    {}) words='{}' ;;\n", command->get_name(),
           fmt::join(words_of(*command, names), " "));
   }
-  print("    '') words='{} --help --version --plugin' ;;\n  esac\n", fmt::join(commands, " "));
-  print("  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}}\n");
-  print("complete -o default -F _omnirt omnirt\n");
+  cli::print("    '') words='{} --help --version --plugin' ;;\n  esac\n", fmt::join(commands, " "));
+  cli::print("  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}}\n");
+  cli::print("complete -o default -F _omnirt omnirt\n");
 }
 
 void print_zsh(const CLI::App& app, const Names& names) {
-  print("autoload -U +X bashcompinit && bashcompinit\n");
+  cli::print("autoload -U +X bashcompinit && bashcompinit\n");
   print_bash(app, names);
 }
 
@@ -137,7 +137,7 @@ void print_fish_flag(const CLI::App& command, const CLI::Option& option, const N
                                            : fmt::format(" -x -a '{}'", fmt::join(values, " "));
   std::string brief = option.get_snames().empty() ? "" : " -s " + option.get_snames().front();
   for (const std::string& flag : shown_flags(option)) {
-    print("complete -c omnirt -n '__fish_seen_subcommand_from {}' -l {}{}{} -d '{}'\n",
+    cli::print("complete -c omnirt -n '__fish_seen_subcommand_from {}' -l {}{}{} -d '{}'\n",
           command.get_name(), flag.substr(2), brief, taken, quoted(option.get_description()));
     brief.clear();
   }
@@ -145,13 +145,13 @@ void print_fish_flag(const CLI::App& command, const CLI::Option& option, const N
 
 void print_fish(const CLI::App& app, const Names& names) {
   for (const CLI::App* command : commands_of(app)) {
-    print("complete -c omnirt -n __fish_use_subcommand -a {} -d '{}'\n", command->get_name(),
+    cli::print("complete -c omnirt -n __fish_use_subcommand -a {} -d '{}'\n", command->get_name(),
           quoted(command->get_description()));
     for (const CLI::Option* option : command->get_options()) {
       if (!option->get_positional()) {
         print_fish_flag(*command, *option, names);
       } else if (Words values = values_of(*option, names); !values.empty()) {
-        print("complete -c omnirt -n '__fish_seen_subcommand_from {}' -a '{}'\n",
+        cli::print("complete -c omnirt -n '__fish_seen_subcommand_from {}' -a '{}'\n",
               command->get_name(), fmt::join(values, " "));
       }
     }
