@@ -4,7 +4,7 @@
 A line of JSON for each mode on standard output, as soon as it is measured:
   mode           eager, regional (compile_repeated_blocks), compile (torch.compile of the denoiser), max-autotune
   first_image_s  from the process's start to the first image; of a compiled mode, its own load, compile and image
-  steps_ms       of the best of the images after the first, without the first step
+  steps_ms       of the second image, without its first step
   decode_ms      from the last step's end to the image on the host
   peak_bytes     of torch's allocator
 and with --profile one of {"mode": "profile", "step_ms", "ops"}.

@@ -15,7 +15,7 @@ sys.exit(0 if found and (sys.argv[1] == "any" or re.search(r"cuda[^=\n]*= *'", v
 END
 }
 
-candidates=(${OMNIRT_PYTHON:+"$OMNIRT_PYTHON"} python3 python "$HOME"/*/bin/python3 /opt/*/bin/python3 /opt/*/.venv/bin/python3
+candidates=(${OMNIRT_PYTHON:+"$OMNIRT_PYTHON"} python3 python "${HOME:-/root}"/*/bin/python3 /opt/*/bin/python3 /opt/*/.venv/bin/python3
   /usr/local/bin/python3 /usr/bin/python3)
 for kind in cuda any; do
   for python in "${candidates[@]}"; do
