@@ -39,6 +39,7 @@ std::optional<ByteRange> range_of(const HttpRequest& request, const std::string&
 void answer_part(HttpResponse& response, const ByteRange& part, uint64_t size) {
   if (part.bytes == 0) {
     response.status = 416;
+    response.type.clear();
     response.file = {};
     response.headers.emplace_back("Content-Range", fmt::format("bytes */{}", size));
     return;
@@ -77,6 +78,7 @@ HttpResponse file_answer(const HttpRequest& request, const std::filesystem::path
                       {"Accept-Ranges", "bytes"}};
   if (request.method != "POST" && names(request.header("if-none-match"), tag)) {
     response.status = 304;
+    response.type.clear();
     return response;
   }
   response.file = {std::move(file), 0, size};

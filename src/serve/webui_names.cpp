@@ -60,18 +60,22 @@ std::span<const WebuiSchedule> webui_schedules() {
   return rows;
 }
 
+// The longest of those that match: "SGM Uniform" ends with "Uniform", too.
 std::string take_webui_schedule(std::string& sampler) {
+  std::string_view taken;
+  size_t bytes = 0;
   for (const WebuiSchedule& each : webui_schedules()) {
     for (std::string_view name : {each.label, each.name}) {
-      if (sampler.size() < name.size() + 2) continue;
+      if (sampler.size() < name.size() + 2 || name.size() < bytes) continue;
       const size_t space = sampler.size() - name.size() - 1;
       if (sampler[space] != ' ' || !same(std::string_view(sampler).substr(space + 1), name))
         continue;
-      sampler.resize(space);
-      return std::string(each.name);
+      taken = each.name;
+      bytes = name.size();
     }
   }
-  return "";
+  if (bytes > 0) sampler.resize(sampler.size() - bytes - 1);
+  return std::string(taken);
 }
 
 std::string webui_scheduler(const std::string& named, const std::string& typed) {

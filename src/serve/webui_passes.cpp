@@ -40,7 +40,8 @@ void WebuiReader::sampler() {
   }
   std::string type = text("scheduler");
   if (const std::string ending = take_webui_schedule(name); !ending.empty()) {
-    if (!type.empty() && webui_scheduler("", type) != webui_scheduler("", ending))
+    const std::string asked = webui_scheduler("", type);
+    if (!asked.empty() && asked != webui_scheduler("", ending))
       note("scheduler", type, fmt::format("ignored: the sampler's name says {}", ending));
     type = ending;
   }

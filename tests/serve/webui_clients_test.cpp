@@ -84,8 +84,8 @@ TEST_F(Clients, SillyTavern) {
 
 TEST_F(Clients, OpenWebUi) {
   warnings_of(small(R"({"prompt": "a red apple", "batch_size": 1, "width": 512, "height": 512,
-    "steps": 50, "negative_prompt": "grey", "cfg_scale": 7.0, "sampler_name": "Euler a",
-    "scheduler": "Karras", "sampler_name": "DPM++ 2M"})"));
+    "steps": 50, "negative_prompt": "grey", "cfg_scale": 7.0, "sampler_name": "DPM++ 2M",
+    "scheduler": "Karras"})"));
   Json edit = small(R"({"prompt": "a red apple", "batch_size": 1, "cfg_scale": 7.0,
     "sampler_name": "Euler", "scheduler": "Automatic"})");
   edit["init_images"] = {image_text()};
