@@ -246,7 +246,7 @@ TEST(JobFiles, ReachNothingOutsideOfTheirFolder) {
   JobFiles files(scratch.path() / "jobs");
   files.fetch = [](const std::string&, const std::string&) { return "from elsewhere"; };
   files.begin(job_id("a"));
-  for (const std::string id :
+  for (const std::string& id :
        {victim.string(), std::string("../photos"), std::string("."), std::string(".."),
         std::string(), std::string("a"), job_id("a") + "/..", job_id("a") + '\0',
         std::string(32, 'A'), std::string(33, 'a')}) {
@@ -260,7 +260,7 @@ TEST(JobFiles, ReachNothingOutsideOfTheirFolder) {
     files.remove(id);
   }
   const std::string up = "../../photos/";
-  for (const std::string name :
+  for (const std::string& name :
        {up + "a.txt", up + "new.txt", (victim / "a.txt").string(), std::string(), std::string("."),
         std::string(".."), std::string("a/b"), std::string("a\\b"), std::string("a\nb"),
         std::string("a\"b"), std::string("a\0b", 3), std::string(256, 'a')}) {

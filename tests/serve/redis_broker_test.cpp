@@ -233,7 +233,7 @@ TEST_F(RedisBrokers, KeysOfAnotherTypeStopNobody) {
     raw->call({"LPUSH", "omnirt:" + name, "x"});
     live_through(*this, id);
   }
-  for (const std::string name : {"j:" + id, "f:" + id + ":1"}) {
+  for (const std::string& name : {"j:" + id, "f:" + id + ":1"}) {
     SCOPED_TRACE(name);
     raw->call({"FLUSHALL"});
     raw->call({"LPUSH", "omnirt:" + name, "x"});

@@ -52,7 +52,9 @@ TEST(StoredResult, IsWhatThisProgramWritesOrRefused) {
                                 changed("/request", nullptr),
                                 changed("/request/inputs", "x")}) {
     EXPECT_THROW(read_stored_result(text), InvalidFile) << text;
-    Job job{.state = JobState::done, .result = text};
+    Job job;
+    job.state = JobState::done;
+    job.result = text;
     settle_stored_result(job);
     EXPECT_EQ(job.state, JobState::dead) << text;
     EXPECT_EQ(job.reason.kind, "StoreFailed");
