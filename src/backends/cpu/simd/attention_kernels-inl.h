@@ -120,24 +120,27 @@ HWY_INLINE void score_rows(std::index_sequence<R...>, std::index_sequence<G...>,
 }
 
 // result[r][.] = result[r][.] * decay[.] + sum over key of values[key][r] * weights[key][.] for R
-// dims; with decay null, result is begun at zero.
+// dims; with decay null, result is begun at zero. These keys are summed by themselves first: added
+// to the result one by one, each would be rounded to the size of the sum over all keys, and over
+// the tens of thousands of a large image these roundings show.
 template <class Product, size_t... R>
 HWY_INLINE void value_rows(std::index_sequence<R...>, const float* HWY_RESTRICT values,
                            size_t value_stride, const float* HWY_RESTRICT weights, size_t keys,
                            float* HWY_RESTRICT result, const float* HWY_RESTRICT decay) {
-  FloatPair sum[sizeof...(R)];
-  if (decay != nullptr) {
-    const FloatPair by = load_pair(decay);
-    ((sum[R] = load_pair(result + R * block_queries)), ...);
-    ((sum[R].a = hn::Mul(sum[R].a, by.a), sum[R].b = hn::Mul(sum[R].b, by.b)), ...);
-  } else {
-    const FloatVec zero = hn::Zero(FloatTag());
-    ((sum[R] = FloatPair{zero, zero}), ...);
-  }
+  const FloatVec zero = hn::Zero(FloatTag());
+  FloatPair sum[] = {((void)R, FloatPair{zero, zero})...};
   for (size_t key = 0; key < keys; ++key) {
     const LanesPair<Product> w = load_lanes<Product>(weights + key * block_queries);
     (multiply_add<Product>(values[R], w, sum[R]), ...);
     values += value_stride;
+  }
+  if (decay != nullptr) {
+    const FloatPair by = load_pair(decay);
+    const FloatTag tag;
+    ((sum[R].a = hn::MulAdd(hn::Load(tag, result + R * block_queries), by.a, sum[R].a),
+      sum[R].b =
+          hn::MulAdd(hn::Load(tag, result + R * block_queries + float_lanes), by.b, sum[R].b)),
+     ...);
   }
   (store_pair(sum[R], result + R * block_queries), ...);
 }

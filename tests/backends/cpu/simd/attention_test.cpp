@@ -48,6 +48,18 @@ TEST(Attention, EveryHeadWidthUpToSeventyIsRight) {
   });
 }
 
+// A sum carried over all keys would be off by up to 1e-5 here: the error may not grow with the
+// square root of the number of keys. An image of 1024x1024 next to another has 8192 tokens and
+// more.
+TEST(Attention, KeepsItsAccuracyOverManyKeys) {
+  each_target([&] {
+    Problem problem({1, 1, 4, 16, 65536});
+    for (float& value : problem.v.memory) value += 1;
+    problem.run();
+    EXPECT_LT(problem.worst_error(), 2e-6);
+  });
+}
+
 TEST(Attention, EveryNumberOfKeysIsRight) {
   each_target([&] {
     for (int64_t keys = 1; keys <= 140; ++keys) {
