@@ -87,6 +87,18 @@ TEST(ServerOptions, ANameThatBeginsLikeLoopbackNeedsKeys) {
   }
 }
 
+TEST_F(ServerAnswers, ARequestRunsOnTheBackendThatItNames) {
+  Json request = apple(3, {{"num_inference_steps", 1}, {"width", 64}, {"height", 64}});
+  request["backend"] = "no-such-backend";
+  const auto refused = running_->post("/v1/generate", request);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr("no-such-backend"));
+  request["backend"] = "cpu-stub";
+  const std::string id = running_->post("/v1/generate", request).json()["id"];
+  running_->follow(id);
+  EXPECT_EQ(running_->get("/v1/jobs/" + id).json()["report"]["backend"], "cpu-stub");
+}
+
 TEST_F(ServerAnswers, HeadIsAnsweredWhereGetIs) {
   for (const RouteInfo& route : Api::route_infos()) {
     if (route.method != "GET") continue;
