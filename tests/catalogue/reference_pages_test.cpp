@@ -137,5 +137,16 @@ TEST(NetworkMetadata, IsDescribedForAClassAFolderAndAComponent) {
   EXPECT_THROW(describe_networks(catalogue, "UNet3D"), InvalidRequest);
 }
 
+TEST(NetworkMetadata, SaysWhichNetworksTakeImagePrompts) {
+  std::set<std::string> taking;
+  for (const nn::NetworkInfo& info : builtin_catalogue().networks) {
+    const auto network = info.make(config_of(info.class_name), info.class_name);
+    const nn::Metadata metadata = network->metadata();
+    if (metadata["_supports_ip_adapter"] == true) taking.insert(info.class_name);
+  }
+  EXPECT_THAT(taking,
+              ::testing::UnorderedElementsAre("FluxTransformer2DModel", "UNet2DConditionModel"));
+}
+
 }  // namespace
 }  // namespace omnirt::testing

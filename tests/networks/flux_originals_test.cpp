@@ -54,7 +54,8 @@ TEST(FluxLoras, AreCalledByWhoseNamesTheyHave) {
   auto network = make_network(read_json(source_path(flux_case) / "config.json"));
   std::vector<adapters::Targets> targets;
   targets.emplace_back("transformer", *network, /*denoiser=*/true);
-  const auto rows = network->metadata()["_lora"].get<std::set<std::string>>();
+  const nn::Metadata metadata = network->metadata();
+  const auto rows = metadata["_lora"].get<std::set<std::string>>();
   for (const auto& [name, layout] : std::map<std::string, std::string>{{"diffusers", "diffusers"},
                                                                        {"kohya", "kohya"},
                                                                        {"comfy", "original"},
