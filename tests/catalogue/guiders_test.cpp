@@ -90,7 +90,7 @@ TEST(Guiders, AutoGuidanceNeedsItsNetworkAndOthersRefuseIt) {
       source_path("tests/goldens/pipelines/outdated/model/unet").string();
   EXPECT_EQ(told(request), "");
   request.guider = {{"type", "pag"}};
-  EXPECT_THAT(told(request), HasSubstr("set guider.type to autoguidance"));
+  EXPECT_THAT(told(request), HasSubstr("set guider.type=autoguidance"));
 }
 
 TEST(Guiders, AutoGuidanceRefusesANetworkThatTakesOtherTensors) {

@@ -36,8 +36,10 @@ TEST(PromptSyntax, WarnsOfWhatAPlainPromptReadsAsWords) {
         ElementsAre("inputs.prompt: (red:1.2): a plain prompt has no weights: these are words",
                     "inputs.prompt: <lora:x:1>: a plain prompt names no adapters: these are words"))
         << golden;
-    EXPECT_EQ(proposal.warnings[0].way_out, "--prompt-syntax a1111 reads them as weights");
-    EXPECT_EQ(proposal.warnings[1].way_out, "give the adapter by --lora, or --prompt-syntax a1111");
+    EXPECT_EQ(proposal.warnings[0].way_out,
+              "set config.prompt_syntax=a1111, which reads them as weights");
+    EXPECT_EQ(proposal.warnings[1].way_out,
+              "set adapters.path=FILE, or config.prompt_syntax=a1111");
   }
 }
 
