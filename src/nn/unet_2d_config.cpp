@@ -70,6 +70,7 @@ std::vector<UNetLevel> make_levels(const UNet2DConditionConfig& config, nn::Conf
     UNetLevel level{.channels = config.block_out_channels[i],
                     .layers = layers[i],
                     .down_depths = depth_of_each(depth[i], depth_key, layers[i], check),
+                    .up_depths = {},
                     .heads = heads[i],
                     .context_dim = context[i],
                     .only_cross_attention = only_cross[i],
