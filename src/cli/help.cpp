@@ -219,8 +219,10 @@ std::string HelpText::make_help(const CLI::App* app, std::string, CLI::AppFormat
 
 std::string HelpText::of_request(const CLI::App& command, bool all) const {
   const auto& given = command.get_option("--model")->results();
-  Takes takes(describe_(given.empty() ? "" : given.front()));
-  takes.named = !given.empty();
+  // No other model does what the command is for.
+  const std::string only = command.get_name() == "upscale" ? "upscaler" : "";
+  Takes takes(describe_(given.empty() ? only : given.front()));
+  takes.named = !given.empty() || !only.empty();
   return RequestHelp(dynamic_cast<const RequestCommand&>(command), keys_, takes, all).text();
 }
 

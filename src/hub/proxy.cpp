@@ -10,12 +10,12 @@
 namespace omnirt::hub {
 namespace {
 
-std::string variable(const char* name) {
+std::string setting_of(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-std::string lower(std::string text) {
+std::string lower_case(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
 }
@@ -35,9 +35,9 @@ bool covers(std::string_view entry, std::string_view host) {
 }
 
 bool is_excepted(const std::string& host) {
-  std::string list = variable("no_proxy");
-  if (list.empty()) list = variable("NO_PROXY");
-  list = lower(list);
+  std::string list = setting_of("no_proxy");
+  if (list.empty()) list = setting_of("NO_PROXY");
+  list = lower_case(list);
   if (list == "*") return true;
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find_first_of(", ", at), list.size());
@@ -62,14 +62,14 @@ std::string host_of(const std::string& address) {
 }
 
 std::optional<Proxy> proxy_of(const std::string& address) {
-  if (is_excepted(lower(without_port(host_of(address))))) return std::nullopt;
+  if (is_excepted(lower_case(without_port(host_of(address))))) return std::nullopt;
   // libcurl does not read HTTP_PROXY: a web server sets it from a client's header.
   const std::vector<const char*> names =
       address.starts_with("https://")
           ? std::vector{"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
           : std::vector{"http_proxy", "all_proxy", "ALL_PROXY"};
   for (const char* name : names) {
-    if (std::string value = variable(name); !value.empty()) return Proxy{name, without_user(value)};
+    if (std::string value = setting_of(name); !value.empty()) return Proxy{name, without_user(value)};
   }
   return std::nullopt;
 }

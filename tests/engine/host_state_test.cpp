@@ -3,6 +3,7 @@
 #include <ATen/autocast_mode.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

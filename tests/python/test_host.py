@@ -51,9 +51,9 @@ SETTINGS = {
 }
 
 
-def images(small):
+def images(small, generators=True):
     picture = numpy.full((64, 64, 3), 90, numpy.uint8)
-    generator = torch.Generator().manual_seed(4) if torch.empty(0).device.type == "cpu" else None
+    generator = torch.Generator().manual_seed(4) if generators else None
     by_generator = small("a red apple", generator=generator, seed=4).images[0]
     return [pixels(by_generator), pixels(small("a red apple", image=picture, strength=0.7, seed=1, output_type="pil").images[0])]
 
@@ -62,9 +62,10 @@ def images(small):
 def test_settings_of_the_host_change_no_image(small, name):
     expected = images(small)
     with SETTINGS[name]():
-        made = images(small)
+        # Tensors of the fake mode hold no numbers, so that a generator has no state in it.
+        made = images(small, generators=name != "fake")
         with omnirt.Pipeline.from_pretrained("emoji-sd", num_inference_steps=3, guidance_scale=3.0) as fresh:
-            loaded = images(fresh)
+            loaded = images(fresh, generators=name != "fake")
     for one, other, plain in zip(made, loaded, expected):
         assert (one == plain).all() and (other == plain).all()
 

@@ -48,13 +48,14 @@ def test_sixteen_bits_of_either_kind_are_the_same(small, tmp_path):
 
 
 @pytest.mark.parametrize("given, says", [
-    (lambda: Image.new("F", (64, 64), 0.5), 'convert'),
-    (lambda: Image.new("LAB", (64, 64)), 'convert'),
+    (lambda: Image.new("F", (64, 64), 0.5), "L, RGB or RGBA"),
+    (lambda: Image.new("LAB", (64, 64)), "L, RGB or RGBA"),
     (lambda: Image.new("I", (64, 64), 70000), "0 to 65535"),
     (lambda: torch.full((3, 64, 64), -1.0), "(x + 1) / 2"),
     (lambda: torch.full((3, 64, 64), 255.0), "x / 255"),
     (lambda: torch.full((3, 64, 64), float("nan")), "0 to 1"),
-    (lambda: numpy.full((64, 64, 3), 1.1), "0 to 1"),
+    (lambda: numpy.full((64, 64, 3), 1.1), "clip(0, 1)"),
+    (lambda: numpy.zeros((0, 0, 3), numpy.uint8), "of shape"),
     (lambda: numpy.full((64, 64, 3), numpy.inf, numpy.float16), "0 to 1"),
     (lambda: numpy.zeros((64, 64, 3), numpy.uint16), ">> 8"),
     (lambda: numpy.zeros((64, 64, 3), numpy.int64), "uint8"),

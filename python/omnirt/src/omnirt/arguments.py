@@ -52,7 +52,8 @@ def _bytes_of_pil(image: Any, field: str) -> Any:
         return memoryview(_high_bytes(upright, field)).cast("B", (*shape, 1))
     mode = _READ_AS.get(upright.mode)
     if mode is None:
-        raise _refuse(field, image, f"PIL's mode {upright.mode} has no one meaning in 8 bits", 'give image.convert("RGB")')
+        message = f"PIL's mode {upright.mode} has no fixed range of values"
+        raise _refuse(field, image, message, "convert it to L, RGB or RGBA, or give an array of floats from 0 to 1")
     if "transparency" in upright.info:
         mode = "RGBA"
     if upright.mode == "La":
@@ -83,10 +84,10 @@ _SLACK = 0.5 / 255
 def _refuse_outside(field: str, array: Any, low: float, high: float) -> None:
     if -_SLACK <= low and high <= 1 + _SLACK:
         return
-    way_out = "scale it first"
+    way_out = "clip it: x.clip(0, 1)"
     if -1 - _SLACK <= low < 0 and high <= 1 + _SLACK:
         way_out = "give (x + 1) / 2 for values of -1 to 1, or clip them"
-    elif 0 <= low and high <= 255:
+    elif 0 <= low and 2 < high <= 255:
         way_out = "give x / 255 for values of 0 to 255"
     message = f"values of {low:.4g} to {high:.4g}; an image in floating point has 0 to 1"
     raise _refuse(field, array, message, way_out)
@@ -107,14 +108,14 @@ def _bytes_of_tensor(tensor: Any, field: str) -> Any:
     given = tensor.detach()
     array = given[0] if given.dim() == 4 and given.shape[0] == 1 else given
     array = array[None] if array.dim() == 2 else array
-    if array.dim() != 3 or array.shape[0] not in (1, 3, 4):
+    if array.dim() != 3 or array.shape[0] not in (1, 3, 4) or array.numel() == 0:
         last = array.dim() == 3 and array.shape[2] in (1, 3, 4)
         way_out = "give tensor.permute(2, 0, 1)" if last else "give one image"
         raise _refuse(field, given, f"of shape {tuple(given.shape)}; a tensor is {{c, h, w}}, c 1, 3 or 4", way_out)
     array = array.movedim(0, -1)
     if array.dtype == torch.bool:
         return array.to(torch.uint8) * 255
-    if array.is_floating_point() and array.numel() > 0:
+    if array.is_floating_point():
         array = array.float()
         _refuse_outside(field, given, *(each.item() for each in array.aminmax()))
         return (array.clamp(0, 1) * 255).round().to(torch.uint8)
@@ -132,13 +133,13 @@ def _bytes_of_array(given: Any, field: str) -> Any:
     given = numpy.asarray(given)
     array = given[0] if given.ndim == 4 and given.shape[0] == 1 else given
     array = array[..., None] if array.ndim == 2 else array
-    if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
+    if array.ndim != 3 or array.shape[2] not in (1, 3, 4) or array.size == 0:
         first = array.ndim == 3 and array.shape[0] in (1, 3, 4)
         way_out = "give array.transpose(1, 2, 0)" if first else "give one image"
         raise _refuse(field, given, f"of shape {given.shape}; an array is {{h, w, c}}, c 1, 3 or 4", way_out)
     if array.dtype.kind == "b":
         return array.astype(numpy.uint8) * 255
-    if array.dtype.kind == "f" and array.size > 0:
+    if array.dtype.kind == "f":
         _refuse_outside(field, given, float(array.min()), float(array.max()))
         return (numpy.clip(array, 0, 1) * 255).round().astype(numpy.uint8)
     if array.dtype != numpy.uint8:
