@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "serve/http.hpp"
 #include "serve/served_request.hpp"
 #include "serve/webui_fields.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.hpp"
 #include "serve/webui_image.hpp"
 #include "serve/webui_names.hpp"
 #include "serve/webui_prompt.hpp"

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "serve/webui.hpp"
 
 namespace omnirt::serve {
