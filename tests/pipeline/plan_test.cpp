@@ -10,19 +10,19 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-class Maker final : public Block {
+class Producer final : public Block {
  public:
   Input<Texts> prompt{this, "prompt", "words"};
   Output<int> number{this, "number", "a number"};
-  Maker() : Block("maker", Stage::prepare_conditions, Guidance::per_condition) {}
+  Producer() : Block("maker", Stage::prepare_conditions, Guidance::per_condition) {}
   void run(Frame& frame) const override { frame[number] = static_cast<int>(frame[prompt].size()); }
 };
 
-class Taker final : public Block {
+class Consumer final : public Block {
  public:
   Input<int> number{this, "number", "a number"};
   Output<int> twice{this, "twice", "its double"};
-  explicit Taker(Trigger trigger = {})
+  explicit Consumer(Trigger trigger = {})
       : Block("taker", Stage::decode, Guidance::shared, std::move(trigger)) {}
   void run(Frame& frame) const override { frame[twice] = 2 * frame[number]; }
 };
@@ -30,17 +30,17 @@ class Taker final : public Block {
 // Reaches for another block's port.
 class Thief final : public Block {
  public:
-  explicit Thief(const Taker& victim) : Block("thief", Stage::decode), victim_(victim) {}
+  explicit Thief(const Consumer& victim) : Block("thief", Stage::decode), victim_(victim) {}
   void run(Frame& frame) const override { frame[victim_.twice] = 1; }
 
  private:
-  const Taker& victim_;
+  const Consumer& victim_;
 };
 
 const std::vector<Condition> guided{{"cond", {}}, {"uncond", {{"prompt", "negative_prompt"}}}};
 
 TEST(Plan, DerivesWhatARequestMustAndMayHold) {
-  Plan plan = make_plan({std::make_shared<Maker>(), std::make_shared<Taker>()}, {}, guided);
+  Plan plan = make_plan({std::make_shared<Producer>(), std::make_shared<Consumer>()}, {}, guided);
   EXPECT_TRUE(plan.problems.empty());
   ASSERT_TRUE(plan.find_input("prompt"));
   EXPECT_TRUE(plan.find_input("prompt")->required);
@@ -49,20 +49,20 @@ TEST(Plan, DerivesWhatARequestMustAndMayHold) {
 }
 
 TEST(Plan, TellsOfAnInputThatNobodyMakes) {
-  Plan plan = make_plan({std::make_shared<Taker>()}, {}, guided);
+  Plan plan = make_plan({std::make_shared<Consumer>()}, {}, guided);
   ASSERT_EQ(plan.problems.size(), 1u);
   EXPECT_THAT(plan.problems.front().text(),
               ::testing::AllOf(::testing::HasSubstr("taker"), ::testing::HasSubstr("'number'")));
 }
 
 TEST(Plan, TellsOfStagesOutOfOrder) {
-  Plan plan = make_plan({std::make_shared<Taker>(), std::make_shared<Maker>()}, {}, guided);
+  Plan plan = make_plan({std::make_shared<Consumer>(), std::make_shared<Producer>()}, {}, guided);
   EXPECT_EQ(plan.problems.size(), 2u);
 }
 
 TEST(Plan, LeavesBlocksWhoseTriggerDoesNotHold) {
-  BlockList blocks{std::make_shared<Maker>(),
-                   std::make_shared<Taker>(has("image") && !has("mask"))};
+  BlockList blocks{std::make_shared<Producer>(),
+                   std::make_shared<Consumer>(has("image") && !has("mask"))};
   EXPECT_EQ(make_plan(blocks, {}, guided).workflow(), "maker");
   EXPECT_EQ(make_plan(blocks, {{"image"}, {}}, guided).workflow(), "maker > taker");
   EXPECT_EQ(make_plan(blocks, {{"image", "mask"}, {}}, guided).workflow(), "maker");
@@ -71,7 +71,7 @@ TEST(Plan, LeavesBlocksWhoseTriggerDoesNotHold) {
 
 TEST(Frame, RunsABlockOnceForEachConditionWithItsInputsRenamed) {
   Frame frame({});
-  Maker maker;
+  Producer maker;
   frame.put("prompt", Texts{"a", "b"});
   frame.put("negative_prompt", Texts{"c"});
   for (const Condition& condition : guided) {
@@ -84,7 +84,7 @@ TEST(Frame, RunsABlockOnceForEachConditionWithItsInputsRenamed) {
 
 TEST(Frame, ThrowsForAPortThatTheRunningBlockDidNotDeclare) {
   Frame frame({});
-  Taker taker;
+  Consumer taker;
   Thief thief(taker);
   frame.enter(&thief, nullptr);
   EXPECT_THROW(thief.run(frame), InternalError);

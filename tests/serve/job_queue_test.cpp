@@ -12,8 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Server {
-  explicit Server(QueueLimits limits = {}) : queue(store, clock, limits) {}
+struct ServerQueue {
+  explicit ServerQueue(QueueLimits limits = {}) : queue(store, clock, limits) {}
 
   const Job& submit(const std::string& id, int64_t steps = 10, const std::string& client = "a",
                     Priority priority = Priority::normal, int64_t deadline = 0) {
@@ -45,7 +45,7 @@ struct Server {
 };
 
 TEST(JobQueue, AJobIsQueuedRunsAndIsDone) {
-  Server server;
+  ServerQueue server;
   EXPECT_EQ(server.submit("one").state, JobState::queued);
   const Lease lease = server.queue.lease("one");
   EXPECT_EQ(server.state("one"), JobState::running);
@@ -58,7 +58,7 @@ TEST(JobQueue, AJobIsQueuedRunsAndIsDone) {
 }
 
 TEST(JobQueue, TextsOfAnEndedJobTakeNoMemory) {
-  Server server;
+  ServerQueue server;
   for (const char* id : {"done", "cancelled"})
     server.queue.submit({.id = id, .work = "w", .request = std::string(1000, ' ')});
   server.queue.finish(server.queue.lease("done"), std::string(1000, ' '), 0);
@@ -71,7 +71,7 @@ TEST(JobQueue, TextsOfAnEndedJobTakeNoMemory) {
 }
 
 TEST(JobQueue, AJobEndsOnce) {
-  Server server;
+  ServerQueue server;
   server.submit("one");
   const Lease lease = server.queue.lease("one");
   EXPECT_TRUE(server.queue.fail(lease, {"OutOfMemory", "no memory"}));
@@ -82,7 +82,7 @@ TEST(JobQueue, AJobEndsOnce) {
 }
 
 TEST(JobQueue, AnEarlierLeaseOfAJobIsVoid) {
-  Server server;
+  ServerQueue server;
   server.submit("one");
   const Lease before = server.queue.lease("one");
   EXPECT_TRUE(server.queue.release(before));
@@ -92,7 +92,7 @@ TEST(JobQueue, AnEarlierLeaseOfAJobIsVoid) {
 }
 
 TEST(JobQueue, AFullQueueRefusesWithTheTimeThatAPlaceTakes) {
-  Server server({.waiting = 2});
+  ServerQueue server({.waiting = 2});
   server.submit("timed", 10);
   server.run("timed", 10, 200);
   server.submit("one", 10);
@@ -109,7 +109,7 @@ TEST(JobQueue, AFullQueueRefusesWithTheTimeThatAPlaceTakes) {
 }
 
 TEST(JobQueue, AClientMayHaveSoManyJobs) {
-  Server server;
+  ServerQueue server;
   auto submit = [&](const std::string& id, const std::string& client) {
     server.queue.submit({.id = id, .client = client, .client_jobs = 1});
   };
@@ -121,7 +121,7 @@ TEST(JobQueue, AClientMayHaveSoManyJobs) {
 }
 
 TEST(JobQueue, TheShortestRemainingTimeGoesFirst) {
-  Server server;
+  ServerQueue server;
   server.submit("long", 50);
   server.submit("short", 4);
   EXPECT_EQ(server.first(), "short");
@@ -132,7 +132,7 @@ TEST(JobQueue, TheShortestRemainingTimeGoesFirst) {
 }
 
 TEST(JobQueue, ByArrivalTheFirstGoesFirst) {
-  Server server({.order = JobOrder::arrival});
+  ServerQueue server({.order = JobOrder::arrival});
   server.submit("long", 50);
   server.submit("short", 4);
   server.submit("urgent", 50, "a", Priority::high);
@@ -146,7 +146,7 @@ TEST(JobQueue, ByArrivalTheFirstGoesFirst) {
 }
 
 TEST(JobQueue, WaitingMakesUpForLength) {
-  Server server({.ageing = 0.1});
+  ServerQueue server({.ageing = 0.1});
   server.submit("timed", 10);
   server.run("timed", 10, 100);
   server.submit("long", 10);  // 1,000 ms
@@ -160,7 +160,7 @@ TEST(JobQueue, WaitingMakesUpForLength) {
 }
 
 TEST(JobQueue, APriorityGoesFirstUntilOthersHaveWaitedLonger) {
-  Server server({.promote_ms = 60'000});
+  ServerQueue server({.promote_ms = 60'000});
   server.submit("low", 1, "a", Priority::low);
   server.submit("high", 50, "a", Priority::high);
   EXPECT_EQ(server.first(), "high");
@@ -171,7 +171,7 @@ TEST(JobQueue, APriorityGoesFirstUntilOthersHaveWaitedLonger) {
 }
 
 TEST(JobQueue, AClientWithManyJobsDoesNotHoldUpAnother) {
-  Server server({.fair_ms = 1000});
+  ServerQueue server({.fair_ms = 1000});
   for (int i = 0; i < 20; ++i) server.submit("flood" + std::to_string(i), 2, "flood");
   server.submit("slow", 40, "other");
   // The flood's are shorter, and have their turn for as long as the client is not ahead.
@@ -185,7 +185,7 @@ TEST(JobQueue, AClientWithManyJobsDoesNotHoldUpAnother) {
 }
 
 TEST(JobQueue, CancelEndsAQueuedJobAndStopsARunningOne) {
-  Server server;
+  ServerQueue server;
   server.submit("one");
   server.submit("two");
   EXPECT_EQ(server.queue.cancel("one")->state, JobState::cancelled);
@@ -200,7 +200,7 @@ TEST(JobQueue, CancelEndsAQueuedJobAndStopsARunningOne) {
 }
 
 TEST(JobQueue, ADeadlineThatMeasuredTimesCannotMeetIsRefusedEarly) {
-  Server server;
+  ServerQueue server;
   server.submit("unknown", 10, "a", Priority::normal, 10);  // nothing is measured yet
   server.queue.cancel("unknown");
   server.submit("timed", 10);
@@ -223,7 +223,7 @@ TEST(JobQueue, ADeadlineThatMeasuredTimesCannotMeetIsRefusedEarly) {
 }
 
 TEST(JobQueue, ADeadlineThatPassesEndsTheJob) {
-  Server server;
+  ServerQueue server;
   server.submit("waits", 10, "a", Priority::normal, 1'000);
   server.submit("runs", 10, "a", Priority::normal, 1'000);
   const Lease lease = server.queue.lease("runs");
@@ -237,7 +237,7 @@ TEST(JobQueue, ADeadlineThatPassesEndsTheJob) {
 }
 
 TEST(JobQueue, EndedJobsAreForgottenByAgeNumberAndBytes) {
-  Server server({.kept = 3, .kept_bytes = 100, .keep_ms = 1'000});
+  ServerQueue server({.kept = 3, .kept_bytes = 100, .keep_ms = 1'000});
   for (const char* id : {"1", "2", "3", "4"}) {
     server.submit(id);
     server.queue.cancel(id);
@@ -363,7 +363,7 @@ TEST(JobQueue, AHandedBackJobIsNoCrash) {
 }
 
 TEST(JobQueue, TextsAreBounded) {
-  Server server;
+  ServerQueue server;
   EXPECT_THROW(
       server.queue.submit({.id = "x", .request = std::string(max_job_request_bytes + 1, ' ')}),
       InvalidRequest);
@@ -376,7 +376,7 @@ TEST(JobQueue, TextsAreBounded) {
 }
 
 TEST(JobQueue, JobsOfTheSameWorkAndPriorityMayShareAStep) {
-  Server server;
+  ServerQueue server;
   server.submit("long", 30);
   server.submit("low", 5, "a", Priority::low);
   server.submit("short", 10);
@@ -389,7 +389,7 @@ TEST(JobQueue, JobsOfTheSameWorkAndPriorityMayShareAStep) {
 }
 
 TEST(JobQueue, AClientThatHasHadMoreSharesNoStepOfOthers) {
-  Server server({.fair_ms = 1000});
+  ServerQueue server({.fair_ms = 1000});
   server.submit("one", 30, "a");
   server.submit("two", 30, "b");
   const Lease lease = server.queue.lease("one");
@@ -399,7 +399,7 @@ TEST(JobQueue, AClientThatHasHadMoreSharesNoStepOfOthers) {
 }
 
 TEST(JobQueue, AStepOfSeveralRunsIsChargedInPartsAndTeachesNoTimes) {
-  Server server({.fair_ms = 1000});
+  ServerQueue server({.fair_ms = 1000});
   server.submit("one", 30, "a");
   server.submit("two", 30, "b");
   const Lease lease = server.queue.lease("one");
