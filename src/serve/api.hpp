@@ -120,6 +120,7 @@ class Api {
                    const HttpRequest& asked);
   bool has_room(uint64_t bytes) const;
   void require_room(const HttpRequest& request) const;
+  void drop_guidance(GenerateRequest& request) const;
   void round_sizes(GenerateRequest& request) const;
   void refuse_errors(const Session::Checked& checked) const;
   void check_size(const Json& config) const;

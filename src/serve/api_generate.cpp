@@ -98,6 +98,19 @@ GenerateRequest Api::place(const ServedRequest& served, const std::string& id) {
   return request;
 }
 
+// A distilled model refuses every scale but its own. What is out of range stays an error.
+void Api::drop_guidance(GenerateRequest& request) const {
+  constexpr const char* key = "guidance_scale";
+  if (!request.config.contains(key)) return;
+  GenerateRequest probe = request;
+  probe.config[key] = 2.0;
+  const auto checked = parts_.session.check(probe, /*strict=*/false);
+  const bool refused =
+      std::any_of(checked.errors.begin(), checked.errors.end(),
+                  [](const Finding& error) { return error.field == std::string("config.") + key; });
+  if (refused) request.config.erase(key);
+}
+
 // To the finest grid of those that models have which the model takes.
 void Api::round_sizes(GenerateRequest& request) const {
   for (int64_t grid : {8, 16, 32, 64}) {
@@ -182,6 +195,7 @@ Api::Accepted Api::accept(const HttpRequest& request, const ServedRequest& serve
   FilesUntilAccepted files(parts_.files, id);
   GenerateRequest placed = place(served, id);
   if (served.rounds_sizes) round_sizes(placed);
+  if (served.may_lack_effect.contains("guidance_scale")) drop_guidance(placed);
   Submission submission = check(served, placed, request);
   submission.id = id;
   submission.client = client_of(request);

@@ -61,6 +61,10 @@ Json warnings_of(const WebuiRequest& request, const Json& job) {
   }
   for (const Finding& each : request.notes) warnings.push_back(to_json(each));
   note_rounded(request, job, warnings);
+  const Json scale = request.parameters.value("cfg_scale", Json());
+  if (scale.is_number() && scale != 1 && !job["request"]["config"].contains("guidance_scale"))
+    warnings.push_back(to_json(Finding{"cfg_scale", shown(scale),
+                                       "ignored: the model was distilled without guidance", ""}));
   return warnings;
 }
 
