@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -83,6 +84,9 @@ class Bundle:
             shutil.copytree(folder, partial, dirs_exist_ok=True, copy_function=os.replace)
         shutil.copytree(self.root / "bench", partial / "bench", dirs_exist_ok=True)
         shutil.rmtree(parts)
+        if (partial / "tests" / "goldens").is_dir():
+            line = ["bin/expand_goldens", "tests/goldens", "build/goldens"]
+            subprocess.run(line, cwd=partial, check=True, stdout=subprocess.DEVNULL)
         partial.rename(tree)
         return tree
 
