@@ -158,12 +158,14 @@ TEST(PackedFile, NamesWhatIsWrongWithIt) {
 TEST(PackedFile, PartsStayInTheFile) {
   const auto refused = [](const Json& parts) { return refusal_of(packed(parts, "1234", "")); };
   EXPECT_THAT(refused({{"bytes", 5, 1}}), HasSubstr("exceeds the file"));
-  EXPECT_THAT(refused({{"bytes", 4, 9}}), HasSubstr("exceeds the file"));
+  EXPECT_THAT(refused({{"bytes", 4, 0}}), HasSubstr("no values of 0 bytes"));
+  EXPECT_THAT(refused({{"bytes", 4, 3}}), HasSubstr("no values of 3 bytes"));
+  EXPECT_THAT(refused({{"bytes", 9, 9}}), HasSubstr("no values of 9 bytes"));
   EXPECT_THAT(refused({{"bytes", 3, 1}}), HasSubstr("1 bytes belong to no part"));
   EXPECT_THAT(refused({{"bytes", 4, 1}}), HasSubstr("another SHA-256"));
   EXPECT_THAT(refused({{"bytes", -1, 1}}), HasSubstr("exceeds the file"));
   EXPECT_THAT(refused({{"bytes", "x", 1}}), HasSubstr("malformed header"));
-  EXPECT_THAT(refused({{"zeros", 4}}), HasSubstr("unknown kind of part zeros"));
+  EXPECT_THAT(refused({{"zeros", 4, 1}}), HasSubstr("unknown kind of part zeros"));
   EXPECT_THAT(refused({{"unorm16", 2, 0}}), HasSubstr("without columns"));
   EXPECT_THAT(refused({{"normal", 1, "F32", 1, 0, 1.0, 1, 0}}), HasSubstr("draws too few"));
   EXPECT_THAT(refused({{"copy", "b", 0, 4}}), HasSubstr("copies from b, which comes later"));

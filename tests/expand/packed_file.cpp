@@ -100,14 +100,19 @@ class Unpacker {
 
  private:
   std::string_view take(size_t count, size_t width) {
-    if (width < 1 || width > 8 || count > payload_.size() / width || made_.size() > max_expanded)
+    if (count > payload_.size() / width || made_.size() > max_expanded)
       refuse(path_, "a part exceeds the file");
     const std::string_view taken = payload_.substr(0, count * width);
     payload_.remove_prefix(count * width);
     return taken;
   }
 
-  void add_bytes(const Json& part) { made_ += ungroup(take(part.at(1), 1), part.at(2)); }
+  void add_bytes(const Json& part) {
+    const size_t count = part.at(1), width = part.at(2);
+    if (width < 1 || width > 8 || count % width > 0)
+      refuse(path_, fmt::format("{} bytes are no values of {} bytes", count, width));
+    made_ += ungroup(take(count, 1), width);
+  }
 
   void add_normals(const Json& part) {
     const size_t count = part.at(1), draw = part.at(4);
