@@ -67,7 +67,7 @@ void check_short_keys(Proposal& proposal) {
     proposal.error({fmt::format("config.{}", key->name), shown(user[key->name]), what, way_out});
   };
   for (const KeyInfo* key : usual) {
-    if (own)
+    if (own && user.contains(key->name))
       refuse(key, "given together with a guider",
              fmt::format("set guider.{}={} in its place", key->name, shown(user[key->name])));
   }

@@ -264,7 +264,7 @@ TEST_F(Clients, AModelWithoutGuidanceIgnoresItsScale) {
 }
 
 TEST_F(Clients, ABodyWithoutATypeIsJson) {
-  const std::string body = plain({}).dump();
+  const std::string body = plain(Json::object()).dump();
   for (const char* path : {text_to_image, "/v1/images/generations"}) {
     EXPECT_EQ(running_->client().post(path, body, "").status == 415, false) << path;
     const auto refused = running_->client().post(path, body, "Content-Type: text/plain\r\n");

@@ -251,14 +251,16 @@ class Resolver {
 }  // namespace
 
 std::string layout_of(const FileLayer& layer, const Targets& targets, const TargetPart& match) {
-  if (!match.original || (layer.layout != "diffusers" && layer.layout != "peft"))
+  if (match.original.empty() || (layer.layout != "diffusers" && layer.layout != "peft"))
     return layer.layout;
-  for (const nn::OriginalLayout& original : targets.network().original_layouts()) {
-    for (const nn::NamedAdapters& each : nn::named_adapters()) {
-      if (each.original == original.name && each.notation == layer.layout) return each.name;
-    }
+  for (const nn::NamedAdapters& each : nn::named_adapters()) {
+    if (each.original == match.original && each.notation == layer.layout) return each.name;
   }
-  return "original";
+  // Layouts that only adapters have are named after their authors.
+  const auto checkpoints = targets.network().original_layouts();
+  const bool of_checkpoints = std::ranges::any_of(
+      checkpoints, [&](const nn::OriginalLayout& each) { return each.name == match.original; });
+  return of_checkpoints ? "original" : match.original;
 }
 
 Resolution resolve(const AdapterFile& file, const std::vector<Targets>& targets,

@@ -83,7 +83,7 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
     constexpr std::string_view scale = ".scale";
     if (place && place->name.ends_with(scale))
       add(place->name.substr(0, place->name.size() - scale.size()),
-          {.layer = &layer, .original = true});
+          {.layer = &layer, .original = layout.name});
     auto name = nn::original_name(layout, layer.path);
     // A transposed matrix has transposed factors, too, and one of pairs has its rows in pairs: none
     // of their names says so.
@@ -91,7 +91,7 @@ void Targets::add_names(const TargetLayer& layer, const std::vector<nn::Original
         place->form == nn::Form::head_pairs)
       continue;
     nn::Form form = place->form == nn::Form::conv1x1 ? nn::Form::same : place->form;
-    add(*name, {&layer, form, place->part, place->parts, place->span, /*original=*/true});
+    add(*name, {&layer, form, place->part, place->parts, place->span, layout.name});
   }
 }
 

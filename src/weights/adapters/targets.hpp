@@ -19,7 +19,7 @@ struct TargetPart {
   const TargetLayer* layer = nullptr;
   nn::Form form = nn::Form::same;        // same, rows or swapped
   size_t part = 0, parts = 1, span = 1;  // of Form::rows
-  bool original = false;                 // by a name of an original layout
+  std::string original{};                // the original layout whose name this is, "" for none
 };
 
 // One component's layers by every name that adapter files use. The network must outlive it.
