@@ -204,6 +204,12 @@ Pulled cached(const Settings& settings, const PullRequest& request) {
   } catch (const InvalidRequest& error) {
     refuse_offline(request, error.findings().front().text());
   }
+  const std::string& variant = request.choice.variant;
+  const auto is_variant = [&](const RemoteFile& file) {
+    return file.path.find("." + variant + ".") != std::string::npos;
+  };
+  if (!variant.empty() && std::ranges::none_of(found.files, is_variant))
+    refuse_offline(request, fmt::format("it has no weights of the variant {}", variant));
   for (const RemoteFile& file : found.files) found.bytes += file.bytes;
   return found;
 }

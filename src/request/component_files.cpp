@@ -32,6 +32,19 @@ std::string class_of(const Json& config) {
   return named.is_string() ? named.get<std::string>() : "";
 }
 
+// What a component of this name does, for a model that has none of its own; "" for other names.
+std::string role_of(const std::string& name) {
+  static constexpr std::array roles{
+      std::pair{"unet", "denoiser"},         std::pair{"transformer", "denoiser"},
+      std::pair{"vae", "autoencoder"},       std::pair{"text_encoder", "text_encoder"},
+      std::pair{"controlnet", "controlnet"}, std::pair{"image_encoder", "image_encoder"},
+      std::pair{"ip_adapter", "ip_adapter"}};
+  for (const auto& [beginning, role] : roles) {
+    if (name.starts_with(beginning)) return role;
+  }
+  return "";
+}
+
 class FileReader {
  public:
   FileReader(const Catalogue& catalogue, const std::string& name, const fs::path& path,
@@ -44,7 +57,8 @@ class FileReader {
         files_(io::TensorFiles::open_file(path)) {
     for (const std::string& tensor : files_.names())
       shapes_[tensor] = files_.find(tensor)->entry->shape;
-    if (const nn::NetworkInfo* info = catalogue.find_network(wanted.class_name)) role_ = info->role;
+    const nn::NetworkInfo* info = catalogue.find_network(wanted.class_name);
+    role_ = info ? info->role : role_of(name);
   }
 
   Told read() const {
@@ -101,7 +115,9 @@ class FileReader {
     if (!fs::is_regular_file(folder / "config.json", error)) return std::nullopt;
     try {
       const ComponentFolder found = read_component_folder(name_, folder);
-      if (found.folder != folder) return std::nullopt;
+      const nn::NetworkInfo* info = catalogue_.find_network(found.class_name);
+      const bool another_role = info && !role_.empty() && info->role != role_;
+      if (found.folder != folder || another_role) return std::nullopt;
       auto told = fitting(found.class_name, found.config);
       if (told) told->config_file = found.config_file;
       return told;
@@ -183,7 +199,7 @@ class FileReader {
   const WantedComponent& wanted_;
   io::TensorFiles files_;
   ShapesByName shapes_;
-  std::string role_;  // of the model's own component; "": it has none
+  std::string role_;  // of the model's own component, or of its name
 };
 
 }  // namespace

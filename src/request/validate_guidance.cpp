@@ -210,7 +210,8 @@ void warn_of_unguided(Proposal& proposal) {
     // Other kinds of guidance (of perturbed layers) have a range, and are not rescaled.
     const bool rescale = std::string_view(key->name) == keys::guidance_rescale.name;
     if (conditions.size() > 1 && !rescale) continue;
-    const bool scale = is_network_input(proposal, key) || guides_at(settings, *key, key->max);
+    const bool scale =
+        !rescale && (is_network_input(proposal, key) || guides_at(settings, *key, key->max));
     if (scale || !is_given(proposal, settings, *key)) continue;
     constexpr const char* why = "has no effect without guidance";
     if (settings.place == "config.")

@@ -209,7 +209,9 @@ TEST(MemoryBudget, RefusesWordsThatAreNoSize) {
 TEST(MemoryBudget, BlocksPerGroupNeedOffloadByGroup) {
   GenerateRequest request = golden_request("sd15/text2image");
   request.config["blocks_per_group"] = 2;
-  EXPECT_FALSE(engine().check(request).ok());
+  const Proposal proposal = engine().check(request);
+  ASSERT_EQ(proposal.warnings.size(), 1U);
+  EXPECT_EQ(proposal.warnings[0].field, "config.blocks_per_group");
 }
 
 TEST(MemoryBudget, ASecondRequestReadsNothingWhereAllFits) {

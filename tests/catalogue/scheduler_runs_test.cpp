@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 
+#include "base/python_json.hpp"
 #include "catalogue/support.hpp"
+#include "io/file.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -42,7 +44,9 @@ std::string scheduler_of(const GenerateRequest& request) {
   const Json given = request.config.value("scheduler", Json());
   if (given.is_string()) return given.get<std::string>();
   const fs::path file = fs::path(request.model) / "scheduler/scheduler_config.json";
-  return fs::exists(file) ? read_json_file(file).value("_class_name", "") : "";
+  if (!fs::exists(file)) return "";
+  return parse_python_json(io::read_file(file, size_t{1} << 20), file.string())
+      .value("_class_name", "");
 }
 
 // By pipeline class.

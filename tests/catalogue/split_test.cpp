@@ -255,7 +255,7 @@ TEST_F(Split, RefusesCutsThatAreNone) {
   };
   EXPECT_THAT(with("denoize", "s"), HasSubstr("did you mean 'denoise'?"));
   EXPECT_THAT(with("export_images", "s"), HasSubstr("nothing is left to do"));
-  EXPECT_THAT(with("denoise", ""), HasSubstr("--state"));
+  EXPECT_THAT(with("denoise", ""), HasSubstr("set config.state="));
   EXPECT_THAT(with("", "s"), HasSubstr("stop_after"));
   EXPECT_THAT(with("denoise", "absent/s"), HasSubstr("config.state"));
   stop(engine(), whole, "prepare_latents");
