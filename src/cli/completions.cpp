@@ -112,7 +112,7 @@ void print_bash(const CLI::App& app, const Names& names) {
   for (const CLI::App* command : commands_of(app)) {
     commands.push_back(command->get_name());
     cli::print("    {}) words='{}' ;;\n", command->get_name(),
-          fmt::join(words_of(*command, names), " "));
+               fmt::join(words_of(*command, names), " "));
   }
   cli::print("    '') words='{} --help --version --plugin' ;;\n  esac\n", fmt::join(commands, " "));
   cli::print("  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}}\n");
@@ -138,7 +138,7 @@ void print_fish_flag(const CLI::App& command, const CLI::Option& option, const N
   std::string brief = option.get_snames().empty() ? "" : " -s " + option.get_snames().front();
   for (const std::string& flag : shown_flags(option)) {
     cli::print("complete -c omnirt -n '__fish_seen_subcommand_from {}' -l {}{}{} -d '{}'\n",
-          command.get_name(), flag.substr(2), brief, taken, quoted(option.get_description()));
+               command.get_name(), flag.substr(2), brief, taken, quoted(option.get_description()));
     brief.clear();
   }
 }
@@ -146,13 +146,13 @@ void print_fish_flag(const CLI::App& command, const CLI::Option& option, const N
 void print_fish(const CLI::App& app, const Names& names) {
   for (const CLI::App* command : commands_of(app)) {
     cli::print("complete -c omnirt -n __fish_use_subcommand -a {} -d '{}'\n", command->get_name(),
-          quoted(command->get_description()));
+               quoted(command->get_description()));
     for (const CLI::Option* option : command->get_options()) {
       if (!option->get_positional()) {
         print_fish_flag(*command, *option, names);
       } else if (Words values = values_of(*option, names); !values.empty()) {
         cli::print("complete -c omnirt -n '__fish_seen_subcommand_from {}' -a '{}'\n",
-              command->get_name(), fmt::join(values, " "));
+                   command->get_name(), fmt::join(values, " "));
       }
     }
   }

@@ -69,7 +69,8 @@ std::optional<Proxy> proxy_of(const std::string& address) {
           ? std::vector{"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
           : std::vector{"http_proxy", "all_proxy", "ALL_PROXY"};
   for (const char* name : names) {
-    if (std::string value = setting_of(name); !value.empty()) return Proxy{name, without_user(value)};
+    if (std::string value = setting_of(name); !value.empty())
+      return Proxy{name, without_user(value)};
   }
   return std::nullopt;
 }
