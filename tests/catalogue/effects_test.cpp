@@ -1,48 +1,16 @@
-// Nothing that a request sets is ignored in silence: a key changes what is made, or is a finding.
+// A setting of guidance that has no effect is a finding.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "catalogue/findings.hpp"
 #include "catalogue/support.hpp"
 #include "pipeline/keys.hpp"
-#include "pipeline/run_keys.hpp"
 #include "small_models.hpp"
 
 namespace omnirt::testing {
 namespace {
-
-// Keys of how a run is computed, which keep its image or change its last bits alone, and of what
-// becomes of the image afterwards.
-const std::set<std::string>& of_computing() {
-  static const std::set<std::string> keys{"max_batch_rows", "vae_tiling", "output_type",
-                                          "dtype",          "quantize",   "storage_dtype",
-                                          "upscale_tile",   "pack"};
-  return keys;
-}
-
-// Keys whose other value would need another input to act, of which no finding can know.
-const std::set<std::string>& of_longer_prompts() {
-  static const std::set<std::string> keys{"max_sequence_length", "prompt_syntax"};
-  return keys;
-}
-
-// Another value than the run's own; null for keys that hold texts, lists and objects.
-Json other_value(const KeyInfo& key, const Json& own) {
-  if (key.names) {
-    const auto names = key.choice_list();
-    return own == names.front() ? names.back() : names.front();
-  }
-  if (key.type == KeyInfo::Type::boolean) return own != true;
-  const bool whole = key.type == KeyInfo::Type::integer;
-  if (!whole && key.type != KeyInfo::Type::number) return nullptr;
-  const double now = own.is_number() ? own.get<double>() : key.min;
-  double next = now + (whole ? 1 : 0.25);
-  if (next > key.max) next = std::max(key.min, now - (whole ? 1 : 0.25));
-  return whole ? Json(static_cast<int64_t>(next)) : Json(next);
-}
 
 GenerateRequest request_of(const ModelSpec& entry) {
   GenerateRequest request;
@@ -57,78 +25,6 @@ GenerateRequest request_of(const ModelSpec& entry) {
   request.config = {{"model_path", small_model(entry.id)}, {"seed", 1}, {"num_inference_steps", 2}};
   return request;
 }
-
-// Who reads a key: the block of the plan that declares it, or the family's guider.
-std::string reader_of(const Proposal& proposal, const std::string& key) {
-  for (const auto& block : proposal.plan.blocks) {
-    for (const PortInfo& port : block->ports())
-      if (port.key && port.name == key) return block->name();
-  }
-  return proposal.family->name;
-}
-
-bool is_told(const Proposal& proposal, const std::string& key) {
-  auto names = [&](const Finding& finding) {
-    return finding.field.find(key) != std::string::npos || finding.field == "config.width" ||
-           finding.field == "config.height";
-  };
-  return !proposal.errors.empty() || std::ranges::any_of(proposal.warnings, names);
-}
-
-class Effects : public ::testing::TestWithParam<std::string> {};
-
-// One model per family, with each of its tasks. A key that several families' blocks share is run
-// once for each block.
-TEST_P(Effects, OfEachKeyAreAnImageOrAFinding) {
-  static std::set<std::pair<std::string, std::string>> shown;
-  std::set<std::string> run_by;
-  for (const auto& list : {keys::about_files(), keys::about_the_run()})
-    for (const auto* key : list) run_by.insert(key->name);
-  for (const Family& family : engine().catalogue().families) {
-    if (family.name != GetParam()) continue;
-    std::set<std::string> tasks;
-    for (const ModelSpec& entry : family.entries) {
-      if (small_model(entry.id).empty() || !tasks.insert(entry.task).second) continue;
-      const GenerateRequest base = request_of(entry);
-      const Proposal plain = engine().check(base);
-      ASSERT_TRUE(plain.ok()) << entry.id << ": " << plain.errors.front().text();
-      Tensor expected;
-      std::vector<const KeyInfo*> all = plain.plan.keys;
-      all.insert(all.end(), family.guider_keys.begin(), family.guider_keys.end());
-      for (const KeyInfo* key : all) {
-        const std::string name = key->name;
-        if (run_by.contains(name) || of_computing().contains(name) ||
-            of_longer_prompts().contains(name) || base.config.contains(name))
-          continue;
-        const ConfigValue* own = plain.config.find(name);
-        const Json other = other_value(*key, own ? own->value : Json());
-        if (other.is_null()) continue;
-        GenerateRequest request = base;
-        request.config[name] = other;
-        const Proposal proposal = engine().check(request);
-        if (is_told(proposal, name)) continue;
-        if (!shown.emplace(name, reader_of(proposal, name)).second) continue;
-        if (!expected.defined()) expected = run(base).latents_after.back();
-        const Outcome made = run(request);
-        const Tensor& latents = made.latents_after.back();
-        const bool same = latents.sizes() == expected.sizes() && latents.equal(expected) &&
-                          made.latents_after.size() == 2;
-        EXPECT_FALSE(same) << entry.id << " " << entry.task << ": " << name << " = " << other
-                           << " changes nothing and is no finding";
-      }
-    }
-  }
-}
-
-std::vector<std::string> families() {
-  std::vector<std::string> names;
-  for (const Family& family : engine().catalogue().families)
-    if (family.name != "upscale") names.push_back(family.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Families, Effects, ::testing::ValuesIn(families()),
-                         [](const auto& info) { return info.param; });
 
 std::vector<Finding> warnings_of(const GenerateRequest& request) {
   const Proposal proposal = engine().check(request);
