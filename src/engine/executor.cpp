@@ -141,8 +141,6 @@ class Execution {
   void check_inputs() {
     if (proposal_.config.get(keys::allow_nan)) frame_.put(keys::allow_nan.name, true);
     if (proposal_.resumed) return;
-    for (const auto& [name, file] : proposal_.latents)
-      finite_.input(name, file.path, frame_.peek<GivenLatents>(name)->values);
     for (const auto& [name, file] : proposal_.embeds) {
       for (const auto& [part, tensor] : frame_.peek<GivenEmbeds>(name)->tensors)
         finite_.input(fmt::format("{}.{}", name, part), file.path, tensor);
