@@ -88,7 +88,7 @@ class Execution {
     c10::InferenceMode no_autograd;
     CancelScope works_for(hooks_.cancel);
     put_inputs();
-    check_inputs();
+    take_allow_nan();
     restore();
     for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) run_block(i);
     files_.check();
@@ -138,13 +138,8 @@ class Execution {
     }
   }
 
-  void check_inputs() {
+  void take_allow_nan() {
     if (proposal_.config.get(keys::allow_nan)) frame_.put(keys::allow_nan.name, true);
-    if (proposal_.resumed) return;
-    for (const auto& [name, file] : proposal_.embeds) {
-      for (const auto& [part, tensor] : frame_.peek<GivenEmbeds>(name)->tensors)
-        finite_.input(fmt::format("{}.{}", name, part), file.path, tensor);
-    }
   }
 
   // What an earlier part of the run left.

@@ -54,15 +54,6 @@ FiniteChecks::FiniteChecks(const Proposal& proposal, const LoadedPipeline& pipel
       report_(report),
       allowed_(proposal.config.get(keys::allow_nan)) {}
 
-void FiniteChecks::input(const std::string& field, const std::string& path, const Tensor& value) {
-  const auto place = first_not_finite(value);
-  if (!place) return;
-  const Finding finding{"inputs." + field, path, fmt::format("{} ({})", not_finite, *place),
-                        "give tensors of finite numbers, or set config.allow_nan"};
-  if (!allowed_) throw InvalidFile(finding);
-  report_.warnings.push_back(finding);
-}
-
 void FiniteChecks::step(const Block& loop, const Frame& frame, const LoopProgress& progress,
                         const Tensor& latents) {
   if (warned_) return;

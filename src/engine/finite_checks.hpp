@@ -19,8 +19,6 @@ class FiniteChecks {
  public:
   FiniteChecks(const Proposal& proposal, const LoadedPipeline& pipeline, RunReport& report);
 
-  // A tensor that the request brings; `field` and `path` name it.
-  void input(const std::string& field, const std::string& path, const Tensor& value);
   void step(const Block& loop, const Frame& frame, const LoopProgress& progress,
             const Tensor& latents);
   void block(const Block& block, const Frame& frame);
