@@ -102,7 +102,7 @@ int serve_requests(const ServeFlags& flags) {
   return 0;
 }
 
-void add_limits(CLI::App& command, ServeFlags& flags) {
+void add_queue_limits(CLI::App& command, ServeFlags& flags) {
   command.add_option("--queue", flags.queue, "jobs that may wait; more are refused [64]")
       ->check(CLI::Range(1, 100'000).description(""))
       ->type_name("INT 1..100000");
@@ -134,6 +134,9 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
                   "memory that the process may take; each run is planned within it, one at a "
                   "time")
       ->type_name("SIZE");
+}
+
+void add_size_limits(CLI::App& command, ServeFlags& flags) {
   command.add_option("--max-megapixels", flags.max_megapixels, "of one image [4]")
       ->check(CLI::Range(0.001, 256.0).description(""))
       ->type_name("NUMBER 0.001..256.0");
@@ -146,6 +149,9 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
   command
       .add_option("--adapter-bytes", flags.adapter_bytes, "of all adapters that were sent [16GB]")
       ->type_name("SIZE");
+}
+
+void add_connection_limits(CLI::App& command, ServeFlags& flags) {
   command.add_option("--connections", flags.connections, "open at a time [128]")
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
@@ -155,6 +161,9 @@ void add_limits(CLI::App& command, ServeFlags& flags) {
           "of these, open from one address [three quarters of them]; a proxy is one address")
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
+}
+
+void add_keeping_limits(CLI::App& command, ServeFlags& flags) {
   command.add_option("--keep-hours", flags.keep_hours, "how long ended jobs are kept [24]")
       ->check(CLI::Range(1, 10'000).description(""))
       ->type_name("INT 1..10000");
@@ -200,7 +209,10 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
                    "origin whose pages may ask this server (http://localhost:3000); repeatable")
       ->allow_extra_args(false);
   add_redis_flags(*command, flags->redis);
-  add_limits(*command, *flags);
+  add_queue_limits(*command, *flags);
+  add_size_limits(*command, *flags);
+  add_connection_limits(*command, *flags);
+  add_keeping_limits(*command, *flags);
   add_serving_flags(*command, flags->serving);
   command->callback([flags, command, &run] {
     run = [flags, command] {
