@@ -195,18 +195,18 @@ inline constexpr Key<int64_t> cache_interval{
     "cache-interval",
     "with cache deep or taylorseer, every N-th step is computed in full; 1: all (default: 3 with "
     "deep, 5 with taylorseer)"};
-inline constexpr Key<int64_t> cache_branch{
-    "cache_branch",
-    int64_t{0},
-    {0, 1000},
-    "cache-branch",
-    "with a cache, the skip connection above which every step computes the UNet; 0: the topmost"};
+inline constexpr Key<int64_t> cache_branch{"cache_branch",
+                                           int64_t{0},
+                                           {0, 1000},
+                                           "cache-branch",
+                                           "with cache deep, the skip connection above which every "
+                                           "step computes the UNet; 0: the topmost"};
 inline constexpr Key<int64_t> cache_order{
     "cache_order",
     int64_t{0},
     {0, 1},
     "cache-order",
-    "with a cache, how features continue between full steps: 0, unchanged; 1, along the line "
+    "with cache deep, how features continue between full steps: 0, unchanged; 1, along the line "
     "through the last two full steps (TaylorSeer)"};
 inline constexpr Key<double> cache_threshold{
     "cache_threshold",

@@ -59,7 +59,7 @@ struct ModelSpec {
   // The family's other tasks are refused, since its weights were not trained for them.
   bool trained_for_its_tasks_only = false;
   std::string artifact_kind = "image";
-  std::string maturity = "beta";  // experimental | beta | stable
+  std::string maturity = "experimental";  // experimental | beta | stable
   std::string summary;
   std::string example;               // a command line
   std::string alias_of;              // another id that this one means

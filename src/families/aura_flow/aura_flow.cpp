@@ -52,6 +52,7 @@ BlockList aura_flow_blocks() {
 
 std::vector<ModelSpec> entries() {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = "text2image";
   made.resource_hint = {20, 18};

@@ -27,6 +27,7 @@ constexpr std::array tasks{
 
 ModelSpec entry(const ChromaTask& task) {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = hd;
   made.task = task.name;
   made.resource_hint = {30, 24};

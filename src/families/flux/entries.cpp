@@ -77,6 +77,7 @@ UsualFolder usual_folder(const FluxModel& model) {
 
 ModelSpec flux_entry(const FluxModel& model, const std::string& task) {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = model.id;
   made.task = task;
   made.resource_hint = {34, 25};

@@ -64,6 +64,7 @@ std::vector<ModelSpec> kontext_entries() {
   std::vector<ModelSpec> all;
   for (const std::string task : {"edit", "text2image", "inpaint"}) {
     ModelSpec made;
+    made.maturity = "beta";
     made.id = kontext_dev;
     made.task = task;
     made.resource_hint = {34, 25};

@@ -92,6 +92,7 @@ std::map<Preset, Json> presets(bool distilled) {
 
 ModelSpec entry(const Model& model, const std::string& task) {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = model.id;
   made.task = task;
   made.resource_hint = model.resources;

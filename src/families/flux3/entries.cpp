@@ -17,6 +17,7 @@ ModelSpec entry(const std::string& id, const std::string& task) {
   const bool distilled = id == klein;
   const int64_t steps = distilled ? 16 : 50;
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = task;
   made.resource_hint = {24, 20};

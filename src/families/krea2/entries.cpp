@@ -13,6 +13,7 @@ constexpr const char* turbo = "krea-2-turbo";
 ModelSpec entry(const std::string& id) {
   const bool distilled = id == turbo;
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = "text2image";
   made.resource_hint = {36, 34};

@@ -11,6 +11,7 @@ constexpr const char* id = "lumina-image-2";
 
 ModelSpec entry() {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = "text2image";
   made.resource_hint = {14, 12};

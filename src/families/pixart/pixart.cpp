@@ -70,6 +70,7 @@ std::vector<std::string> compared_schedulers() {
 ModelSpec entry(const std::string& id, const std::string& summary, int64_t max_sequence_length,
                 std::vector<std::string> hub_ids) {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = task;
   made.resource_hint = {12, 6};

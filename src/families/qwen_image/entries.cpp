@@ -34,6 +34,7 @@ std::string example(const std::string& id, const std::string& task) {
 
 ModelSpec entry(const Model& model, const std::string& task) {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = model.id;
   made.task = task;
   made.resource_hint = {60, 60};

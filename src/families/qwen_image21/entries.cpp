@@ -13,6 +13,7 @@ constexpr const char* turbo = "qwen-image-2.1-turbo";
 ModelSpec entry(const std::string& id, const std::string& task) {
   const bool distilled = id == turbo;
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = task;
   made.resource_hint = {34, 34};

@@ -33,6 +33,7 @@ ModelSpec inpaint_entry(ModelSpec made) {
 
 ModelSpec edit_entry(const EditModel& model) {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = model.id;
   made.task = "edit";
   made.resource_hint = {60, 60};

@@ -59,6 +59,7 @@ BlockList layered_blocks() {
 
 ModelSpec layered_entry() {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = layered;
   made.task = "edit";
   made.resource_hint = {60, 60};

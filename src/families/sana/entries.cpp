@@ -20,6 +20,7 @@ std::vector<std::string> schedulers_of_flow() {
 
 ModelSpec entry() {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = "text2image";
   made.resource_hint = {16, 14};

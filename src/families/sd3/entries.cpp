@@ -62,6 +62,7 @@ constexpr std::array sd3_tasks{SD3Task{"text2image", "", 28},
 ModelSpec sd3_entry(const SD3Model& model, const SD3Task& task) {
   const bool distilled = std::string(model.id) == turbo;
   ModelSpec made;
+  made.maturity = "beta";
   made.id = model.id;
   made.task = task.name;
   made.resource_hint = model.hint;

@@ -107,6 +107,7 @@ std::vector<Stock> stocks() {
 
 ModelSpec entry_of(const Stock& stock, const Task& task) {
   ModelSpec entry;
+  entry.maturity = "beta";
   entry.id = stock.id;
   entry.task = task.name;
   entry.resource_hint = stock.hint;

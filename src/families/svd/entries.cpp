@@ -7,6 +7,7 @@ namespace {
 
 ModelSpec entry_of(const std::string& id, int64_t frames, const std::string& hub_id) {
   ModelSpec entry;
+  entry.maturity = "beta";
   entry.id = id;
   entry.task = "image2video";
   entry.resource_hint = {16, 8};

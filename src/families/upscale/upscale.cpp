@@ -85,6 +85,7 @@ std::vector<SingleFileModel::Part> parts_of(const PipelineFolder& folder) {
 
 ModelSpec entry() {
   ModelSpec made;
+  made.maturity = "beta";
   made.id = "upscaler";
   made.task = task;
   made.resource_hint = {2, 2};

@@ -24,6 +24,7 @@ constexpr std::array tasks{Task{"text2image", "", 0.0}, Task{"image2image", " --
 ModelSpec entry(const std::string& id, const Task& task) {
   const bool distilled = id == turbo;
   ModelSpec made;
+  made.maturity = "beta";
   made.id = id;
   made.task = task.name;
   made.resource_hint = {24, 21};

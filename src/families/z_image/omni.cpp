@@ -50,6 +50,7 @@ std::vector<ModelSpec> omni_entries() {
   std::vector<ModelSpec> all;
   for (const std::string task : {"text2image", "edit"}) {
     ModelSpec made;
+    made.maturity = "beta";
     made.id = omni_id;
     made.task = task;
     made.resource_hint = {26, 22};
