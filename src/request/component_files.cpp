@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "io/sharded.hpp"
 #include "request/network_in_file.hpp"
+#include "weights/original_weights.hpp"
 #include "weights/single_file_kind.hpp"
 
 namespace omnirt {
@@ -153,14 +154,17 @@ class FileReader {
 
   // What names and shapes do not say, and the model's own component does.
   Told settled(Told told) const {
-    static constexpr std::array keys{"scaling_factor", "shift_factor", "force_upcast"};
+    auto take = [&](const char* key) {
+      if (wanted_.config.is_object() && wanted_.config.contains(key))
+        told.config[key] = wanted_.config[key];
+    };
     if (told.class_name == autoencoder_kl) {
-      for (const char* key : keys) {
-        if (wanted_.config.is_object() && wanted_.config.contains(key))
-          told.config[key] = wanted_.config[key];
-      }
+      for (const char* key : {"scaling_factor", "shift_factor", "force_upcast"}) take(key);
       if (!told.config.contains("scaling_factor")) refuse_unscaled();
     }
+    // OpenCLIP's layouts have OpenCLIP's activation; transformers' names are used for both.
+    const bool transformers_names = told.layout.empty() || told.layout == own_names;
+    if (told.class_name.starts_with("CLIPTextModel") && transformers_names) take("hidden_act");
     if (told.class_name == wanted_.class_name) return told;
     // The same network with a projection.
     auto other = fitting(wanted_.class_name, told.config);

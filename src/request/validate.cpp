@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "io/cached_path.hpp"
 #include "pipeline/keys.hpp"
 #include "request/numbered.hpp"
@@ -34,6 +36,31 @@ Finding missing_component(const Proposal& proposal, const std::string& name) {
           fmt::format("{}, or {}", complete, give)};
 }
 
+std::string role_of(const Proposal& proposal, const std::string& name) {
+  const Json missing =
+      proposal.single_file.is_object() ? proposal.single_file.value("missing", Json()) : Json();
+  std::string class_name;
+  if (missing.contains(name)) class_name = missing[name]["class"];
+  if (const ComponentFolder* found = proposal.folder.find(name)) class_name = found->class_name;
+  const nn::NetworkInfo* info = proposal.catalogue->find_network(class_name);
+  return info ? info->role : "";
+}
+
+// A prompt is encoded by all text encoders of a model, or the denoiser gets embeddings that are too
+// narrow for it. Blocks leave out one that is not there, as in models that have none.
+void check_text_encoders(Proposal& proposal) {
+  const auto& used = proposal.plan.components;
+  const bool encodes = std::ranges::any_of(
+      used, [&](const std::string& name) { return role_of(proposal, name) == "text_encoder"; });
+  if (!encodes || !proposal.single_file.is_object()) return;
+  const Json missing = proposal.single_file.value("missing", Json::object());
+  for (const auto& [name, part] : missing.items()) {
+    const bool known = proposal.folder.find(name) || std::ranges::find(used, name) != used.end();
+    if (!known && role_of(proposal, name) == "text_encoder")
+      proposal.error(missing_component(proposal, name));
+  }
+}
+
 void check_components(Proposal& proposal) {
   for (const std::string& name : proposal.plan.components) {
     auto refused = proposal.refused_components.find(name);
@@ -57,6 +84,7 @@ void check_components(Proposal& proposal) {
                     "the model has no such component, and this task needs it",
                     fmt::format("give components.{} a folder", name)});
   }
+  check_text_encoders(proposal);
 }
 
 // A network for a guider that does not ask it would be ignored in silence.

@@ -38,7 +38,8 @@ struct PipelineFolder {
   // Of a modular pipeline as model_index.json would have it: a component's library and class.
   Json index = Json::object();
   std::map<std::string, ComponentFolder> components;  // those that are not null
-  // Of a modular pipeline: components that are not here, and the repository that each is in.
+  // Components that the index or the kind of file lists and that are not here, with the repository
+  // that each is in; "" where none is named.
   std::map<std::string, std::string> elsewhere{};
 
   const ComponentFolder* find(const std::string& component) const;

@@ -30,7 +30,7 @@ struct PlainFile {
   // Components that the request gives, by name: what is written for them.
   std::map<std::string, std::function<NamedTensors(const NamedTensors& whole)>> given{};
   std::vector<std::string> refused{};  // what the message says; empty: it runs
-  std::string folder_prediction{};     // what the folder's scheduler is told to predict
+  Json folder_config{};  // how the folder's run gets the scheduler that the file's has
   io::FileMetadata metadata{};
 };
 
@@ -70,6 +70,10 @@ void add_averages(NamedTensors& file) {
 
 void keep_only(NamedTensors& file, const std::string& prefix, const std::string& instead) {
   file = with_prefix(file, prefix, instead);
+}
+
+Json scheduler(const char* class_name, const Json& config) {
+  return {{"scheduler", class_name}, {"scheduler_config", config}};
 }
 
 Edit none() {
@@ -139,7 +143,7 @@ std::vector<PlainFile> sd1_files() {
        [](NamedTensors& file) { cast(file, "", at::kHalf); },
        {},
        {},
-       "",
+       {},
        {{"ss_sd_model_name", "x"}, {"modelspec.architecture", "stable-diffusion-v1"}}},
       {"with_flags_of_other_programs", "sd1",
        [](NamedTensors& file) {
@@ -159,7 +163,7 @@ std::vector<PlainFile> sd1_files() {
        [](NamedTensors& file) { add(file, "v_pred", at::empty({0})); },
        {},
        {},
-       "v_prediction"},
+       scheduler("DDIMScheduler", {{"prediction_type", "v_prediction"}, {"clip_sample", false}})},
       {"without_autoencoder",
        "sd1",
        drop(vae),
@@ -230,15 +234,17 @@ std::vector<PlainFile> sd2_files() {
       {"v2_1_768", "sd2", none()},
       {"v2_1_with_the_rest_of_openclip", "sd2",
        [](NamedTensors& file) {
-         add_zeros(file, {open_clip + "logit_scale", open_clip + "attn_mask",
-                          open_clip + "text_projection", open_clip + "visual.proj"});
+         add_zeros(file, {open_clip + "text_projection"}, {64, 64});
+         add_zeros(file, {open_clip + "attn_mask"}, {77, 77});
+         add_zeros(file, {open_clip + "logit_scale"}, {});
+         add_zeros(file, {open_clip + "visual.proj"});
        }},
       {"v2_base_512",
        "sd2",
        none(),
        {},
        {},
-       "epsilon",
+       scheduler("PNDMScheduler", {{"prediction_type", "epsilon"}, {"skip_prk_steps", true}}),
        {{"modelspec.architecture", "stable-diffusion-v2-512"}}},
       {"v2_without_autoencoder", "sd2", drop(vae), {{"vae", part(vae, "")}}},
       {"v2_text_encoder_in_a_file_of_its_own",
@@ -269,7 +275,7 @@ std::vector<PlainFile> xl_files() {
        },
        {},
        {},
-       "v_prediction"},
+       {{"scheduler_config", {{"prediction_type", "v_prediction"}}}}},
       {"xl_without_autoencoder",
        "sdxl",
        drop(vae),
@@ -354,6 +360,7 @@ GenerateRequest request_of(const std::string& kind, const TempFolder& temp) {
   request.inputs["prompt"] = "a red apple";
   request.config = {{"num_inference_steps", 2}, {"seed", 1}, {"width", 64}, {"height", 64}};
   if (kind != "sdxl_refiner") return request;
+  request.config["strength"] = 0.5;
   io::write_image(temp / "in.png", io::smooth_image(64, 64, 3));
   request.inputs["image"] = (temp / "in.png").string();
   return request;
@@ -385,12 +392,7 @@ TEST_P(PlainFiles, RunAsTheirFoldersOrSayWhatIsMissing) {
   const Outcome of_file = run(request);
   request.components = Json::object();
   request.model = model.folder.string();
-  if (!row.folder_prediction.empty()) {
-    // Files that predict velocity get DDIM, as published folders of such models have.
-    request.config["scheduler_config"] = {{"prediction_type", row.folder_prediction}};
-    if (row.kind == "sd1") request.config["scheduler"] = "DDIMScheduler";
-    if (row.kind == "sd2") request.config["scheduler"] = "PNDMScheduler";
-  }
+  if (row.folder_config.is_object()) request.config.update(row.folder_config);
   const Outcome of_folder = run(request);
   EXPECT_TRUE(of_file.image.equal(of_folder.image)) << psnr(of_file.image, of_folder.image, 1);
   EXPECT_GT(of_file.image.std().item<double>(), 0.001) << "not an image of one colour";

@@ -15,8 +15,8 @@ const std::string vae_prefix = "first_stage_model.";
 const std::string clip_prefix = "cond_stage_model.transformer.";
 const std::string open_clip_prefix = "cond_stage_model.model.";
 const std::string turbo_prefix = "conditioner.embedders.0.model.";  // of SD Turbo, a 2.1
-// 2.x's text encoder is this wide, 1.x's 768.
-constexpr int64_t second_width = 1024;
+// The widths of the text encoders.
+constexpr int64_t first_width = 768, second_width = 1024;
 
 // The parts that a file holds; files without some of them are common.
 struct Held {
@@ -142,8 +142,10 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
     return config;
   });
   Json scheduler = facts.config("scheduler", [&] { return scheduler_config(variant); });
-  Json text = facts.config(
-      "text_encoder", [&] { return held.text ? text_config(facts, variant) : Json::object(); });
+  Json text = facts.config("text_encoder", [&] {
+    const char* activation = variant.second ? "gelu" : "quick_gelu";
+    return held.text ? text_config(facts, variant) : Json{{"hidden_act", activation}};
+  });
   Json tokenizer = facts.config("tokenizer", [&] { return tokenizer_config(variant.second); });
   bool second = variant.second;
   // A part without a layout is missing.
@@ -185,6 +187,14 @@ Variant variant_of(const TensorShapes& shapes) {
   return {.second = shapes.size(clip_prefix + "text_model." + words, 1) == second_width};
 }
 
+// By the width of the text; by the projections of transformers, which are matrices in 2.x and
+// convolutions in 1.x, where a small model has another width.
+bool is_second_unet(const TensorShapes& shapes) {
+  const int64_t context = ldm_unet_context(shapes, unet_prefix);
+  if (context == first_width || context == second_width) return context == second_width;
+  return ldm_unet_config(shapes, unet_prefix).value("use_linear_projection", false);
+}
+
 std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
   const TensorShapes& shapes = facts.shapes;
   if (is_of_another_kind(shapes)) return std::nullopt;
@@ -194,8 +204,7 @@ std::optional<SingleFileModel> recognise(const SingleFileFacts& facts) {
                   .vae = shapes.has(vae_prefix + "decoder.conv_in.weight"),
                   .text = !variant.text_layout.empty()};
   if (!variant.held.is_model()) return std::nullopt;
-  if (!variant.held.text && variant.held.unet)
-    variant.second = ldm_unet_context(shapes, unet_prefix) == second_width;
+  if (!variant.held.text && variant.held.unet) variant.second = is_second_unet(shapes);
   return model_of(facts, variant);
 }
 
