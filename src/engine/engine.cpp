@@ -43,9 +43,17 @@ void refuse_in_forked_child() {
       "(multiprocessing's \"spawn\" or \"forkserver\")");
 }
 
+// A plan counts each weight once, so kernels keep no packed forms where memory is limited.
+PackPolicy pack_policy(const Proposal& proposal) {
+  const bool limited = proposal.config.maybe(keys::memory_budget) ||
+                       proposal.config.maybe(keys::device_memory_budget) ||
+                       proposal.config.get(keys::offload) != Offload::automatic;
+  return limited ? PackPolicy::never : proposal.config.get(keys::pack);
+}
+
 PlanFacts plan_facts(const Proposal& proposal) {
   return {.dtype = scalar_type(proposal.config.get(keys::dtype)),
-          .pack = proposal.config.get(keys::pack),
+          .pack = pack_policy(proposal),
           .quantization = proposal.config.get(keys::quantize),
           .precision = proposal.config.get(keys::matmul_precision)};
 }

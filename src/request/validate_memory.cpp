@@ -45,6 +45,15 @@ void refuse_device_budget(Proposal& proposal, PlannedSpace space) {
                         : "omit it, or use a backend that plans its device's memory"});
 }
 
+void refuse_packing(Proposal& proposal) {
+  if (proposal.config.maybe(keys::pack).value_or(PackPolicy::automatic) != PackPolicy::always)
+    return;
+  proposal.error({field_of(keys::pack), "always",
+                  "a run within a memory budget, or with offload, keeps no packed weights: a plan "
+                  "counts each weight once",
+                  "omit it"});
+}
+
 }  // namespace
 
 void check_memory(Proposal& proposal) {
@@ -59,6 +68,7 @@ void check_memory(Proposal& proposal) {
     refuse_device_budget(proposal, *space);
   const auto given = proposal.config.maybe(keys::memory_budget);
   const bool asked = given || offload != Offload::automatic;
+  if (asked || proposal.config.maybe(keys::device_memory_budget)) refuse_packing(proposal);
   if (!asked || *space != PlannedSpace::none) return;
   proposal.error({given ? field_of(keys::memory_budget) : field_of(keys::offload),
                   given ? *given : name_of(offload),

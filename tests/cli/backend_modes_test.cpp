@@ -40,6 +40,8 @@ TEST(BackendModes, WhatABackendDoesNotDoTogetherIsRefusedByName) {
            {{"--matmul-precision", "highest", "--dtype", "bf16", "--level", "compile"},
             {"config.dtype", "at one level"}},
            {{"--pack", "always", "--level", "eager"}, {"config.pack", "levels: compile\n"}},
+           {{"--pack", "always", "--memory-budget", "1GB"}, {"config.pack", "always", "omit it"}},
+           {{"--pack", "always", "--offload", "leaf"}, {"config.pack", "always", "omit it"}},
            {{"--quantize", "int8", "--level", "eager"},
             {"config.quantize", "levels: compile, kernel_override"}},
            {{"--dtype", "bf16", "--level", "kernel_override"},
