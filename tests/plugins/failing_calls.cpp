@@ -170,6 +170,20 @@ int openat64(int folder, const char* name, int flags, ...) {
   return fd;
 }
 
+// What hardened code calls instead, with flags that the compiler does not know.
+int __open_2(const char* name, int flags) {
+  return open(name, flags);
+}
+int __open64_2(const char* name, int flags) {
+  return open(name, flags);
+}
+int __openat_2(int folder, const char* name, int flags) {
+  return openat(folder, name, flags);
+}
+int __openat64_2(int folder, const char* name, int flags) {
+  return openat(folder, name, flags);
+}
+
 void* mmap(void* where, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
   return map_with(where, bytes, protection, flags, fd, offset);
 }
