@@ -171,8 +171,8 @@ class Reader {
                           {member<Json>(json, "json")}};
     const Json places = member<Json>(json, "tensors");
     for (const auto& [name, place] : places.items()) {
-      value.saved.tensors[name] = in_order(tensor(member<std::string>(place, "tensor")),
-                                           member<std::vector<int64_t>>(place, "axes"));
+      const Tensor stored = tensor(member<std::string>(place, "tensor"));
+      value.saved.tensors[name] = in_order(stored, member<std::vector<int64_t>>(place, "axes"));
     }
     return value;
   }
