@@ -12,8 +12,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// fp32 on both sides; what is left comes from the order of additions.
-constexpr double flux_tolerance = 1e-5;
+// fp32 on both sides. Frequencies of the sinusoids are exponentials whose last bit differs between
+// processors, and times go up to 4000 (guidance): the reference's own results on two of them
+// differ by 1.03e-5.
+constexpr double flux_tolerance = 2e-5;
 
 TEST(FluxTransformer2DModel, GivesTheReferencesPrediction) {
   expect_predictions_of_cases("flux_transformer", flux_tolerance);
