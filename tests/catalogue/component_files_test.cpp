@@ -43,11 +43,6 @@ fs::path weights_in(const fs::path& folder) {
   return {};
 }
 
-NamedTensors tensors_in(const fs::path& file) {
-  const auto tensors = read_tensors(file);
-  return {tensors.begin(), tensors.end()};
-}
-
 // A component of a small model in one of its original layouts.
 NamedTensors in_layout(const Catalogue& catalogue, const fs::path& folder,
                        const std::string& class_name, const std::string& layout) {

@@ -352,7 +352,7 @@ TEST(Confine, DoesNotTellWhatExistsOutside) {
     EXPECT_EQ(ended.exit_code, 2) << ended.err;
     return std::regex_replace(ended.err, std::regex(name), "NAME");
   };
-  for (const std::string place : {scratch.file(""), std::string("../"), std::string("link/")}) {
+  for (const std::string& place : {scratch.file(""), std::string("../"), std::string("link/")}) {
     for (const std::string flag : {"--lora", "--hires-upscaler", "-m"})
       EXPECT_EQ(told(flag, place, "aaaa1"), told(flag, place, "aaaa2")) << flag << " " << place;
   }

@@ -31,7 +31,7 @@ TEST(Streams, ResultsThatCannotBePrintedAreAFailure) {
                                                        {"inspect", emoji},
                                                        {"backends", "--json"},
                                                        {"models", "emoji", "--graph", "dot"},
-                                                       {"validate", "-p", "x", "--json"}};
+                                                       {"validate", "-p", "a red apple", "--json"}};
   for (const auto& command : commands) {
     for (const Lost& lost : losses) {
       const Ended ended = run_program_with(command, {.out_file = lost.place});

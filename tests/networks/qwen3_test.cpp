@@ -25,13 +25,6 @@ std::vector<Tensor> states(Context& cx, const LoadedNetwork& loaded, const Tenso
       cx, tensors.at("in.input_ids"), mask == tensors.end() ? nullptr : &mask->second, chosen);
 }
 
-std::vector<int64_t> all_layers(const LoadedNetwork& loaded) {
-  std::vector<int64_t> all(static_cast<size_t>(loaded.as<Qwen3ForCausalLM>().num_hidden_layers()) +
-                           1);
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  return all;
-}
-
 // With padding after the prompt, before it, and none; one checkpoint is in several files.
 TEST(Qwen3ForCausalLM, GivesTheReferencesStatesOfEachLayer) {
   each_golden_of_cases("qwen3_", [](LoadedNetwork& loaded, const Tensors& tensors) {
