@@ -76,6 +76,18 @@ TEST(GroupNorm, NormalisesEachGroupOfEachSample) {
   }
 }
 
+TEST(GroupNorm, LosesNoDigitsOfSmallDifferencesInAnyOrder) {
+  for (int64_t width : {1, 2, 3}) {
+    Tensor x = 0.002 * numbers({1, 8, 1, width}) + 1;
+    Tensor wide = x.to(at::kDouble).reshape({1, 4, -1});
+    Tensor mean = wide.mean(-1, true), variance = wide.var(-1, /*unbiased=*/false, true);
+    Tensor plain = ((wide - mean) / (variance + 1e-5).sqrt()).reshape(x.sizes());
+    // x - mean has 14 bits fewer than x.
+    for (const Tensor& each : {x, channels_last(x)})
+      expect_close(computed(ops::GroupNorm{each, nullptr, nullptr, 4, 1e-5}), plain, 1e-4);
+  }
+}
+
 TEST(LayerNorm, NormalisesTheLastDimension) {
   for (std::vector<int64_t> shape : {std::vector<int64_t>{1, 4}, {2, 3, 16}, {2, 2, 2, 33}}) {
     Tensor x = 2 * numbers(shape) - 3, weight = numbers({shape.back()}, 2);
