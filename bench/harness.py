@@ -30,6 +30,9 @@ import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "bench" / "peers"
+sys.path.insert(0, str(PEERS))
+from protocol import report_in  # noqa: E402
+
 LONG_STEPS = 20  # of a whole run, as the table shows it
 EMOJI_ROUNDS = 3  # emoji-sd's runs are short, so a quick bench repeats them too
 # A round has its own prompt and seed: an image's agreement is that of the worst of them.
@@ -47,14 +50,6 @@ def stop(message):
 
 def tell(text):
     print(text, file=sys.stderr, flush=True)
-
-
-def last_line(text):
-    """A peer's report: the last line of its standard output that is a JSON object."""
-    for line in reversed(text.splitlines()):
-        if line.startswith("{"):
-            return json.loads(line)
-    return {}
 
 
 def read_files(folder):
@@ -123,7 +118,7 @@ class Bench:
             child.returncode = os.waitstatus_to_exitcode(status)
             for file in (said, log):
                 file.seek(0)
-            report = last_line(said.read().decode(errors="replace"))
+            report = report_in(said.read().decode(errors="replace"))
             if child.returncode != 0:
                 tail = log.read().decode(errors="replace").strip()[-600:]
                 return {"failed": f"ended with {child.returncode}: {tail}"}

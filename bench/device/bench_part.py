@@ -2,11 +2,16 @@
 
 import json
 import os
+import pathlib
 import shutil
 import statistics
+import sys
 import time
 
 import weights
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
+from protocol import report_in  # noqa: E402
 
 # What each model is asked for; `small` in its place tries the script out on a machine without a GPU.
 REQUESTS = {
@@ -59,13 +64,6 @@ def nearest(path):
     return path
 
 
-def last_object(text):
-    for line in reversed(text.splitlines()):
-        if line.startswith("{"):
-            return json.loads(line)
-    return {}
-
-
 def kept_steps(steps):
     """Without those that set things up: the first runs op by op, the second is captured."""
     return steps[2:] or steps[1:] or steps
@@ -85,7 +83,7 @@ def ours(session, model, folder, mode, flags, deadline, level="compile", environ
     ]
     ended = session.run(f"omnirt-{model}-{mode.replace(' ', '-')}", line, deadline, environment)
     entry = {"model": model, "program": "omnirt", "mode": mode, "backend": backend, **request}
-    said = last_object(ended.text)
+    said = report_in(ended.text)
     if ended.status != 0 or "steps_ms" not in said:
         return {**entry, "failed": "the time was over" if ended.timed_out else ended.text[-2000:]}
     memory = said["report"]["memory"]
@@ -208,7 +206,7 @@ def our_profile(session, model, folder, deadline):
     }))
     ended = session.run(f"profile-{model}", [session.bundle.device_tests, "profile", "--request", path], deadline)
     entry = {"model": model, "program": "omnirt"}
-    said = last_object(ended.text)
+    said = report_in(ended.text)
     if ended.status != 0 or "ops" not in said:
         return {**entry, "failed": "the time was over" if ended.timed_out else ended.text[-1000:]}
     return {**entry, "step_ms": said["step_ms"], "ops": said["ops"]}
@@ -246,7 +244,7 @@ def on_cpu(session, program, folder, environment, deadline):
     ]
     name = f"threads-{program}-{environment['OMP_NUM_THREADS']}"
     ended = session.run(name, line, deadline, environment)
-    said = last_object(ended.text)
+    said = report_in(ended.text)
     entry = {"model": "sd15", "program": program, "backend": "cpu", **request}
     if ended.status != 0 or not said.get("steps_ms"):
         return {**entry, "failed": "the time was over" if ended.timed_out else said.get("unavailable", ended.text[-2000:])}

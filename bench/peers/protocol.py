@@ -84,6 +84,14 @@ def finish(report):
     print("\n" + json.dumps(report), flush=True)
 
 
+def report_in(text):
+    """The report that a peer ended its output with: the last line that is a JSON object; {} where there is none."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    return {}
+
+
 def unavailable(reason):
     finish({"unavailable": reason})
     sys.exit(0)
