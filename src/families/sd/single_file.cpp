@@ -144,7 +144,7 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
   Json scheduler = facts.config("scheduler", [&] { return scheduler_config(variant); });
   Json text = facts.config("text_encoder", [&] {
     const char* activation = variant.second ? "gelu" : "quick_gelu";
-    return held.text ? text_config(facts, variant) : Json{{"hidden_act", activation}};
+    return held.text ? text_config(facts, variant) : Json::object({{"hidden_act", activation}});
   });
   Json tokenizer = facts.config("tokenizer", [&] { return tokenizer_config(variant.second); });
   bool second = variant.second;

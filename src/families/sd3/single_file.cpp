@@ -32,7 +32,7 @@ const char* clip_class(const TensorShapes& shapes, const std::string& prefix) {
 }
 
 Json clip_config(const TensorShapes& shapes, const std::string& prefix, const char* activation) {
-  if (!shapes.has(prefix + clip_words)) return {{"hidden_act", activation}};
+  if (!shapes.has(prefix + clip_words)) return Json::object({{"hidden_act", activation}});
   Json config = clip_text_config(shapes, prefix);
   config["architectures"] = {clip_class(shapes, prefix)};
   config["hidden_act"] = activation;

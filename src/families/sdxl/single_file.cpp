@@ -111,7 +111,8 @@ SingleFileModel model_of(const SingleFileFacts& facts, Variant variant) {
   Json scheduler =
       facts.config("scheduler", [&] { return scheduler_config(facts, prediction.value); });
   Json second_text = facts.config("text_encoder_2", [&] {
-    return held.second_text ? second_text_config(facts, variant) : Json{{"hidden_act", "gelu"}};
+    return held.second_text ? second_text_config(facts, variant)
+                            : Json::object({{"hidden_act", "gelu"}});
   });
   Json second_tokenizer = facts.config("tokenizer_2", [] { return tokenizer_config("!"); });
   // A part without a layout is missing.
