@@ -21,6 +21,14 @@ add_library(omnirt_torch INTERFACE)
 target_include_directories(omnirt_torch SYSTEM INTERFACE "$<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>")
 target_link_libraries(omnirt_torch INTERFACE "$<BUILD_INTERFACE:${TORCH_LIBRARIES}>" $<INSTALL_INTERFACE:torch>)
 
+# libtorch exports the parts of a newer libstdc++ that are linked into it. Those of 2.11's libtorch.so crash
+# (std::filesystem::remove_all), so the system's libstdc++ is searched first. A sanitizer's runtime would have that place.
+if(NOT OMNIRT_SANITIZE)
+  target_link_options(
+    omnirt_torch INTERFACE
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:OMNIRT_SANITIZED>>>:LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state>)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)

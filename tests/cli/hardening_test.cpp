@@ -43,6 +43,13 @@ TEST_P(Hardening, NoSegmentIsBothWritableAndExecutable) {
   EXPECT_THAT(read("-d"), Not(HasSubstr("TEXTREL")));
 }
 
+// libtorch exports parts of another libstdc++, some of which crash.
+TEST_P(Hardening, LooksForTheStandardLibraryBeforeLibtorch) {
+  const std::string needed = read("-d");
+  ASSERT_THAT(needed, HasSubstr("[libtorch"));
+  EXPECT_LT(needed.find("[libstdc++.so"), needed.find("[libtorch"));
+}
+
 // Builds for debugging and with sanitizers have other checks.
 #ifdef OMNIRT_HARDENED
 TEST_P(Hardening, CallsTheCheckedFunctionsOfTheCompiler) {
