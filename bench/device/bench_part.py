@@ -42,7 +42,7 @@ def folder_of(session, model, deadline):
     known = session.__dict__.setdefault("weights", {})
     if model in known:
         return known[model]
-    size = weights.bytes_of(model)
+    size = weights.bytes_of(model, session.root)
     place = session.bundle.weights_folder(size)
     while known and place.parent != place and shutil.disk_usage(nearest(place)).free < size + (2 << 30):
         shutil.rmtree(known.pop(next(iter(known))), ignore_errors=True)

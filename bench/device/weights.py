@@ -101,9 +101,10 @@ MODELS = {
 }
 
 
-def shapes_of(component):
-    """{name: shape} of the component's file."""
-    listed = json.loads((CONFIGS / "parameters" / f"{component.parameters}.json").read_text())
+def shapes_of(component, root=ROOT):
+    """{name: shape} of the component's file. `root`: the tree that holds the configs."""
+    path = root / CONFIGS.relative_to(ROOT) / "parameters" / f"{component.parameters}.json"
+    listed = json.loads(path.read_text())
     shapes = {component.prefix + name: shape for name, shape in listed.items()}
     return {**({"bn.num_batches_tracked": []} if "bn.running_var" in listed else {}), **shapes}
 
@@ -117,9 +118,9 @@ def needed_files(model):
     return sorted({path.relative_to(ROOT) for path in files})
 
 
-def bytes_of(model):
+def bytes_of(model, root=ROOT):
     spec = MODELS[model]["components"].values()
-    return sum(2 * math.prod(shape) for component in spec for shape in shapes_of(component).values())
+    return sum(2 * math.prod(shape) for component in spec for shape in shapes_of(component, root).values())
 
 
 def scale_of(name, shape):
