@@ -104,7 +104,7 @@ auto clip_of(const std::string& prefix) {
   return [prefix](const NamedTensors& whole) { return clip_file(whole, prefix); };
 }
 
-std::vector<PlainFile> sd1_files() {
+std::vector<PlainFile> sd1_whole_files() {
   return {
       {"v1_5_pruned_emaonly", "sd1", none()},
       {"v1_4_with_all_of_training", "sd1",
@@ -138,6 +138,11 @@ std::vector<PlainFile> sd1_files() {
          cast(file, unet, at::kFloat8_e4m3fn);
          cast(file, vae, at::kBFloat16);
        }},
+  };
+}
+
+std::vector<PlainFile> sd1_marked_files() {
+  return {
       {"by_kohya_with_metadata",
        "sd1",
        [](NamedTensors& file) { cast(file, "", at::kHalf); },
@@ -164,6 +169,11 @@ std::vector<PlainFile> sd1_files() {
        {},
        {},
        scheduler("DDIMScheduler", {{"prediction_type", "v_prediction"}, {"clip_sample", false}})},
+  };
+}
+
+std::vector<PlainFile> sd1_partial_files() {
+  return {
       {"without_autoencoder",
        "sd1",
        drop(vae),
@@ -192,6 +202,11 @@ std::vector<PlainFile> sd1_files() {
          file = without_prefix(std::move(file), unet);
        },
        {{"unet", part(unet)}}},
+  };
+}
+
+std::vector<PlainFile> lone_parts() {
+  return {
       {"unet_alone",
        "sd1",
        [](NamedTensors& file) { keep_only(file, unet, unet); },
@@ -350,7 +365,8 @@ std::vector<PlainFile> transformer_files() {
 
 std::vector<PlainFile> all_files() {
   std::vector<PlainFile> all;
-  for (auto&& some : {sd1_files(), sd2_files(), xl_files(), transformer_files()})
+  for (auto&& some : {sd1_whole_files(), sd1_marked_files(), sd1_partial_files(), lone_parts(),
+                      sd2_files(), xl_files(), transformer_files()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -7,7 +7,7 @@ namespace {
 using ops::Activation;
 
 TEST(Linear, IsTheProductOfItsDefinition) {
-  for (std::vector<int64_t> lead : {std::vector<int64_t>{1}, {3}, {2, 5}, {2, 1, 4}}) {
+  for (const std::vector<int64_t>& lead : {std::vector<int64_t>{1}, {3}, {2, 5}, {2, 1, 4}}) {
     for (auto [in, out] : {std::pair<int64_t, int64_t>{1, 1}, {7, 5}, {32, 64}}) {
       std::vector<int64_t> from = lead, to = lead;
       from.push_back(in);
