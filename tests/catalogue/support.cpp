@@ -9,6 +9,7 @@
 #include <random>
 
 #include "catalogue/catalogue.hpp"
+#include "digests.hpp"
 #include "io/file.hpp"
 #include "io/safetensors.hpp"
 #include "tensor/weight.hpp"
@@ -117,6 +118,8 @@ Outcome run_on(Engine& engine, GenerateRequest request) {
       outcome.image = middle_of(outcome.image, frame.peek<std::vector<io::Image>>("images")->at(0));
   };
   engine.run(request, {}, hooks, outcome.report);
+  if (!outcome.latents_after.empty()) record_digest("latents", outcome.latents_after.back());
+  record_digest("image", outcome.image);
   return outcome;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/ensure.hpp"
 #include "catalogue/catalogue.hpp"
+#include "digests.hpp"
 #include "io/file.hpp"
 #include "io/sharded.hpp"
 #include "tensor/weight.hpp"
@@ -122,6 +123,7 @@ std::vector<std::string> files(const std::string& name, const std::string& prefi
 }
 
 double difference(const Tensor& actual, const Tensor& expected) {
+  record_digest("difference", actual);
   ensure(actual.sizes() == expected.sizes(), "shapes differ");
   Tensor wanted = expected.to(at::kDouble);
   double largest = (actual.to(at::kDouble) - wanted).abs().max().item<double>();
