@@ -26,20 +26,16 @@ inline uint64_t digest_of(const at::Tensor& tensor) {
   return hash;
 }
 
-// Appends one line per tensor, "<suite>.<test> <n> <label> <digest>", to a file of this process in
-// the folder that OMNIRT_DIGESTS names; does nothing where it is unset. Two builds whose sorted
-// lines are equal computed equal bits: scripts/compare_digests.
+// Appends one line per tensor, "<suite>.<test> <label> <digest>", to a file of this process in the
+// folder that OMNIRT_DIGESTS names; does nothing where it is unset. Two builds that write the same
+// lines computed the same bits: scripts/compare_digests.
 inline void record_digest(const std::string& label, const at::Tensor& tensor) {
   const char* folder = std::getenv("OMNIRT_DIGESTS");
   const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
   if (!folder || !test || !tensor.defined()) return;
-  static std::string last;
-  static size_t count = 0;
-  const std::string name = fmt::format("{}.{}", test->test_suite_name(), test->name());
-  count = name == last ? count + 1 : 0;
-  last = name;
   std::ofstream(fmt::format("{}/{}.txt", folder, getpid()), std::ios::app)
-      << fmt::format("{} {} {} {:016x}\n", name, count, label, digest_of(tensor));
+      << fmt::format("{}.{} {} {:016x}\n", test->test_suite_name(), test->name(), label,
+                     digest_of(tensor));
 }
 
 }  // namespace omnirt::testing
