@@ -330,8 +330,7 @@ def generate(pipe, request, folder):
     given = {name: config[name] for name in names if name in config}
     if "negative_prompt" in request["inputs"]:
         given["negative_prompt"] = [request["inputs"]["negative_prompt"]] * count
-    common._set_scheduler(pipe, config)
-    embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else [prompt], **given)
+    embeds, out = common.follow(pipe, config, seeds, prompt=list(prompt) if isinstance(prompt, list) else [prompt], **given)
     each = config.get("num_images_per_prompt", 1)
     positive, _, negative, _ = embeds[0]
     out["prompt_embeds"] = positive[::each]

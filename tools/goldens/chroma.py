@@ -232,7 +232,7 @@ def generate(pipe, request, folder):
     names += ["max_sequence_length", "strength"]
     given.update({name: config[name] for name in names if name in config})
 
-    embeds, out = common.follow(pipe, seeds, flux.unpacked, **given)
+    embeds, out = common.follow(pipe, config, seeds, flux.unpacked, **given)
     states, _, mask, negative, _, negative_mask = embeds[0]
     made = {"prompt_embeds": states, "prompt_embeds_mask": mask}
     if negative is not None:

@@ -209,10 +209,11 @@ def _record(pipe, method, store):
     setattr(pipe, method, recorded)
 
 
-def follow(pipe, seeds, unpacked=None, **given):
-    """Calls a pipeline and returns what its encode_prompt returned, call by call, with {image [n, 3, H, W] in 0..1,
+def follow(pipe, config, seeds, unpacked=None, **given):
+    """Calls a pipeline with the config's scheduler and returns what its encode_prompt returned, call by call, with {image [n, 3, H, W] in 0..1,
     latents_after_step_K for the first, middle and last step, timesteps}. `unpacked(latents, height, width)` is for a
     pipeline whose latents are packed, by their height and width."""
+    _set_scheduler(pipe, config)
     embeds, latents, timesteps = [], [], []
 
     def on_step(_, index, timestep, values):

@@ -328,7 +328,7 @@ def generate(pipe, request, folder):
     given = {name: config[name] for name in names if name in config}
     given.update({name: inputs[name] for name in ("prompt", "negative_prompt") if name in inputs})
 
-    embeds, out = common.follow(pipe, seeds, flux.unpacked, **given)
+    embeds, out = common.follow(pipe, config, seeds, flux.unpacked, **given)
     repeats = config.get("num_images_per_prompt", 1)
     for name, (states, mask) in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):
         out[name] = embedded(states, mask, repeats)

@@ -276,7 +276,7 @@ def generate(pipe, request, folder):
         given["negative_prompt"] = [request["inputs"]["negative_prompt"]] * count
 
     try:
-        embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else [prompt], **given)
+        embeds, out = common.follow(pipe, config, seeds, prompt=list(prompt) if isinstance(prompt, list) else [prompt], **given)
     finally:
         pipe.scheduler = plain
     each = config.get("num_images_per_prompt", 1)

@@ -509,7 +509,7 @@ def generate(pipe, request, folder):
     if scale > 1:
         given["negative_prompt"] = [inputs.get("negative_prompt", "")] * len(seeds)
     given["image"] = pictures(inputs, folder)
-    embeds, out = common.follow(pipe, seeds, unpacked, true_cfg_scale=scale, **given)
+    embeds, out = common.follow(pipe, config, seeds, unpacked, true_cfg_scale=scale, **given)
     for name, (states, _, slots) in zip(["prompt_embeds", "negative_prompt_embeds"], embeds):
         # Images' latents take the places of what the text encoder makes of them.
         out[name] = states[::repeats, ~slots[0]]

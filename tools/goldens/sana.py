@@ -503,7 +503,7 @@ def generate(pipe, request, folder, more=None):
     elif config.get("num_inference_steps", 2) != 2:
         further["intermediate_timesteps"] = None
     try:
-        embeds, out = common.follow(pipe, seeds, prompt=prompt, **given, **further)
+        embeds, out = common.follow(pipe, config, seeds, prompt=prompt, **given, **further)
     finally:
         pipe.scheduler = plain
     if sprint:

@@ -236,7 +236,7 @@ def made_by(pipe, request, images, own=lambda embeds: embeds):
     given.update(images)
 
     try:
-        embeds, out = common.follow(pipe, seeds, prompt=list(prompt) if isinstance(prompt, list) else prompt, **given)
+        embeds, out = common.follow(pipe, config, seeds, prompt=list(prompt) if isinstance(prompt, list) else prompt, **given)
     finally:
         pipe.scheduler = plain
     positive, negative = map(own, embeds[0])
