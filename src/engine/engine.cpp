@@ -19,7 +19,7 @@
 #include "pipeline/keys.hpp"
 #include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
-#include "runtime/held_bytes.hpp"
+#include "runtime/binding.hpp"
 #include "tensor/host_state.hpp"
 #include "tensor/memory.hpp"
 
@@ -45,10 +45,7 @@ void refuse_in_forked_child() {
 
 // A plan counts each weight once, so kernels keep no packed forms where memory is limited.
 PackPolicy pack_policy(const Proposal& proposal) {
-  const bool limited = proposal.config.maybe(keys::memory_budget) ||
-                       proposal.config.maybe(keys::device_memory_budget) ||
-                       proposal.config.get(keys::offload) != Offload::automatic;
-  return limited ? PackPolicy::never : proposal.config.get(keys::pack);
+  return proposal.limits_memory() ? PackPolicy::never : proposal.config.get(keys::pack);
 }
 
 PlanFacts plan_facts(const Proposal& proposal) {

@@ -12,7 +12,7 @@
 #include "io/system_memory.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/memory_keys.hpp"
-#include "runtime/held_bytes.hpp"
+#include "runtime/binding.hpp"
 #include "tensor/memory.hpp"
 
 namespace omnirt {
@@ -193,7 +193,7 @@ std::optional<PlannedMemory> plan_memory(Proposal& proposal, LoadedPipeline& pip
   const bool on_device = space == PlannedSpace::device;
   const PlanningWishes asked = wishes_of(proposal, on_device);
   const bool given = asked.budget_bytes || proposal.config.maybe(keys::memory_budget);
-  const bool limited = given || asked.offload != Offload::automatic;
+  const bool limited = proposal.limits_memory();
   const double free = bytes_to_plan_with(pipeline, backend, on_device);
   if (!limited && static_cast<double>(weight_bytes(pipeline, on_device)) < free)
     return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "base/report.hpp"
 #include "pipeline/keys.hpp"
+#include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/given_values.hpp"
 #include "request/web_address.hpp"
@@ -71,6 +72,11 @@ const nn::Autoencoder* Proposal::autoencoder() const {
 
 LevelPolicy Proposal::levels() const {
   return {choice_of<Level>(name_of(config.get(keys::level))), config.maybe(keys::require_level)};
+}
+
+bool Proposal::limits_memory() const {
+  return config.maybe(keys::memory_budget) || config.maybe(keys::device_memory_budget) ||
+         config.maybe(keys::offload).value_or(Offload::automatic) != Offload::automatic;
 }
 
 Json Proposal::inputs_json() const {

@@ -63,6 +63,8 @@ struct Proposal : Settled {
   }
   // Which levels the config allows.
   LevelPolicy levels() const;
+  // Whether the config limits memory: a budget, or weights that come and go.
+  bool limits_memory() const;
   Json inputs_json() const;
   // The request as settled: values that the run uses, no paths of outputs.
   Json record() const;

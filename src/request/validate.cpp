@@ -37,22 +37,19 @@ Finding missing_component(const Proposal& proposal, const std::string& name) {
 }
 
 std::string role_of(const Proposal& proposal, const std::string& name) {
-  const Json missing =
-      proposal.single_file.is_object() ? proposal.single_file.value("missing", Json()) : Json();
-  std::string class_name;
-  if (missing.contains(name)) class_name = missing[name]["class"];
-  if (const ComponentFolder* found = proposal.folder.find(name)) class_name = found->class_name;
-  const nn::NetworkInfo* info = proposal.catalogue->find_network(class_name);
+  const WantedComponent wanted = validation::wanted_component(proposal, name);
+  const nn::NetworkInfo* info = proposal.catalogue->find_network(wanted.class_name);
   return info ? info->role : "";
 }
 
 // A prompt is encoded by all text encoders of a model, or the denoiser gets embeddings that are too
 // narrow for it. Blocks leave out one that is not there, as in models that have none.
 void check_text_encoders(Proposal& proposal) {
+  if (!proposal.single_file.is_object()) return;
   const auto& used = proposal.plan.components;
   const bool encodes = std::ranges::any_of(
       used, [&](const std::string& name) { return role_of(proposal, name) == "text_encoder"; });
-  if (!encodes || !proposal.single_file.is_object()) return;
+  if (!encodes) return;
   const Json missing = proposal.single_file.value("missing", Json::object());
   for (const auto& [name, part] : missing.items()) {
     const bool known = proposal.folder.find(name) || std::ranges::find(used, name) != used.end();

@@ -1,5 +1,6 @@
 #pragma once
 #include "pipeline/artifact.hpp"
+#include "request/component_files.hpp"
 #include "request/proposal.hpp"
 
 namespace omnirt {
@@ -31,11 +32,13 @@ void settle_paths(Proposal& proposal);  // validate_inputs.cpp
 inline bool is_upscaler(const std::string& field) {
   return field == "components.upscaler" || field == "components.hires_upscaler";
 }
-void settle_resume(Proposal& proposal);              // validate_resume.cpp
-bool settle_model(Proposal& proposal);               // validate_model.cpp
-bool settle_task(Proposal& proposal);                // validate_model.cpp
-void settle_backend(Proposal& proposal);             // validate_model.cpp
-void settle_components(Proposal& proposal);          // validate_model.cpp
+void settle_resume(Proposal& proposal);      // validate_resume.cpp
+bool settle_model(Proposal& proposal);       // validate_model.cpp
+bool settle_task(Proposal& proposal);        // validate_model.cpp
+void settle_backend(Proposal& proposal);     // validate_model.cpp
+void settle_components(Proposal& proposal);  // validate_model.cpp
+// What the model says of a component of its own, or of one that it lacks.
+WantedComponent wanted_component(const Proposal& proposal, const std::string& name);
 void settle_resumed_components(Proposal& proposal);  // validate_resume.cpp
 void settle_networks(Proposal& proposal);            // validate_model.cpp
 void settle_choices(Proposal& proposal);             // validate_config.cpp

@@ -68,7 +68,7 @@ void check_memory(Proposal& proposal) {
     refuse_device_budget(proposal, *space);
   const auto given = proposal.config.maybe(keys::memory_budget);
   const bool asked = given || offload != Offload::automatic;
-  if (asked || proposal.config.maybe(keys::device_memory_budget)) refuse_packing(proposal);
+  if (proposal.limits_memory()) refuse_packing(proposal);
   if (!asked || *space != PlannedSpace::none) return;
   proposal.error({given ? field_of(keys::memory_budget) : field_of(keys::offload),
                   given ? *given : name_of(offload),

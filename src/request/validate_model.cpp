@@ -263,6 +263,8 @@ void settle_class(const Proposal& proposal, ComponentFolder& component) {
 }
 
 // What the model's index, its folder or its file says of the component.
+}  // namespace
+
 WantedComponent wanted_component(const Proposal& proposal, const std::string& name) {
   if (const ComponentFolder* own = proposal.folder.find(name))
     return {own->class_name, own->config};
@@ -276,6 +278,8 @@ WantedComponent wanted_component(const Proposal& proposal, const std::string& na
       entry != index.end() && entry->is_array() && entry->size() == 2 && entry->back().is_string();
   return {listed ? entry->back().get<std::string>() : "", {}};
 }
+
+namespace {
 
 ComponentFolder given_component(const Proposal& proposal, const std::string& name,
                                 const std::string& path) {
