@@ -5,7 +5,7 @@
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/simd/encoded_case.hpp"
 #include "ops/support.hpp"
-#include "runtime/held_bytes.hpp"
+#include "runtime/binding.hpp"
 
 namespace omnirt::testing {
 namespace {

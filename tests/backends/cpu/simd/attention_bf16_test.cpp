@@ -13,14 +13,7 @@ using Problem = AttentionProblem;
 // Scores up to about 5 are right to 2^-7 of themselves, as the values are.
 constexpr double tolerance = 4e-2;
 
-// The first call reads the level that OMNIRT_CPU_TARGET names, which is to be known before a test
-// forces another.
-class AttentionBf16 : public ::testing::Test {
- protected:
-  void SetUp() override { Problem({1, 1, 1, 1, 1}).run(attention_bf16); }
-};
-
-TEST_F(AttentionBf16, IsAttentionToBf16) {
+TEST(AttentionBf16, IsAttentionToBf16) {
   const Case cases[] = {{1, 1, 1, 1, 1},
                         {2, 3, 5, 7, 9},
                         {1, 2, 40, 33, 77},
@@ -42,7 +35,7 @@ TEST_F(AttentionBf16, IsAttentionToBf16) {
   });
 }
 
-TEST_F(AttentionBf16, AddsABiasAndReadsNoKeyPastASamplesCount) {
+TEST(AttentionBf16, AddsABiasAndReadsNoKeyPastASamplesCount) {
   std::vector<float> bias(40 * 131);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i * 7 % 13) * 0.2f;
   const std::vector<int64_t> counts = {5, 131};
@@ -56,7 +49,7 @@ TEST_F(AttentionBf16, AddsABiasAndReadsNoKeyPastASamplesCount) {
   });
 }
 
-TEST_F(AttentionBf16, ANanReachesTheRowsThatTheFormulaSays) {
+TEST(AttentionBf16, ANanReachesTheRowsThatTheFormulaSays) {
   each_target([&] {
     Problem query({1, 2, 40, 70, 150});
     query.q.at(0, 33, 1, 7) = nan;
@@ -76,7 +69,7 @@ TEST_F(AttentionBf16, ANanReachesTheRowsThatTheFormulaSays) {
 }
 
 // Their keys and values fill the shared memory several times.
-TEST_F(AttentionBf16, BitsDependOnNeitherThreadsNorBatch) {
+TEST(AttentionBf16, BitsDependOnNeitherThreadsNorBatch) {
   Problem both({2, 3, 40, 300, 20000});
   both.run(attention_bf16);
   Problem again = both;

@@ -1,4 +1,5 @@
 #pragma once
+#include "backends/cpu/simd/target.hpp"
 #include "backends/cpu/simd/targets.h"
 // The kernels' targets must be chosen before Highway is seen.
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@ namespace omnirt::cpu {
 // time with the dispatch forced to that target.
 template <class Check>
 void each_target(const Check& check) {
+  targets();  // reads OMNIRT_CPU_TARGET, which a target that is forced would hide
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
