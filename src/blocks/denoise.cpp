@@ -8,6 +8,7 @@
 
 #include "blocks/guidance.hpp"
 #include "blocks/guidance_embedding.hpp"
+#include "nn/transformer_network.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/run_keys.hpp"
 
@@ -104,16 +105,20 @@ Denoiser DenoiseLoop::denoiser(Frame& frame) const {
   auto in_turn = [&frame, this, most](const RowBatch& batch) {
     const bool joins = !batch.step.shares_any() && !batch.sites &&
                        frame.stand_in(unet, batch.network).joins_runs(batch.inputs);
-    auto body = [](const nn::DenoiserNetwork& network, Context& cx, const Values& inputs) {
-      return network.predict(cx, inputs);
+    const bool past = !batch.past_blocks.empty();
+    auto body = [past](const nn::DenoiserNetwork& network, Context& cx, const Values& inputs) {
+      return past ? dynamic_cast<const nn::TransformerNetwork&>(network).end(cx, inputs)
+                  : network.predict(cx, inputs);
     };
-    ComponentCall call{.variant = batch.step.variant() + (batch.sites ? batch.sites->key() : ""),
+    ComponentCall call{.variant = (past ? "end" : "") + batch.step.variant() +
+                                  (batch.sites ? batch.sites->key() : ""),
                        .body = {},
                        .rows = batch.rows,
                        .step = batch.step,
                        .sites = batch.sites.get(),
                        .joins_up_to = joins ? most : 0};
-    return host(frame.call(unet, batch.inputs, body, std::move(call), batch.network));
+    return host(frame.call(unet, past ? batch.past_blocks : batch.inputs, body, std::move(call),
+                           batch.network));
   };
   // Its own turn also where another loop runs this one.
   auto predict = [&frame, this, in_turn](const RowBatch& batch) {

@@ -127,6 +127,12 @@ void DenoiseLoop::check_cache(Checks& checks) const {
     checks.error({"config.cache", name_of(kind),
                   fmt::format("{} has no place where steps could {}", network.class_name(), what),
                   fix});
+  } else if (kind == CacheKind::taylorseer && !checks[use_lite_mode] &&
+             !network.predicts_attentions()) {
+    checks.error({"config.use_lite_mode", "false",
+                  fmt::format("steps cannot predict single attentions of {}, only its output",
+                              network.class_name()),
+                  "set config.use_lite_mode=true, or config.cache=first_block"});
   } else if (deep && checks[cache_branch] >= branches) {
     checks.error({"config.cache_branch", std::to_string(checks[cache_branch]),
                   fmt::format("this model's UNet has {} skip connections", branches),

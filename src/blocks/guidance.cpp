@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/nearest.hpp"
-#include "nn/sites.hpp"
+#include "nn/network.hpp"
 #include "pipeline/loop.hpp"
 
 namespace omnirt::blocks {

@@ -26,7 +26,9 @@ struct ResidualSite {
   std::string input;
   size_t blocks = 0;
   int64_t dim = 0;
-  int64_t patch = 2;  // latents per token and side
+  int64_t patch = 2;       // latents per token and side
+  size_t first_block = 0;  // of TransformerNetwork::blocks()
+  size_t unused = 0;       // of `blocks`, how many at the end ignore theirs
 };
 
 // Rows of a batch, equal ones held once: row i of the batch is row rows[i] of the tensor; where
@@ -74,8 +76,10 @@ class DenoiserNetwork : public Network {
   // How many places there are above which a step cache can cut the network (SharedStep::branch);
   // 0: none.
   virtual size_t cache_branches() const { return 0; }
-  // Whether steps can share what its blocks add (Context::cached_blocks).
+  // Whether steps can share what its blocks add, or predict its output (TransformerNetwork).
   virtual bool caches_blocks() const { return false; }
+  // Whether its attentions run as Context::predicted_attention.
+  virtual bool predicts_attentions() const { return false; }
   // Whether rows of several runs, which have inputs of these names, may be one batch: each row's
   // prediction depends on that row's inputs alone.
   virtual bool joins_runs(const Values& /*inputs*/) const { return false; }
@@ -89,9 +93,8 @@ class DenoiserNetwork : public Network {
   using Network::Network;
 };
 
-// x {B, L, D} with the residual of this block; x where there are none.
-Tensor with_residual(Context& cx, const Tensor& x, const std::vector<Tensor>& residuals,
-                     size_t block);
+// x {B, L, D} plus a residual of the same shape.
+Tensor with_residual(Context& cx, const Tensor& x, const Tensor& residual);
 
 // A value with each row of the batch; made once per run where it lives so long.
 Tensor each_row(Context& cx, const Value& value);
@@ -156,6 +159,13 @@ std::vector<NetworkInput> input_names() {
   Input::visit(input, visitor);
   return std::move(visitor.names);
 }
+
+// `names` without those that a config leaves out.
+std::vector<NetworkInput> only_where(bool present, const std::vector<std::string>& some,
+                                     std::vector<NetworkInput> names);
+// `names`, of which some are required where a config has them, and else left out.
+std::vector<NetworkInput> required_where(bool present, const std::vector<std::string>& some,
+                                         std::vector<NetworkInput> names);
 
 template <class Input>
 Input fill_inputs(Context& cx, const Values& from) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "nn/adapter_layouts.hpp"
 #include "nn/denoiser_network.hpp"
+#include "nn/original_layout.hpp"
 
 namespace omnirt::nn {
 namespace {
@@ -82,10 +82,10 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
        "network. "
        "Say how else files name them in Network::adapter_names."},
       {"_supports_cache", has_caches(network),
-       "Reusing features between steps (config.cache). For deep, override "
-       "DenoiserNetwork::cache_branches and run the deep part as a shared_segment; for first_block "
-       "and mag, override caches_blocks and run the blocks as Context::cached_blocks; for "
-       "taylorseer, attentions as Context::predicted_attention and the whole as predicted_output."},
+       "Reusing features between steps (config.cache). A TransformerNetwork supports first_block, "
+       "mag and taylorseer with use_lite_mode as it is. For taylorseer without it, run attentions "
+       "as Context::predicted_attention and override predicts_attentions; for deep, override "
+       "DenoiserNetwork::cache_branches and run the deep part as a shared_segment."},
       {"_supports_ip_adapter", takes_image_prompts(network),
        "Image prompts (components.ip_adapter). Add ip_adapter_keys, values and masks to the "
        "network's inputs."},

@@ -1,7 +1,12 @@
 #include "nn/layers.hpp"
 
+#include "nn/layout.hpp"
+
 #include <optional>
 
+#include <ATen/ops/aminmax.h>
+#include <fmt/format.h>
+#include "base/error.hpp"
 #include "nn/beside.hpp"
 
 namespace omnirt::nn {
@@ -19,6 +24,10 @@ Tensor Linear::forward(Context& cx, const Tensor& x, ops::Activation activation,
   Tensor beside = beside_linear(cx, weight, x, residual);
   return cx.ops().linear(cx, {x, cx.as_encoded(weight), cx.maybe(bias), activation,
                               beside.defined() ? &beside : residual, cx.packing(weight)});
+}
+
+Tensor Linear::forward_once(Context& cx, const Tensor& x) const {
+  return cx.once(path(), x, [&] { return forward(cx, in_form(cx, x)); });
 }
 
 Conv2d::Conv2d(Module* parent, const std::string& name, int64_t in, int64_t out,
@@ -99,6 +108,16 @@ Embedding::Embedding(Module* parent, const std::string& name, int64_t entries, i
 
 Tensor Embedding::forward(Context& cx, const Tensor& indices) const {
   return cx.ops().embedding(cx, {indices, cx.as_encoded(weight), cx.dtype(), cx.packing(weight)});
+}
+
+void check_token_ids(const Context& cx, const Tensor& ids, int64_t vocab_size) {
+  if (cx.dry() || !ids.is_cpu() || ids.numel() == 0) return;
+  auto [lowest, highest] = at::aminmax(ids);
+  int64_t low = lowest.item<int64_t>(), high = highest.item<int64_t>();
+  if (low >= 0 && high < vocab_size) return;
+  throw InvalidRequest({"input_ids", fmt::format("{}", low < 0 ? low : high),
+                        fmt::format("the text encoder's vocabulary has {} entries", vocab_size),
+                        "use the tokenizer that belongs to this text encoder"});
 }
 
 }  // namespace omnirt::nn

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "nn/module.hpp"
+#include "runtime/context.hpp"
 
 namespace omnirt::nn {
 
@@ -12,6 +13,9 @@ class Linear final : public Module {
   // act(x weight^T + bias + residual); x {..., in}.
   Tensor forward(Context& cx, const Tensor& x, ops::Activation activation = ops::Activation::none,
                  const Tensor* residual = nullptr) const;
+  // Of an input as the run gives it, in the form that this execution computes in; once per run
+  // where the input lives so long.
+  Tensor forward_once(Context& cx, const Tensor& x) const;
   int64_t in() const { return weight.shape[1]; }
   int64_t out() const { return weight.shape[0]; }
 
@@ -107,5 +111,9 @@ class Embedding final : public Module {
 
   Param weight;
 };
+
+// Throws InvalidRequest where one of the ids is no row of a table of `vocab_size`. Values are
+// checked where that does not wait for a device.
+void check_token_ids(const Context& cx, const Tensor& ids, int64_t vocab_size);
 
 }  // namespace omnirt::nn

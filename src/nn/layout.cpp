@@ -16,4 +16,10 @@ Tensor in_form(const Context& cx, const Tensor& x) {
   return reorder ? cast.contiguous(at::MemoryFormat::ChannelsLast) : cast;
 }
 
+Tensor rope_table(Context& cx, const Tensor& positions, const std::vector<int64_t>& axes,
+                  double theta) {
+  return cx.ops().rotary_table(
+      cx, {.x = positions, .axes = axes, .theta = theta, .angles_in_fp64 = true});
+}
+
 }  // namespace omnirt::nn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/site_plan.hpp"
 #include "nn/module.hpp"
 #include "nn/original_layout.hpp"
 
@@ -105,6 +106,12 @@ struct FromTensors {
   std::vector<std::string> prefixes{""};
 };
 
+// NetworkInfo::make of a network whose constructor takes its config, read by `read`, and the JSON.
+template <class Made, auto read>
+std::unique_ptr<Network> network_of(const Json& json, const std::string& where) {
+  return std::make_unique<Made>(read(json, where), json);
+}
+
 // A network class as the catalogue lists it.
 struct NetworkInfo {
   std::string class_name;  // _class_name (diffusers) or architectures[0] (transformers)
@@ -117,5 +124,8 @@ struct NetworkInfo {
   FromTensors from_tensors{};      // empty: its folders have a config
   std::string published_prefix{};  // before each name in the files of published folders
 };
+
+// The modules of a network that a site plan can name, in order of construction.
+std::vector<Site> sites_of(const Network& network);
 
 }  // namespace omnirt::nn

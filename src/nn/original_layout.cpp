@@ -92,4 +92,12 @@ std::optional<std::string> original_name(const OriginalLayout& layout, const std
   return found ? std::optional(found->name) : std::nullopt;
 }
 
+const std::vector<NamedAdapters>& named_adapters() {
+  static const std::vector<NamedAdapters> all{
+      {"flux", "diffusers", "bfl"},  // Black Forest Labs' control LoRAs
+      {"flux", "peft", "kontext"},   // fal's LoRAs of FLUX.1 Kontext
+  };
+  return all;
+}
+
 }  // namespace omnirt::nn

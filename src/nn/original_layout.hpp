@@ -60,4 +60,13 @@ std::optional<OriginalPlace> original_place(const OriginalLayout& layout, const 
 // several parts share a tensor, `part` distinguishes them in the place, not in the name.
 std::optional<std::string> original_name(const OriginalLayout& layout, const std::string& name);
 
+// What adapter files are called whose layers have the names of a network's original layout.
+struct NamedAdapters {
+  std::string original;  // the original layout: "flux"
+  std::string notation;  // of the keys: "diffusers" or "peft"
+  std::string name;      // "bfl"
+};
+
+const std::vector<NamedAdapters>& named_adapters();
+
 }  // namespace omnirt::nn

@@ -50,6 +50,9 @@ struct RowBatch {
   // What ControlNets add that look at what each block made: for a step block that takes the network
   // through its blocks one by one.
   std::vector<BlockHint> hints{};
+  // The state after the transformer's last block, where a step block took it there: the loop makes
+  // the prediction of it (nn::TransformerNetwork::end).
+  Values past_blocks{};
 };
 
 // The only place that groups, batches and splits the conditions and images of a request.

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/ensure.hpp"
-#include "runtime/held_bytes.hpp"
 #include "tensor/narrow_weight.hpp"
 
 namespace omnirt {

@@ -17,8 +17,8 @@ bool BlockCache::reuses(const Row& kept, const Tensor& change) const {
   return moved <= step_.threshold * before;
 }
 
-Tensor BlockCache::take(const std::string& site, const RowIds& rows, const Tensor& before,
-                        const Tensor& after, const Body& body) {
+Tensor BlockCache::take(const RowIds& rows, const Tensor& before, const Tensor& after,
+                        const Body& body) {
   const Tensor added = before.is_same(after) ? Tensor() : after - before;
   auto part = [](const Tensor& of, size_t row) {
     return of.narrow(0, static_cast<int64_t>(row), 1);
@@ -27,7 +27,7 @@ Tensor BlockCache::take(const std::string& site, const RowIds& rows, const Tenso
   std::vector<Tensor> reused(rows.size());
   bool all = true;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const Row& kept = rows_[{site, rows[i]}];
+    const Row& kept = rows_[rows[i]];
     if (reuses(kept, change(i)))
       reused[i] = part(after, i) + kept.tail;
     else
@@ -44,7 +44,7 @@ Tensor BlockCache::take(const std::string& site, const RowIds& rows, const Tenso
     // Rows are replaced one by one: none may hold on to the others of its batch.
     Tensor head = change(i);
     if (head.defined() && rows.size() > 1) head = head.clone();
-    rows_[{site, rows[i]}] = {head, reused[i] - part(after, i)};
+    rows_[rows[i]] = {head, reused[i] - part(after, i)};
   }
   return any ? at::cat(reused) : made;
 }

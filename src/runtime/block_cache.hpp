@@ -24,12 +24,13 @@ class BlockCache {
   // Called for each batch of a step.
   void enter(const SharedStep& step);
   const SharedStep& step() const { return step_; }
+  // Whether take() wants what the first block made.
+  bool looks_at_first_block() const { return step_.kind == SharedStep::Kind::first_block; }
 
   // What the blocks make of `after`, {rows, ...}: body(), or `after` and what they added before.
   // `before` is what the first block took, `after` what it returned; the same tensor where no block
-  // was computed. `site` names the place within the network.
-  Tensor take(const std::string& site, const RowIds& rows, const Tensor& before,
-              const Tensor& after, const Body& body);
+  // was computed.
+  Tensor take(const RowIds& rows, const Tensor& before, const Tensor& after, const Body& body);
 
   void visit(const auto& visitor) const {
     for (const auto& [key, row] : rows_) {
@@ -51,7 +52,7 @@ class BlockCache {
   bool reuses(const Row& kept, const Tensor& change) const;
 
   SharedStep step_;
-  std::map<std::pair<std::string, RowId>, Row> rows_;
+  std::map<RowId, Row> rows_;
   StepCount count_;
 };
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/call_key.hpp"
+#include "runtime/component_call.hpp"
 
 namespace omnirt {
 

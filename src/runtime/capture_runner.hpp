@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/call_key.hpp"
+#include "runtime/component_call.hpp"
 
 namespace omnirt {
 

@@ -2,6 +2,7 @@
 #include <functional>
 #include <string>
 
+#include <vector>
 #include "runtime/context.hpp"
 #include "runtime/value.hpp"
 
@@ -46,5 +47,21 @@ class CallRunner {
   // The component's weights are released: drops what holds on to them.
   virtual void forget() {}
 };
+
+// What distinguishes calls of different work: the variant, and of each input the name, shape, type
+// and which of its rows the batch takes.
+struct CallKey {
+  struct Input {
+    std::string name;
+    std::vector<int64_t> shape;
+    at::ScalarType type;
+    std::vector<int64_t> rows;
+    bool operator==(const Input&) const = default;
+  };
+  std::string variant;
+  std::vector<Input> inputs;
+  bool operator==(const CallKey&) const = default;
+};
+CallKey call_key(const std::string& variant, const Values& inputs);
 
 }  // namespace omnirt

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/call_key.hpp"
+#include "runtime/component_call.hpp"
 #include "runtime/dry_forward.hpp"
 #include "runtime/fallbacks.hpp"
 #include "runtime/param_uses.hpp"

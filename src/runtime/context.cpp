@@ -130,6 +130,18 @@ std::vector<Tensor> Context::predicted(SharedStep::Kind kind, const std::string&
   return made;
 }
 
+Tensor Context::predicted_output(const BlockCache::Body& body) {
+  return predicted(SharedStep::Kind::output, "output", [&] { return std::vector<Tensor>{body()}; })
+      .front();
+}
+
+Tensor Context::shared_by_steps(const Tensor& before, const Tensor& after,
+                                const BlockCache::Body& body) {
+  Tensor made = block_cache()->take(rows_, before, after, body);
+  note_features();
+  return made;
+}
+
 void Context::note_features() {
   if (!options_.dry || !options_.features_kept) return;
   feature_bytes_ += dry_features_.feature_bytes();

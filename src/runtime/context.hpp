@@ -136,36 +136,18 @@ class Context final : public ops::Caller {
     note_features();
     return made;
   }
-  // What a transformer's blocks make of its hidden states: body(), or what they added at an earlier
-  // step (BlockCache::take). `first` is the first block: what it makes of `hidden`, and `rest` what
-  // the blocks after it make of that; all {rows, ...}.
-  template <class First, class Rest>
-  Tensor cached_blocks(const std::string& path, const Tensor& hidden, First&& first, Rest&& rest) {
-    auto all = [&] {
-      first();
-      return rest();
-    };
-    BlockCache* cache = block_cache();
-    if (!cache) return all();
-    const bool whole = cache->step().kind == SharedStep::Kind::magnitude;
-    const Tensor after = whole ? hidden : first();
-    Tensor made = whole ? cache->take(path, rows_, hidden, after, all)
-                        : cache->take(path, rows_, hidden, after, rest);
-    note_features();
-    return made;
-  }
   // What an attention of a transformer makes, a list of {rows, ...}: body(), or what is predicted
   // of it from earlier steps (TaylorCache::take). `path` names its module.
   template <class Body>
   std::vector<Tensor> predicted_attention(const std::string& path, Body&& body) {
     return predicted(SharedStep::Kind::attention, path, body);
   }
-  // The same of all that a network makes.
-  template <class Body>
-  Tensor predicted_output(const std::string& path, Body&& body) {
-    auto made = [&] { return std::vector<Tensor>{body()}; };
-    return predicted(SharedStep::Kind::output, path, made).front();
-  }
+  // For the driver of transformers (nn/transformer_network.hpp): all that a network makes, computed
+  // or predicted likewise.
+  Tensor predicted_output(const BlockCache::Body& body);
+  // What its blocks make of `after`: body(), or what they added at an earlier step, as
+  // BlockCache::take says; where block_cache() is not null.
+  Tensor shared_by_steps(const Tensor& before, const Tensor& after, const BlockCache::Body& body);
   // Null where every step computes all blocks.
   BlockCache* block_cache();
   // Null where every step computes everything.

@@ -109,6 +109,37 @@ TEST(BlockCache, TakesQwenImage21AsWell) {
   }
 }
 
+// The reference has no hooks for these; they share steps as every TransformerNetwork does.
+class DriverCaches : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(DriverCaches, ShareStepsAndAtAThresholdOfZeroChangeNothing) {
+  GenerateRequest request = golden_request(GetParam() + "/text2image");
+  request.config["num_inference_steps"] = 6;
+  const Tensor full = run(request).image;
+  auto cached = [&](const Json& config) {
+    GenerateRequest with = request;
+    with.config.update(config);
+    return run(with);
+  };
+  const Outcome unchanged = cached({{"cache", "first_block"}, {"cache_threshold", 0}});
+  EXPECT_EQ(unchanged.report.step_cache->cached_steps, 0u);
+  EXPECT_TRUE(unchanged.image.equal(full));
+  for (const Json& config :
+       {Json{{"cache", "first_block"}, {"cache_threshold", 10}},
+        Json{{"cache", "mag"}, {"cache_ratios", {1.0, 1.0}}, {"cache_threshold", 10}},
+        Json{{"cache", "taylorseer"}, {"use_lite_mode", true}}}) {
+    const Outcome made = cached(config);
+    EXPECT_GT(made.report.step_cache->cached_steps, 0u) << config;
+    EXPECT_FALSE(made.image.equal(full)) << config;
+    EXPECT_GT(psnr(made.image, full, 1), 10) << config;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DriverCaches,
+                         ::testing::Values("aura_flow", "flux3_klein_base", "lumina2",
+                                           "pixart_sigma", "sana"),
+                         [](const auto& info) { return info.param; });
+
 TEST(BlockCache, IsRefusedByNameWhereItDoesNotFit) {
   auto message = [](GenerateRequest request, const Json& config) {
     request.config.update(config);
@@ -119,7 +150,10 @@ TEST(BlockCache, IsRefusedByNameWhereItDoesNotFit) {
   EXPECT_THAT(message(golden_request("sd15/text2image"), {{"cache", "first_block"}}),
               HasSubstr("UNet2DConditionModel has no place where steps could share what its"));
   EXPECT_THAT(message(golden_request("lumina2/text2image"), {{"cache", "taylorseer"}}),
-              HasSubstr("Lumina2Transformer2DModel has no place where steps could predict what"));
+              HasSubstr("cannot predict single attentions of Lumina2Transformer2DModel"));
+  EXPECT_EQ(message(golden_request("lumina2/text2image"),
+                    {{"cache", "taylorseer"}, {"use_lite_mode", true}}),
+            "");
   EXPECT_EQ(message(flux, {{"cache", "taylorseer"}, {"disable_cache_before_step", 0}}),
             "out of range");
   EXPECT_EQ(message(flux, {{"cache", "taylorseer"}, {"max_order", 9}}), "out of range");

@@ -6,7 +6,7 @@
 
 #include "io/safetensors_writer.hpp"
 #include "networks/support.hpp"
-#include "nn/adapter_layouts.hpp"
+#include "nn/original_layout.hpp"
 #include "weights/adapters/resolve.hpp"
 
 namespace omnirt::testing {

@@ -31,11 +31,9 @@ TEST(SanaTransformer2DModel, GivesTheReferencesPrediction) {
         SCOPED_TRACE(name + "/" + file);
         Tensors tensors = golden(name, file);
         Context cx = loaded.context();
-        const auto& network = loaded.as<SanaTransformer2DModel>();
         // The rare options' predicts a variance, too.
-        Tensor made = network.forward(cx, nn::fill_inputs<SanaInput>(cx, inputs_of(tensors)));
-        EXPECT_LT(difference(made, tensors.at("out.sample")), sana_tolerance);
-        EXPECT_TRUE(prediction_of(cx, loaded, tensors).equal(made.narrow(1, 0, 8)));
+        const Tensor noise = tensors.at("out.sample").narrow(1, 0, 8);
+        EXPECT_LT(difference(prediction_of(cx, loaded, tensors), noise), sana_tolerance);
         expect_same_prediction_when_dry(loaded, tensors);
       }
     }

@@ -26,7 +26,7 @@ TEST(BlockCache, ReusesARowWhereItsFirstBlockChangedLittle) {
   int computed = 0;
   auto step = [&](size_t index, const Tensor& after, const Tensor& made) {
     cache.enter(first_block(index, 0.1));
-    return cache.take("blocks", two, none, after, [&] {
+    return cache.take(two, none, after, [&] {
       ++computed;
       return made;
     });
@@ -48,11 +48,11 @@ TEST(BlockCache, KeepsEachRowByItself) {
   BlockCache& cache = state.block_cache();
   const Tensor none = at::full({2, 3, 4}, 0.0);
   cache.enter(first_block(0, 0.1));
-  cache.take("blocks", two, none, rows_of(1, 1), [] { return rows_of(11, 21); });
+  cache.take(two, none, rows_of(1, 1), [] { return rows_of(11, 21); });
   const size_t bytes = state.bytes();
   EXPECT_EQ(bytes, 2 * 2 * 3 * 4 * rows_of(0, 0).element_size());
   cache.enter(first_block(1, 0.1));
-  cache.take("blocks", two, none, rows_of(1, 2), [] { return rows_of(11, 32); });
+  cache.take(two, none, rows_of(1, 2), [] { return rows_of(11, 32); });
   EXPECT_EQ(state.bytes(), bytes);
   EXPECT_EQ(state.feature_bytes(), bytes);
 }
@@ -62,7 +62,7 @@ TEST(BlockCache, ReusesWhatAPlanSkipsAndHasBeenKept) {
   const Tensor hidden = rows_of(1, 2);
   auto step = [&](size_t index, bool skips) {
     cache.enter({.index = index, .kind = SharedStep::Kind::magnitude, .skips = skips});
-    return cache.take("blocks", two, hidden, hidden, [&] { return rows_of(3, 5); });
+    return cache.take(two, hidden, hidden, [&] { return rows_of(3, 5); });
   };
   step(0, true);  // nothing was kept
   EXPECT_EQ(cache.full_steps(), 1u);

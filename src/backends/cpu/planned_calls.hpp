@@ -3,7 +3,7 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/call_key.hpp"
+#include "runtime/component_call.hpp"
 
 namespace omnirt::cpu {
 

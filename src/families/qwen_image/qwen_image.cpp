@@ -1,5 +1,6 @@
 #include "families/qwen_image/qwen_image.hpp"
 
+#include "blocks/block_by_block.hpp"
 #include "blocks/control_blocks.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/denoise.hpp"
@@ -17,7 +18,6 @@
 #include "blocks/upscale_images.hpp"
 #include "families/qwen_image/check.hpp"
 #include "families/qwen_image/context.hpp"
-#include "families/qwen_image/control.hpp"
 #include "families/qwen_image/entities.hpp"
 #include "families/qwen_image/entries.hpp"
 #include "nn/patches.hpp"
@@ -83,7 +83,7 @@ BlockList qwen_image_blocks() {
   for (auto& block : blocks::token_controlnets({.class_name = "QwenImageControlNetModel",
                      .feedback_class = "QwenImageBlockWiseControlNet"}))
     list.push_back(block);
-  add(std::make_shared<qwen_image::BlockByBlock>());
+  add(std::make_shared<blocks::BlockByBlock>());
   add(std::make_shared<blocks::DenoiseLoop>(denoise_options()));
   blocks::add_shifted_hires(list, by_tokens, denoise_options(), hires);
   add(std::make_shared<blocks::DecodeLatents>(!hires));

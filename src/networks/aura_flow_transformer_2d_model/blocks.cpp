@@ -101,7 +101,7 @@ Tensor AuraFlowAttention::forward(Context& cx, const Tensor& x) const {
   return to_out[0].forward(cx, attended(cx, query, key, to_v.forward(cx, x)));
 }
 
-nn::TextAndImage AuraFlowAttention::forward(Context& cx, const nn::TextAndImage& x) const {
+nn::TokenStream AuraFlowAttention::forward(Context& cx, const nn::TokenStream& x) const {
   auto joined = [&](const nn::Linear& of_text, const nn::Linear& of_image, bool norm) {
     Tensor text = of_text.forward(cx, x.text), image = of_image.forward(cx, x.image);
     Tensor both = cx.ops().concat(cx, {text, image});
@@ -125,19 +125,15 @@ AuraFlowJointTransformerBlock::AuraFlowJointTransformerBlock(
       norm2_context(this, "norm2_context", config.inner_dim(), norm_eps, /*affine=*/false),
       ff_context(this, "ff_context", config) {}
 
-nn::TextAndImage AuraFlowJointTransformerBlock::forward(Context& cx, const nn::TextAndImage& x,
-                                                        const Tensor& activated) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    auto of_image = norm1.modulations(cx, activated);
-    auto of_text = norm1_context.modulations(cx, activated);
-    nn::TextAndImage attended =
-        attn.forward(cx, {.text = nn::modulated_by(cx, norm1_context.norm, x.text, of_text[0]),
-                          .image = nn::modulated_by(cx, norm1.norm, x.image, of_image[0])});
-    return nn::TextAndImage{
-        .text = after_attention(cx, x.text, attended.text, of_text, norm2_context, ff_context),
-        .image = after_attention(cx, x.image, attended.image, of_image, norm2, ff)};
-  });
+nn::TokenStream AuraFlowJointTransformerBlock::forward(Context& cx, const nn::TokenStream& x,
+                                                       const Tensor& activated) const {
+  auto of_image = norm1.modulations(cx, activated);
+  auto of_text = norm1_context.modulations(cx, activated);
+  nn::TokenStream attended =
+      attn.forward(cx, {.text = nn::modulated_by(cx, norm1_context.norm, x.text, of_text[0]),
+                        .image = nn::modulated_by(cx, norm1.norm, x.image, of_image[0])});
+  return {.text = after_attention(cx, x.text, attended.text, of_text, norm2_context, ff_context),
+          .image = after_attention(cx, x.image, attended.image, of_image, norm2, ff)};
 }
 
 AuraFlowSingleTransformerBlock::AuraFlowSingleTransformerBlock(
@@ -150,12 +146,9 @@ AuraFlowSingleTransformerBlock::AuraFlowSingleTransformerBlock(
 
 Tensor AuraFlowSingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                                const Tensor& activated) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    auto by = norm1.modulations(cx, activated);
-    Tensor attended = attn.forward(cx, nn::modulated_by(cx, norm1.norm, x, by[0]));
-    return after_attention(cx, x, attended, by, norm2, ff);
-  });
+  auto by = norm1.modulations(cx, activated);
+  Tensor attended = attn.forward(cx, nn::modulated_by(cx, norm1.norm, x, by[0]));
+  return after_attention(cx, x, attended, by, norm2, ff);
 }
 
 AuraFlowPreFinalBlock::AuraFlowPreFinalBlock(Module* parent, const std::string& name, int64_t dim)

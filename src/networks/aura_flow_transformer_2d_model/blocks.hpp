@@ -48,7 +48,7 @@ class AuraFlowAttention final : public nn::Module {
   const char* class_name() const override { return "Attention"; }
   // x {B, T, D}; as x.
   Tensor forward(Context& cx, const Tensor& x) const;
-  nn::TextAndImage forward(Context& cx, const nn::TextAndImage& x) const;
+  nn::TokenStream forward(Context& cx, const nn::TokenStream& x) const;
 
   nn::Linear to_q, to_k, to_v;
   std::optional<nn::Linear> add_k_proj, add_v_proj, add_q_proj;
@@ -72,7 +72,7 @@ class AuraFlowJointTransformerBlock final : public nn::Module {
   const char* class_name() const override { return "AuraFlowJointTransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
   // activated {B, D}: SiLU of the embedded timestep.
-  nn::TextAndImage forward(Context& cx, const nn::TextAndImage& x, const Tensor& activated) const;
+  nn::TokenStream forward(Context& cx, const nn::TokenStream& x, const Tensor& activated) const;
 
   nn::AdaLayerNormZero norm1, norm1_context;
   AuraFlowAttention attn;

@@ -7,7 +7,6 @@
 
 namespace omnirt {
 namespace {
-
 constexpr int64_t waves_dim = 256;
 constexpr int64_t registers = 8;
 constexpr double train_timesteps = 1000.0;
@@ -16,7 +15,7 @@ constexpr double train_timesteps = 1000.0;
 
 AuraFlowTransformer2DModel::AuraFlowTransformer2DModel(const AuraFlowTransformer2DConfig& config,
                                                        Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       pos_embed(this, "pos_embed", config),
       context_embedder(this, "context_embedder", config.joint_attention_dim, config.inner_dim(),
                        false),
@@ -31,6 +30,7 @@ AuraFlowTransformer2DModel::AuraFlowTransformer2DModel(const AuraFlowTransformer
   own(register_tokens);
   for (int64_t i = 0; i < config.num_mmdit_layers; ++i) joint_transformer_blocks.add(config);
   for (int64_t i = 0; i < config.num_single_dit_layers; ++i) single_transformer_blocks.add(config);
+  set_blocks(joint_transformer_blocks, single_transformer_blocks);
 }
 
 nn::Metadata AuraFlowTransformer2DModel::metadata() const {
@@ -51,10 +51,7 @@ Tensor AuraFlowTransformer2DModel::activated_time(Context& cx, const AuraFlowInp
   // The reference's pipeline divides, and the network multiplies.
   Tensor part = cx.ops().affine(cx, {timestep, 1.0 / train_timesteps, 0.0});
   Tensor time = cx.ops().affine(cx, {part, train_timesteps, 0.0});
-  Tensor waves = cx.ops().timestep_embedding(
-      cx, {time, waves_dim, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  Tensor embedded = time_step_proj.forward(cx, nn::in_form(cx, waves), nullptr);
-  return cx.ops().activate(cx, {embedded, ops::Activation::silu});
+  return cx.ops().activate(cx, {time_step_proj.embed(cx, time), ops::Activation::silu});
 }
 
 // No step changes it.
@@ -66,44 +63,39 @@ Tensor AuraFlowTransformer2DModel::embedded_text(Context& cx, const Tensor& text
   });
 }
 
-Tensor AuraFlowTransformer2DModel::image_after_blocks(Context& cx, nn::TextAndImage streams,
-                                                      const Tensor& activated) const {
-  for (size_t i = 0; i < joint_transformer_blocks.size(); ++i)
-    streams = joint_transformer_blocks[i].forward(cx, streams, activated);
-  if (single_transformer_blocks.empty()) return streams.image;
-  Tensor both = cx.ops().concat(cx, {streams.text, streams.image});
-  for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-    both = single_transformer_blocks[i].forward(cx, both, activated);
-  return both.narrow(1, streams.text.size(1), streams.image.size(1));
+auto AuraFlowTransformer2DModel::enter(Context& cx, const AuraFlowInput& input) const -> Trunk {
+  const Tensor& text = input.encoder_hidden_states;
+  const int64_t side = patch_size();
+  nn::ensure_whole_tokens(text, input.sample, side);
+  const int64_t height = input.sample.size(2) / side, width = input.sample.size(3) / side;
+  ensure(height <= positions_side() && width <= positions_side(), "latents of {} x {}",
+         input.sample.size(2), input.sample.size(3));
+  Tensor activated = activated_time(cx, input);
+  nn::TokenStream tokens{.text = embedded_text(cx, text)};
+  tokens.image = pos_embed.forward(cx, nn::in_form(cx, input.sample), text);
+  const nn::TokenSpan image{tokens.text.size(1), height * width};
+  return {
+      .tokens = std::move(tokens), .axis = image, .call = {std::move(activated), height, width}};
 }
 
-Tensor AuraFlowTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<AuraFlowInput>(cx, inputs);
-  const int64_t side = patch_size(), rows = input.sample.size(0);
-  const int64_t height = input.sample.size(2) / side, width = input.sample.size(3) / side;
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  ensure(input.sample.size(2) % side == 0 && input.sample.size(3) % side == 0 &&
-             height <= positions_side() && width <= positions_side(),
-         "latents of {} x {}", input.sample.size(2), input.sample.size(3));
-  const Tensor& text = input.encoder_hidden_states;
-  Tensor activated = activated_time(cx, input);
-  Tensor h =
-      image_after_blocks(cx,
-                         {.text = embedded_text(cx, text),
-                          .image = pos_embed.forward(cx, nn::in_form(cx, input.sample), text)},
-                         activated);
-  h = proj_out.forward(cx, norm_out.forward(cx, h, activated));
-  return nn::image_of_patches(h, height, width, side);
+nn::TokenStream AuraFlowTransformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                  const AuraFlowCall& call) const {
+  const Tensor& activated = call.activated;
+  const size_t single = joint_transformer_blocks.size();
+  if (i < single) return joint_transformer_blocks[i].forward(cx, x, activated);
+  return {.image = single_transformer_blocks[i - single].forward(cx, x.image, activated)};
+}
+
+Tensor AuraFlowTransformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                         const AuraFlowCall& call) const {
+  const Tensor made = proj_out.forward(cx, norm_out.forward(cx, tokens, call.activated));
+  return nn::image_of_patches(made, call.height, call.width, patch_size());
 }
 
 const nn::NetworkInfo& aura_flow_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "AuraFlowTransformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AuraFlowTransformer2DModel>(
-            read_aura_flow_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<AuraFlowTransformer2DModel, read_aura_flow_transformer_2d_config>,
       .summary = "the diffusion transformer of AuraFlow",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

@@ -1,7 +1,7 @@
 #pragma once
 #include "networks/aura_flow_transformer_2d_model/blocks.hpp"
 #include "nn/blocks/time_embedding.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -17,18 +17,20 @@ struct AuraFlowInput {
   }
 };
 
+// What the blocks of a call share.
+struct AuraFlowCall {
+  Tensor activated;       // {B, D}: SiLU of the embedded timestep
+  int64_t height, width;  // tokens
+};
+
 // AuraFlow's diffusion transformer (fal 2024, blog.fal.ai/auraflow; diffusers
 // auraflow_transformer_2d.py): text and image in streams of their own, then in one.
-class AuraFlowTransformer2DModel final : public nn::DenoiserNetwork {
+class AuraFlowTransformer2DModel final : public nn::Transformer<AuraFlowInput, AuraFlowCall> {
  public:
   AuraFlowTransformer2DModel(const AuraFlowTransformer2DConfig& config, Json json);
   const char* class_name() const override { return "AuraFlowTransformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
-
-  // Noise minus image, {B, C, H, W}.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override { return nn::input_names<AuraFlowInput>(); }
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.out_channels; }
@@ -51,10 +53,16 @@ class AuraFlowTransformer2DModel final : public nn::DenoiserNetwork {
   Param register_tokens;  // {1, 8, D}, before each text's
 
  private:
+  Trunk enter(Context& cx, const AuraFlowInput& input) const override;
+  std::optional<size_t> joined_from() const override { return joint_transformer_blocks.size(); }
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const AuraFlowCall& call) const override;
+  // Noise minus image, {B, C, H, W}.
+  Tensor leave(Context& cx, const Tensor& tokens, const AuraFlowCall& call) const override;
+
   Tensor activated_time(Context& cx, const AuraFlowInput& input) const;
   // With the register tokens before it.
   Tensor embedded_text(Context& cx, const Tensor& text) const;
-  Tensor image_after_blocks(Context& cx, nn::TextAndImage streams, const Tensor& activated) const;
 
   AuraFlowTransformer2DConfig config_;
 };

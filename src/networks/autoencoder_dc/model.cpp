@@ -32,9 +32,7 @@ Tensor AutoencoderDC::decode(Context& cx, const Tensor& latents) const {
 const nn::NetworkInfo& autoencoder_dc_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderDC",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderDC>(read_autoencoder_dc_config(json, where), json);
-      },
+      .make = nn::network_of<AutoencoderDC, read_autoencoder_dc_config>,
       .summary = "the deep compression autoencoder of Sana",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

@@ -81,9 +81,7 @@ int64_t AutoencoderKL::scale_factor() const {
 const nn::NetworkInfo& autoencoder_kl_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderKL",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderKL>(read_autoencoder_kl_config(json, where), json);
-      },
+      .make = nn::network_of<AutoencoderKL, read_autoencoder_kl_config>,
       .summary = "the variational autoencoder of Stable Diffusion",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

@@ -96,10 +96,7 @@ int64_t AutoencoderKLFlux2::scale_factor() const {
 const nn::NetworkInfo& autoencoder_kl_flux2_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderKLFlux2",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderKLFlux2>(read_autoencoder_kl_flux2_config(json, where),
-                                                    json);
-      },
+      .make = nn::network_of<AutoencoderKLFlux2, read_autoencoder_kl_flux2_config>,
       .summary = "the variational autoencoder of FLUX.2",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

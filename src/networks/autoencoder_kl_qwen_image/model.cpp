@@ -11,10 +11,7 @@ std::vector<nn::OriginalLayout> AutoencoderKLQwenImage::original_layouts() const
 const nn::NetworkInfo& autoencoder_kl_qwen_image_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderKLQwenImage",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderKLQwenImage>(
-            read_autoencoder_kl_qwen_image_config(json, where), json);
-      },
+      .make = nn::network_of<AutoencoderKLQwenImage, read_autoencoder_kl_qwen_image_config>,
       .summary = "the variational autoencoder of Qwen-Image",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

@@ -5,10 +5,7 @@ namespace omnirt {
 const nn::NetworkInfo& autoencoder_kl_qwen_image21_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderKLQwenImage21",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderKLQwenImage21>(
-            read_autoencoder_kl_qwen_image21_config(json, where), json);
-      },
+      .make = nn::network_of<AutoencoderKLQwenImage21, read_autoencoder_kl_qwen_image21_config>,
       .summary = "the variational autoencoder of Qwen-Image 2.1, of images with an alpha channel",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

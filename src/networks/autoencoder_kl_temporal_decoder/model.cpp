@@ -43,10 +43,8 @@ int64_t AutoencoderKLTemporalDecoder::scale_factor() const {
 const nn::NetworkInfo& autoencoder_kl_temporal_decoder_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderKLTemporalDecoder",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderKLTemporalDecoder>(
-            read_autoencoder_kl_temporal_decoder_config(json, where), json);
-      },
+      .make =
+          nn::network_of<AutoencoderKLTemporalDecoder, read_autoencoder_kl_temporal_decoder_config>,
       .summary = "the autoencoder of Stable Video Diffusion",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

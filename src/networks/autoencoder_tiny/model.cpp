@@ -37,9 +37,7 @@ int64_t AutoencoderTiny::scale_factor() const {
 const nn::NetworkInfo& autoencoder_tiny_info() {
   static const nn::NetworkInfo info{
       .class_name = "AutoencoderTiny",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<AutoencoderTiny>(read_autoencoder_tiny_config(json, where), json);
-      },
+      .make = nn::network_of<AutoencoderTiny, read_autoencoder_tiny_config>,
       .summary = "the tiny autoencoder TAESD",
       .weights_base = "diffusion_pytorch_model",
       .role = "autoencoder",

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "nn/layout.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -61,16 +63,13 @@ ChromaTransformerBlock::ChromaTransformerBlock(Module* parent, const std::string
       norm1(this, "norm1", config.inner_dim(), block_eps, /*affine=*/false),
       norm1_context(this, "norm1_context", config.inner_dim(), block_eps, /*affine=*/false) {}
 
-nn::TextAndImage ChromaTransformerBlock::forward(Context& cx, const nn::TextAndImage& x,
-                                                 const ChromaContext& context, int64_t image,
-                                                 int64_t text) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    return modulated(cx, x,
-                     {norm1_context, norm1, both_at(context.modulations, text),
-                      both_at(context.modulations, image)},
-                     context.rotary, context.bias);
-  });
+nn::TokenStream ChromaTransformerBlock::forward(Context& cx, const nn::TokenStream& x,
+                                                const ChromaContext& context, int64_t image,
+                                                int64_t text) const {
+  return modulated(cx, x,
+                   {norm1_context, norm1, both_at(context.modulations, text),
+                    both_at(context.modulations, image)},
+                   context.rotary, nn::null_if_undefined(context.bias));
 }
 
 ChromaSingleTransformerBlock::ChromaSingleTransformerBlock(Module* parent, const std::string& name,
@@ -80,11 +79,8 @@ ChromaSingleTransformerBlock::ChromaSingleTransformerBlock(Module* parent, const
 
 Tensor ChromaSingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                              const ChromaContext& context, int64_t at) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    return modulated(cx, x, norm, modulation_at(context.modulations, at), context.rotary,
-                     context.bias);
-  });
+  return modulated(cx, x, norm, modulation_at(context.modulations, at), context.rotary,
+                   nn::null_if_undefined(context.bias));
 }
 
 }  // namespace omnirt

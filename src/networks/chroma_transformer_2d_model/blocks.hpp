@@ -34,9 +34,10 @@ class ChromaApproximator final : public nn::Module {
 
 // What all blocks are given beside their tokens.
 struct ChromaContext {
-  Tensor modulations;  // {B or 1, N, D}: single blocks', images', texts', the last norm's
-  Tensor rotary;       // {2, T + L, head_dim / 2}
-  const Tensor* bias;  // {B, 1, T + L, T + L}, or null
+  Tensor modulations;     // {B or 1, N, D}: single blocks', images', texts', the last norm's
+  Tensor rotary;          // {2, T + L, head_dim / 2}
+  Tensor bias;            // {B, 1, T + L, T + L}; undefined: none
+  int64_t height, width;  // tokens
 };
 
 // FLUX.1's first blocks without modulations of their own (diffusers ChromaTransformerBlock).
@@ -46,8 +47,8 @@ class ChromaTransformerBlock final : public nn::FluxStreams {
                          const FluxTransformer2DConfig& config);
   const char* class_name() const override { return "ChromaTransformerBlock"; }
   // image, text: where in the modulations its own begin.
-  nn::TextAndImage forward(Context& cx, const nn::TextAndImage& x, const ChromaContext& context,
-                           int64_t image, int64_t text) const;
+  nn::TokenStream forward(Context& cx, const nn::TokenStream& x, const ChromaContext& context,
+                          int64_t image, int64_t text) const;
 
   nn::LayerNorm norm1, norm1_context;
 };

@@ -11,7 +11,6 @@
 
 namespace omnirt {
 namespace {
-
 // Numbers as cosines and sines: {N} -> {N, dim}.
 Tensor waves_of(Context& cx, const Tensor& numbers, int64_t dim) {
   return cx.ops().timestep_embedding(cx,
@@ -36,7 +35,7 @@ Tensor score_bias(Context& cx, const Tensor& mask, const Tensor& image) {
 
 ChromaTransformer2DModel::ChromaTransformer2DModel(const ChromaTransformer2DConfig& config,
                                                    Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       distilled_guidance_layer(this, "distilled_guidance_layer", config),
       context_embedder(this, "context_embedder", config.joint_attention_dim, config.inner_dim()),
       x_embedder(this, "x_embedder", config.in_channels, config.inner_dim()),
@@ -49,6 +48,7 @@ ChromaTransformer2DModel::ChromaTransformer2DModel(const ChromaTransformer2DConf
   const FluxTransformer2DConfig blocks = config.as_flux();
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(blocks);
   for (int64_t i = 0; i < config.num_single_layers; ++i) single_transformer_blocks.add(blocks);
+  set_blocks(transformer_blocks, single_transformer_blocks);
 }
 
 nn::Metadata ChromaTransformer2DModel::metadata() const {
@@ -95,75 +95,57 @@ Tensor ChromaTransformer2DModel::modulations(Context& cx, const ChromaInput& inp
   return distilled_guidance_layer.forward(cx, vectors);
 }
 
-Tensor ChromaTransformer2DModel::through_blocks(Context& cx, nn::TextAndImage streams,
-                                                const ChromaContext& context) const {
-  constexpr int64_t of_single = ChromaTransformer2DConfig::of_single,
-                    of_stream = ChromaTransformer2DConfig::of_stream;
-  const int64_t images = of_single * config_.num_single_layers,
-                texts = images + of_stream * config_.num_layers;
-  auto one = [&](size_t i) {
-    const int64_t at = of_stream * static_cast<int64_t>(i);
-    streams = transformer_blocks[i].forward(cx, streams, context, images + at, texts + at);
-  };
-  auto first = [&] {
-    if (!transformer_blocks.empty()) one(0);
-    return streams.image;
-  };
-  auto rest = [&] {
-    for (size_t i = 1; i < transformer_blocks.size(); ++i) one(i);
-    const int64_t before = streams.text.size(1), tokens = streams.image.size(1);
-    Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
-    streams = {};
-    for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-      h = single_transformer_blocks[i].forward(cx, h, context, of_single * static_cast<int64_t>(i));
-    return h.narrow(1, before, tokens);
-  };
-  const Tensor hidden = cx.block_cache() ? streams.image : Tensor();
-  return cx.cached_blocks("blocks", hidden, first, rest);
+auto ChromaTransformer2DModel::enter(Context& cx, const ChromaInput& input) const -> Trunk {
+  const Tensor& text = input.encoder_hidden_states;
+  nn::ensure_whole_tokens(text, input.sample, nn::patch_side);
+  const Tensor latents = nn::packed_patches(input.sample);
+  const int64_t height = latents.size(2), width = latents.size(3);
+  nn::TokenStream tokens;
+  tokens.text = context_embedder.forward_once(cx, text);
+  tokens.image = x_embedder.forward(cx, nn::tokens_of(nn::in_form(cx, latents)));
+  Tensor bias;
+  if (input.encoder_attention_mask)
+    bias = score_bias(cx, *input.encoder_attention_mask, tokens.image);
+  ChromaContext call{.modulations = modulations(cx, input),
+                     .rotary = nn::flux_rotary(
+                         cx, config_.axes_dims_rope,
+                         {.text = text, .texts = text.size(1), .height = height, .width = width}),
+                     .bias = bias,
+                     .height = height,
+                     .width = width};
+  const nn::TokenSpan image{text.size(1), height * width};
+  return {.tokens = std::move(tokens), .axis = image, .call = std::move(call)};
 }
 
-Tensor ChromaTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<ChromaInput>(cx, inputs);
-  const int64_t rows = input.sample.size(0);
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  ensure(input.sample.size(2) % nn::patch_side == 0 && input.sample.size(3) % nn::patch_side == 0,
-         "latents of {}x{} are no whole tokens", input.sample.size(3), input.sample.size(2));
-  Tensor latents = nn::packed_patches(input.sample);
-  const int64_t height = latents.size(2), width = latents.size(3);
-  const Tensor& text = input.encoder_hidden_states;
-  const Tensor made = cx.predicted_output(proj_out.path(), [&] {
-    nn::TextAndImage streams;
-    streams.text = cx.once(context_embedder.path(), text,
-                           [&] { return context_embedder.forward(cx, nn::in_form(cx, text)); });
-    streams.image = x_embedder.forward(cx, nn::tokens_of(nn::in_form(cx, latents)));
-    Tensor bias;
-    if (input.encoder_attention_mask)
-      bias = score_bias(cx, *input.encoder_attention_mask, streams.image);
-    const ChromaContext context{
-        .modulations = modulations(cx, input),
-        .rotary = nn::flux_rotary(
-            cx, config_.axes_dims_rope,
-            {.text = text, .texts = text.size(1), .height = height, .width = width}),
-        .bias = bias.defined() ? &bias : nullptr};
-    Tensor h = through_blocks(cx, std::move(streams), context);
-    const int64_t last = config_.modulations() - ChromaTransformer2DConfig::of_last;
-    h = nn::modulated_by(cx, norm_out, h,
-                         {.shift = context.modulations.narrow(1, last, 1),
-                          .scale = context.modulations.narrow(1, last + 1, 1),
-                          .gate = {}});
-    return proj_out.forward(cx, h);
-  });
-  return nn::unpacked_patches(nn::image_of(made, height, width));
+nn::TokenStream ChromaTransformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                const ChromaContext& call) const {
+  constexpr int64_t of_single = ChromaTransformer2DConfig::of_single,
+                    of_stream = ChromaTransformer2DConfig::of_stream;
+  const size_t single = transformer_blocks.size();
+  if (i >= single) {
+    const auto at = of_single * static_cast<int64_t>(i - single);
+    return {.image = single_transformer_blocks[i - single].forward(cx, x.image, call, at)};
+  }
+  const int64_t images = of_single * config_.num_single_layers,
+                texts = images + of_stream * config_.num_layers,
+                at = of_stream * static_cast<int64_t>(i);
+  return transformer_blocks[i].forward(cx, x, call, images + at, texts + at);
+}
+
+Tensor ChromaTransformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                       const ChromaContext& call) const {
+  const int64_t last = config_.modulations() - ChromaTransformer2DConfig::of_last;
+  Tensor h = nn::modulated_by(cx, norm_out, tokens,
+                              {.shift = call.modulations.narrow(1, last, 1),
+                               .scale = call.modulations.narrow(1, last + 1, 1),
+                               .gate = {}});
+  return nn::unpacked_patches(nn::image_of(proj_out.forward(cx, h), call.height, call.width));
 }
 
 const nn::NetworkInfo& chroma_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "ChromaTransformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<ChromaTransformer2DModel>(
-            read_chroma_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<ChromaTransformer2DModel, read_chroma_transformer_2d_config>,
       .summary = "the diffusion transformer of Chroma",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "networks/chroma_transformer_2d_model/blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -25,23 +25,19 @@ struct ChromaInput {
 // Chroma's diffusion transformer (diffusers transformer_chroma.py): FLUX.1's blocks, whose
 // modulations one small network makes of the timestep. It packs latents into tokens itself, as the
 // reference's pipelines do before they call it.
-class ChromaTransformer2DModel final : public nn::DenoiserNetwork {
+class ChromaTransformer2DModel final : public nn::Transformer<ChromaInput, ChromaContext> {
  public:
   ChromaTransformer2DModel(const ChromaTransformer2DConfig& config, Json json);
   const char* class_name() const override { return "ChromaTransformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
 
-  // {B, out_channels(), H, W}. Throws InternalError for odd sides.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override { return nn::input_names<ChromaInput>(); }
-
   // Channels of latents, a quarter of a token's.
   int64_t in_channels() const override;
   int64_t out_channels() const override;
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
-  bool caches_blocks() const override { return config_.num_layers > 0; }
+  bool predicts_attentions() const override { return true; }
 
   ChromaApproximator distilled_guidance_layer;
   nn::Linear context_embedder;
@@ -52,10 +48,15 @@ class ChromaTransformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  // Throws InternalError for odd sides.
+  Trunk enter(Context& cx, const ChromaInput& input) const override;
+  std::optional<size_t> joined_from() const override { return transformer_blocks.size(); }
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const ChromaContext& call) const override;
+  Tensor leave(Context& cx, const Tensor& tokens, const ChromaContext& call) const override;
+
   // {B or 1, N, D}.
   Tensor modulations(Context& cx, const ChromaInput& input) const;
-  // Of the image's tokens, {B, L, D}.
-  Tensor through_blocks(Context& cx, nn::TextAndImage streams, const ChromaContext& context) const;
 
   ChromaTransformer2DConfig config_;
 };

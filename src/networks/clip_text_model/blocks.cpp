@@ -1,6 +1,6 @@
 #include "networks/clip_text_model/blocks.hpp"
 
-#include "nn/blocks/clip_encoder_options.hpp"
+#include "nn/blocks/clip_encoder.hpp"
 
 namespace omnirt {
 

@@ -117,9 +117,7 @@ CLIPTextOutput CLIPTextModel::forward(Context& cx, const Tensor& input_ids,
 const nn::NetworkInfo& clip_text_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "CLIPTextModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<CLIPTextModel>(read_clip_text_config(json, where), json);
-      },
+      .make = nn::network_of<CLIPTextModel, read_clip_text_config>,
       .summary = "the text encoder of CLIP",
       .weights_base = "model",
       .role = "text_encoder",
@@ -141,10 +139,7 @@ const nn::NetworkInfo& clip_text_model_info() {
 const nn::NetworkInfo& clip_text_model_with_projection_info() {
   static const nn::NetworkInfo info{
       .class_name = "CLIPTextModelWithProjection",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<CLIPTextModelWithProjection>(read_clip_text_config(json, where),
-                                                             json);
-      },
+      .make = nn::network_of<CLIPTextModelWithProjection, read_clip_text_config>,
       .summary = "the text encoder of CLIP, with a projection of the whole prompt",
       .weights_base = "model",
       .role = "text_encoder",

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nn/blocks/clip_encoder_options.hpp"
+#include "nn/blocks/clip_encoder.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 

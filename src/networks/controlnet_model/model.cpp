@@ -121,9 +121,7 @@ int64_t ControlNetModel::context_dim() const {
 const nn::NetworkInfo& controlnet_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "ControlNetModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<ControlNetModel>(read_controlnet_config(json, where), json);
-      },
+      .make = nn::network_of<ControlNetModel, read_controlnet_config>,
       .summary = "a control image's way into Stable Diffusion's UNet",
       .weights_base = "diffusion_pytorch_model",
       .role = "controlnet",

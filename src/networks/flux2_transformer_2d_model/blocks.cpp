@@ -25,24 +25,17 @@ nn::JointAttentionOptions joint_attention(const Flux2Transformer2DConfig& config
 
 Flux2TimestepGuidanceEmbeddings::Flux2TimestepGuidanceEmbeddings(
     Module* parent, const std::string& name, const Flux2Transformer2DConfig& config)
-    : Module(parent, name),
-      timestep_embedder(this, "timestep_embedder", embedding(config)),
-      channels_(config.timestep_guidance_channels) {
+    : Module(parent, name), timestep_embedder(this, "timestep_embedder", embedding(config)) {
   if (config.guidance_embeds)
     guidance_embedder.emplace(this, "guidance_embedder", embedding(config));
 }
 
 Tensor Flux2TimestepGuidanceEmbeddings::forward(Context& cx, const Tensor& timestep,
                                                 const Tensor* guidance) const {
-  auto embedded = [&](const nn::TimestepEmbedding& embedder, const Tensor& numbers) {
-    Tensor waves = cx.ops().timestep_embedding(
-        cx, {numbers, channels_, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-    return embedder.forward(cx, nn::in_form(cx, waves), nullptr);
-  };
-  Tensor time = embedded(timestep_embedder, timestep);
+  Tensor time = timestep_embedder.embed(cx, timestep);
   if (!guidance || !guidance_embedder) return time;
   Tensor thousandfold = cx.ops().affine(cx, {*guidance, 1000.0, 0.0});
-  Tensor guided = embedded(*guidance_embedder, thousandfold);
+  Tensor guided = guidance_embedder->embed(cx, thousandfold);
   return cx.ops().add(cx, {time, guided});
 }
 
@@ -82,21 +75,18 @@ Flux2TransformerBlock::Flux2TransformerBlock(Module* parent, const std::string& 
       norm2_context(this, "norm2_context", config.inner_dim(), config.eps, /*affine=*/false),
       ff_context(this, "ff_context", config) {}
 
-Flux2Streams Flux2TransformerBlock::forward(Context& cx, const Flux2Streams& x,
-                                            const std::vector<Flux2ModulationSet>& image,
-                                            const std::vector<Flux2ModulationSet>& text,
-                                            const Tensor& rotary, const Flux2Kept& kept) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const nn::KeysAndValues before = kept ? kept() : nn::KeysAndValues();
-    Flux2Streams normed{.text = modulated(cx, norm1_context, x.text, text[0]),
-                        .image = modulated(cx, norm1, x.image, image[0])};
-    Flux2Streams y = attn.forward(cx, normed, rotary, nullptr, {}, before);
-    y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
-    y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
-    return Flux2Streams{.text = perceived(cx, norm2_context, ff_context, y.text, text[1]),
-                        .image = perceived(cx, norm2, ff, y.image, image[1])};
-  });
+nn::TokenStream Flux2TransformerBlock::forward(Context& cx, const nn::TokenStream& x,
+                                               const std::vector<Flux2ModulationSet>& image,
+                                               const std::vector<Flux2ModulationSet>& text,
+                                               const Tensor& rotary,
+                                               const nn::KeysAndValues& kept) const {
+  nn::TokenStream normed{.text = modulated(cx, norm1_context, x.text, text[0]),
+                         .image = modulated(cx, norm1, x.image, image[0])};
+  nn::TokenStream y = attn.forward(cx, normed, rotary, nullptr, {}, kept);
+  y.image = cx.ops().gate(cx, {y.image, image[0].gate, &x.image});
+  y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
+  return {.text = perceived(cx, norm2_context, ff_context, y.text, text[1]),
+          .image = perceived(cx, norm2, ff, y.image, image[1])};
 }
 
 Tensor Flux2TransformerBlock::perceived(Context& cx, const nn::LayerNorm& norm,
@@ -187,13 +177,10 @@ Flux2SingleTransformerBlock::Flux2SingleTransformerBlock(Module* parent, const s
 
 Tensor Flux2SingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                             const Flux2ModulationSet& modulation,
-                                            const Tensor& rotary, const Flux2Kept& kept) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const nn::KeysAndValues before = kept ? kept() : nn::KeysAndValues();
-    Tensor y = attn.forward(cx, modulated(cx, norm, x, modulation), rotary, before);
-    return cx.ops().gate(cx, {y, modulation.gate, &x});
-  });
+                                            const Tensor& rotary,
+                                            const nn::KeysAndValues& kept) const {
+  Tensor y = attn.forward(cx, modulated(cx, norm, x, modulation), rotary, kept);
+  return cx.ops().gate(cx, {y, modulation.gate, &x});
 }
 
 Tensor Flux2SingleTransformerBlock::read_references(Context& cx, const Tensor& x,

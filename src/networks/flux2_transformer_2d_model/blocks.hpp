@@ -1,6 +1,5 @@
 #pragma once
 #include <array>
-#include <functional>
 #include <optional>
 
 #include "networks/flux2_transformer_2d_model/config.hpp"
@@ -22,9 +21,6 @@ class Flux2TimestepGuidanceEmbeddings final : public nn::Module {
 
   nn::TimestepEmbedding timestep_embedder;
   std::optional<nn::TimestepEmbedding> guidance_embedder;
-
- private:
-  int64_t channels_;
 };
 
 // Shift, scale and gate for one part of a block, {B, 1, D} each.
@@ -58,11 +54,6 @@ class Flux2FeedForward final : public nn::Module {
   nn::Linear linear_in, linear_out;
 };
 
-using Flux2Streams = nn::TextAndImage;
-
-// What a block keeps of reference images; null: nothing.
-using Flux2Kept = std::function<nn::KeysAndValues()>;
-
 // Attention and perceptron over text and image, which have weights of their own (diffusers
 // Flux2TransformerBlock).
 class Flux2TransformerBlock final : public nn::Module {
@@ -71,11 +62,12 @@ class Flux2TransformerBlock final : public nn::Module {
                         const Flux2Transformer2DConfig& config);
   const char* class_name() const override { return "Flux2TransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
-  // Modulations: of the attention and of the perceptron.
-  Flux2Streams forward(Context& cx, const Flux2Streams& x,
-                       const std::vector<Flux2ModulationSet>& image,
-                       const std::vector<Flux2ModulationSet>& text, const Tensor& rotary,
-                       const Flux2Kept& kept) const;
+  // Modulations: of the attention and of the perceptron. kept: of reference images; may be
+  // undefined.
+  nn::TokenStream forward(Context& cx, const nn::TokenStream& x,
+                          const std::vector<Flux2ModulationSet>& image,
+                          const std::vector<Flux2ModulationSet>& text, const Tensor& rotary,
+                          const nn::KeysAndValues& kept) const;
   // x {B, N, D}: tokens of reference images, which see each other alone, in a block that is not
   // skipped; as x. `made` and `keys_alone` as JointAttention::of_image_alone has them.
   Tensor read_references(Context& cx, const Tensor& x, const std::vector<Flux2ModulationSet>& by,
@@ -133,7 +125,7 @@ class Flux2SingleTransformerBlock final : public nn::Module {
   SiteKind site_kind() const override { return SiteKind::block; }
   // x {B, T + L, D}, text and image; {B, T + L, D}.
   Tensor forward(Context& cx, const Tensor& x, const Flux2ModulationSet& modulation,
-                 const Tensor& rotary, const Flux2Kept& kept) const;
+                 const Tensor& rotary, const nn::KeysAndValues& kept) const;
   // As Flux2TransformerBlock's.
   Tensor read_references(Context& cx, const Tensor& x, const Flux2ModulationSet& by,
                          const Tensor& rotary, nn::KeysAndValues& made, bool keys_alone) const;

@@ -5,12 +5,11 @@
 #include "networks/flux2_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/optional_inputs.hpp"
 
 namespace omnirt {
 
 Flux2Transformer2DModel::Flux2Transformer2DModel(const Flux2Transformer2DConfig& config, Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       time_guidance_embed(this, "time_guidance_embed", config),
       double_stream_modulation_img(this, "double_stream_modulation_img", config.inner_dim(), 2),
       double_stream_modulation_txt(this, "double_stream_modulation_txt", config.inner_dim(), 2),
@@ -25,6 +24,7 @@ Flux2Transformer2DModel::Flux2Transformer2DModel(const Flux2Transformer2DConfig&
       config_(config) {
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
   for (int64_t i = 0; i < config.num_single_layers; ++i) single_transformer_blocks.add(config);
+  set_blocks(transformer_blocks, single_transformer_blocks);
 }
 
 nn::Metadata Flux2Transformer2DModel::metadata() const {
@@ -39,28 +39,16 @@ std::vector<nn::OriginalLayout> Flux2Transformer2DModel::original_layouts() cons
   return {flux2_original_layout()};
 }
 
-Tensor Flux2Transformer2DModel::embedded_once(Context& cx, const nn::Linear& embedder,
-                                              const Tensor& x) {
-  return cx.once(embedder.path(), x, [&] { return embedder.forward(cx, nn::in_form(cx, x)); });
-}
-
 // Tokens as wide as the blocks are.
-Flux2Streams Flux2Transformer2DModel::embedded(Context& cx, const Flux2Input& input) const {
-  Flux2Streams streams;
-  streams.text = embedded_once(cx, context_embedder, input.encoder_hidden_states);
+nn::TokenStream Flux2Transformer2DModel::embedded(Context& cx, const Flux2Input& input) const {
+  nn::TokenStream streams;
+  streams.text = context_embedder.forward_once(cx, input.encoder_hidden_states);
   Tensor tokens = nn::tokens_of(nn::in_form(cx, input.sample));
   streams.image = x_embedder.forward(cx, tokens);
   if (!input.reference_latents) return streams;
-  Tensor references = embedded_once(cx, x_embedder, *input.reference_latents);
+  Tensor references = x_embedder.forward_once(cx, *input.reference_latents);
   streams.image = cx.ops().concat(cx, {streams.image, references});
   return streams;
-}
-
-Tensor Flux2Transformer2DModel::rotary_table(Context& cx, const Tensor& positions) const {
-  return cx.ops().rotary_table(cx, {.x = positions,
-                                    .axes = config_.axes_dims_rope,
-                                    .theta = config_.rope_theta,
-                                    .angles_in_fp64 = true});
 }
 
 // The positions of all tokens, the text's, the image's and the reference images': once per run,
@@ -74,7 +62,7 @@ Tensor Flux2Transformer2DModel::rotary(Context& cx, const Flux2Input& input) con
       Tensor ids = input.reference_ids->narrow(0, 0, 1);
       positions = cx.ops().concat(cx, {positions.unsqueeze(0), ids}).squeeze(0);
     }
-    return rotary_table(cx, positions);
+    return nn::rope_table(cx, positions, config_.axes_dims_rope, config_.rope_theta);
   });
 }
 
@@ -84,76 +72,54 @@ Tensor Flux2Transformer2DModel::activated(Context& cx, const Tensor& timestep,
   return cx.ops().activate(cx, {temb, ops::Activation::silu});
 }
 
-// Of the image's tokens and the reference images', {B, L, D}.
-Tensor Flux2Transformer2DModel::through_blocks(Context& cx, Flux2Streams streams,
-                                               const Tensor& activated, const Tensor& rotary,
-                                               nn::KeptTokens* references) const {
-  auto image = double_stream_modulation_img.forward(cx, activated);
-  auto text = double_stream_modulation_txt.forward(cx, activated);
-  auto kept = [references](size_t i) -> Flux2Kept {
-    if (!references) return nullptr;
-    return [references, i] { return references->of(i); };
-  };
-  auto one = [&](size_t i) {
-    streams = transformer_blocks[i].forward(cx, streams, image, text, rotary, kept(i));
-  };
-  auto first = [&] {
-    if (!transformer_blocks.empty()) one(0);
-    return streams.image;
-  };
-  auto rest = [&] {
-    for (size_t i = 1; i < transformer_blocks.size(); ++i) one(i);
-    Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
-    const int64_t texts = streams.text.size(1), images = streams.image.size(1);
-    streams = {};
-    auto single = single_stream_modulation.forward(cx, activated);
-    for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-      h = single_transformer_blocks[i].forward(cx, h, single[0], rotary,
-                                               kept(transformer_blocks.size() + i));
-    return h.narrow(1, texts, images);
-  };
-  const Tensor hidden = cx.block_cache() ? streams.image : Tensor();
-  return cx.cached_blocks("blocks", hidden, first, rest);
-}
-
-Tensor Flux2Transformer2DModel::predicted(Context& cx, const Flux2Input& input) const {
-  const int64_t rows = input.sample.size(0);
-  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
-  Tensor at_time = activated(cx, timestep, input.guidance ? &*input.guidance : nullptr);
-  std::optional<nn::KeptTokens> kept = references(cx, input);
-  Tensor h =
-      through_blocks(cx, embedded(cx, input), at_time, rotary(cx, input), kept ? &*kept : nullptr);
-  h = norm_out.forward(cx, h.narrow(1, 0, input.sample.size(2) * input.sample.size(3)), at_time);
-  return proj_out.forward(cx, h);
-}
-
-Tensor Flux2Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  Values own = inputs;
-  auto kept = nn::fill_optional_inputs<Flux2KeptReferences>(cx, own);
-  auto input = nn::fill_inputs<Flux2Input>(cx, own);
+Flux2Input Flux2Transformer2DModel::read(Context& cx, Values& inputs) const {
+  auto kept = nn::fill_optional_inputs<Flux2KeptReferences>(cx, inputs);
+  auto input = nn::fill_inputs<Flux2Input>(cx, inputs);
   input.kept = std::move(kept);
-  ensure(input.encoder_hidden_states.size(0) == input.sample.size(0),
-         "{} rows of text for {} samples", input.encoder_hidden_states.size(0),
-         input.sample.size(0));
-  const Tensor made = cx.predicted_output(proj_out.path(), [&] { return predicted(cx, input); });
-  return nn::image_of(made, input.sample.size(2), input.sample.size(3));
+  return input;
 }
 
-std::vector<nn::NetworkInput> Flux2Transformer2DModel::inputs() const {
-  auto names = nn::with_optional_inputs<Flux2KeptReferences>(nn::input_names<Flux2Input>());
-  std::erase_if(names, [&](const nn::NetworkInput& input) {
-    return !config_.guidance_embeds && input.name == "guidance";
-  });
-  return names;
+auto Flux2Transformer2DModel::enter(Context& cx, const Flux2Input& input) const -> Trunk {
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, 1);
+  const int64_t height = input.sample.size(2), width = input.sample.size(3);
+  Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
+  Tensor at_time = activated(cx, timestep, input.guidance ? &*input.guidance : nullptr);
+  auto kept_tokens = references(cx, input);
+  nn::TokenStream tokens = embedded(cx, input);
+  const int64_t texts = tokens.text.size(1), images = tokens.image.size(1);
+  Flux2Call call{.activated = at_time,
+                 .image = double_stream_modulation_img.forward(cx, at_time),
+                 .text = double_stream_modulation_txt.forward(cx, at_time),
+                 .single = single_stream_modulation.forward(cx, at_time)[0],
+                 .rotary = rotary(cx, input),
+                 .references = std::move(kept_tokens),
+                 .height = height,
+                 .width = width};
+  return {.tokens = std::move(tokens),
+          .axis = {{texts, height * width}, {texts, images}},
+          .call = std::move(call)};
+}
+
+nn::TokenStream Flux2Transformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                               const Flux2Call& call) const {
+  const nn::KeysAndValues kept = call.references ? call.references->of(i) : nn::KeysAndValues();
+  const size_t single = transformer_blocks.size();
+  if (i < single)
+    return transformer_blocks[i].forward(cx, x, call.image, call.text, call.rotary, kept);
+  return {.image = single_transformer_blocks[i - single].forward(cx, x.image, call.single,
+                                                                 call.rotary, kept)};
+}
+
+Tensor Flux2Transformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                      const Flux2Call& call) const {
+  const Tensor made = proj_out.forward(cx, norm_out.forward(cx, tokens, call.activated));
+  return nn::image_of(made, call.height, call.width);
 }
 
 const nn::NetworkInfo& flux2_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "Flux2Transformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Flux2Transformer2DModel>(
-            read_flux2_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<Flux2Transformer2DModel, read_flux2_transformer_2d_config>,
       .summary = "the diffusion transformer of FLUX.2",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

@@ -1,8 +1,10 @@
 #pragma once
+#include <memory>
 #include <optional>
 
 #include "networks/flux2_transformer_2d_model/blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/optional_inputs.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -39,28 +41,34 @@ struct Flux2Input {
   }
 };
 
+// What the blocks of a call share.
+struct Flux2Call {
+  Tensor activated;                             // {B, D}: SiLU of the embedded timestep
+  std::vector<Flux2ModulationSet> image, text;  // of transformer_blocks
+  Flux2ModulationSet single;                    // of single_transformer_blocks
+  Tensor rotary;                                // {2, T + L, head_dim / 2}
+  std::unique_ptr<nn::KeptTokens> references;   // null: none are kept
+  int64_t height, width;                        // tokens
+};
+
 // FLUX.2's diffusion transformer (diffusers transformer_flux2.py): blocks that keep text and image
 // apart except in attention, then blocks over both.
-class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
+class Flux2Transformer2DModel final : public nn::Transformer<Flux2Input, Flux2Call> {
  public:
   Flux2Transformer2DModel(const Flux2Transformer2DConfig& config, Json json);
   const char* class_name() const override { return "Flux2Transformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
 
-  // {B, predicted channels, H, W}.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
-
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.predicted_channels(); }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
-  bool caches_blocks() const override { return config_.num_layers > 0; }
   // Reference images have one list of positions for all rows.
   bool joins_runs(const Values& inputs) const override {
     return !inputs.contains("reference_ids") && !inputs.contains("kept_reference_ids");
   }
   int64_t context_dim() const override { return config_.joint_attention_dim; }
+  bool predicts_attentions() const override { return true; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
 
   Flux2TimestepGuidanceEmbeddings time_guidance_embed;
@@ -75,10 +83,18 @@ class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
-  Flux2Streams embedded(Context& cx, const Flux2Input& input) const;
-  // Of what stays the same through a run: once per run.
-  static Tensor embedded_once(Context& cx, const nn::Linear& embedder, const Tensor& x);
-  Tensor rotary_table(Context& cx, const Tensor& positions) const;
+  std::vector<nn::NetworkInput> own_inputs() const override {
+    return nn::with_optional_inputs<Flux2KeptReferences>(
+        nn::only_where(config_.guidance_embeds, {"guidance"}, nn::input_names<Flux2Input>()));
+  }
+  Flux2Input read(Context& cx, Values& inputs) const override;
+  Trunk enter(Context& cx, const Flux2Input& input) const override;
+  std::optional<size_t> joined_from() const override { return transformer_blocks.size(); }
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const Flux2Call& call) const override;
+  Tensor leave(Context& cx, const Tensor& tokens, const Flux2Call& call) const override;
+
+  nn::TokenStream embedded(Context& cx, const Flux2Input& input) const;
   Tensor rotary(Context& cx, const Flux2Input& input) const;
   // SiLU of the embedded timestep {B} and guidance, {B, D}.
   Tensor activated(Context& cx, const Tensor& timestep, const Tensor* guidance) const;
@@ -86,10 +102,7 @@ class Flux2Transformer2DModel final : public nn::DenoiserNetwork {
   Tensor reference_modulation(Context& cx, const Flux2Input& input,
                               const Flux2Modulation& of) const;
   // Reference images that are kept, by blocks of either kind one after the other; null: none are.
-  std::optional<nn::KeptTokens> references(Context& cx, const Flux2Input& input) const;
-  Tensor through_blocks(Context& cx, Flux2Streams streams, const Tensor& activated,
-                        const Tensor& rotary, nn::KeptTokens* references) const;
-  Tensor predicted(Context& cx, const Flux2Input& input) const;
+  std::unique_ptr<nn::KeptTokens> references(Context& cx, const Flux2Input& input) const;
 
   Flux2Transformer2DConfig config_;
 };

@@ -13,14 +13,16 @@ Tensor Flux2Transformer2DModel::reference_modulation(Context& cx, const Flux2Inp
   });
 }
 
-std::optional<nn::KeptTokens> Flux2Transformer2DModel::references(Context& cx,
-                                                                  const Flux2Input& input) const {
-  if (!input.kept) return std::nullopt;
+std::unique_ptr<nn::KeptTokens> Flux2Transformer2DModel::references(Context& cx,
+                                                                    const Flux2Input& input) const {
+  if (!input.kept) return nullptr;
   const nn::DistinctRows& given = input.kept->latents;
   ensure(given.rows.empty() || given.tensor.size(0) == 1, "{} images to go by in one batch",
          given.tensor.size(0));
-  const Tensor at = cx.once("rotary of references", given.tensor,
-                            [&] { return rotary_table(cx, input.kept->ids.tensor.select(0, 0)); });
+  const Tensor at = cx.once("rotary of references", given.tensor, [&] {
+    return nn::rope_table(cx, input.kept->ids.tensor.select(0, 0), config_.axes_dims_rope,
+                          config_.rope_theta);
+  });
   const auto by = double_stream_modulation_img.sets_of(
       reference_modulation(cx, input, double_stream_modulation_img));
   const auto single =
@@ -37,8 +39,8 @@ std::optional<nn::KeptTokens> Flux2Transformer2DModel::references(Context& cx,
     add(transformer_blocks[i], by, {transformer_blocks[i].ff.path()});
   for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
     add(single_transformer_blocks[i], single[0], {});
-  return nn::KeptTokens(cx, std::move(blocks),
-                        {given.tensor, embedded_once(cx, x_embedder, given.tensor)});
+  nn::KeptTokens::Call call{given.tensor, x_embedder.forward_once(cx, given.tensor)};
+  return std::make_unique<nn::KeptTokens>(cx, std::move(blocks), std::move(call));
 }
 
 }  // namespace omnirt

@@ -83,12 +83,9 @@ Flux3ModeTransformerBlock::Flux3ModeTransformerBlock(Module* parent, const std::
 Tensor Flux3ModeTransformerBlock::forward(Context& cx, const Tensor& x,
                                           const Flux3ModulationSet& by,
                                           const Tensor& rotary) const {
-  return cx.segment(path(), [&] {
-    if (site_kind() == SiteKind::block && cx.site(path())) return x;
-    Tensor normed = flux3_modulated(cx, norm, x, by);
-    Tensor y = ff.forward(cx, normed, attn.forward(cx, normed, rotary));
-    return cx.ops().gate(cx, {y, by.gate, &x});
-  });
+  Tensor normed = flux3_modulated(cx, norm, x, by);
+  Tensor y = ff.forward(cx, normed, attn.forward(cx, normed, rotary));
+  return cx.ops().gate(cx, {y, by.gate, &x});
 }
 
 Flux3ModeBlocks::Flux3ModeBlocks(Module* parent, const std::string& name)
@@ -103,22 +100,19 @@ Flux3SingleTransformerBlock::Flux3SingleTransformerBlock(Module* parent, const s
 
 void Flux3SingleTransformerBlock::forward(Context& cx, std::vector<Flux3Part>& parts,
                                           const Tensor& rotary) const {
-  cx.segment(path(), [&] {
-    if (cx.site(path())) return;
-    Tensor all;
-    for (const Flux3Part& part : parts) {
-      Tensor normed = flux3_modulated(cx, norm, part.tokens, part.by);
-      all = all.defined() ? cx.ops().concat(cx, {all, normed}) : normed;
-    }
-    Tensor y = ff.forward(cx, all, attn.forward(cx, all, rotary));
-    int64_t from = 0;
-    for (Flux3Part& part : parts) {
-      const int64_t tokens = part.tokens.size(1);
-      Tensor mine = y.narrow(1, from, tokens);
-      part.tokens = cx.ops().gate(cx, {mine, part.by.gate, &part.tokens});
-      from += tokens;
-    }
-  });
+  Tensor all;
+  for (const Flux3Part& part : parts) {
+    Tensor normed = flux3_modulated(cx, norm, part.tokens, part.by);
+    all = all.defined() ? cx.ops().concat(cx, {all, normed}) : normed;
+  }
+  Tensor y = ff.forward(cx, all, attn.forward(cx, all, rotary));
+  int64_t from = 0;
+  for (Flux3Part& part : parts) {
+    const int64_t tokens = part.tokens.size(1);
+    Tensor mine = y.narrow(1, from, tokens);
+    part.tokens = cx.ops().gate(cx, {mine, part.by.gate, &part.tokens});
+    from += tokens;
+  }
 }
 
 Flux3AdaLayerNorm::Flux3AdaLayerNorm(Module* parent, const std::string& name,

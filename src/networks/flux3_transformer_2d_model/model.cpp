@@ -8,15 +8,8 @@
 
 namespace omnirt {
 namespace {
-
 nn::TimestepEmbeddingOptions flux3_time(const Flux3Transformer2DConfig& config) {
   return {.in = config.timestep_channels, .out = config.inner_dim(), .bias = false};
-}
-
-Tensor flux3_through(Context& cx, const nn::ModuleList<Flux3ModeTransformerBlock>& blocks,
-                     Tensor tokens, const Flux3ModulationSet& by, const Tensor& rotary) {
-  for (size_t i = 0; i < blocks.size(); ++i) tokens = blocks[i].forward(cx, tokens, by, rotary);
-  return tokens;
 }
 
 // {T, 4} and {L, 4} one after the other.
@@ -28,7 +21,7 @@ Tensor flux3_joined(Context& cx, const Tensor& first, const Tensor& second) {
 }  // namespace
 
 Flux3Transformer2DModel::Flux3Transformer2DModel(const Flux3Transformer2DConfig& config, Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       timestep_embedder(this, "timestep_embedder", flux3_time(config)),
       early_stream_modulations(this, "early_stream_modulations", config.inner_dim()),
       single_stream_modulations(this, "single_stream_modulations", config.inner_dim()),
@@ -50,6 +43,7 @@ Flux3Transformer2DModel::Flux3Transformer2DModel(const Flux3Transformer2DConfig&
     txt_mode_blocks.add(config, rest);
   }
   for (int64_t i = 0; i < config.num_single_layers; ++i) single_transformer_blocks.add(config);
+  set_blocks(mode_blocks.image, single_transformer_blocks);
 }
 
 nn::Metadata Flux3Transformer2DModel::metadata() const {
@@ -64,13 +58,6 @@ std::vector<nn::OriginalLayout> Flux3Transformer2DModel::original_layouts() cons
   return {flux3_original_layout()};
 }
 
-Tensor Flux3Transformer2DModel::embedded(Context& cx, const nn::TimestepEmbedding& embedder,
-                                         const Tensor& timestep) const {
-  Tensor waves = cx.ops().timestep_embedding(
-      cx, {timestep, config_.timestep_channels, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  return embedder.forward(cx, nn::in_form(cx, waves), nullptr);
-}
-
 // A flow map's end of the step is added to both, so that nothing stays the same through its run.
 Flux3Transformer2DModel::Times Flux3Transformer2DModel::times(Context& cx,
                                                               const Flux3Input& input) const {
@@ -80,21 +67,14 @@ Flux3Transformer2DModel::Times Flux3Transformer2DModel::times(Context& cx,
   auto of_rows = [rows](const Tensor& numbers) { return numbers.to(at::kFloat).expand({rows}); };
   Tensor timestep = of_rows(input.timestep);
   Tensor zero = cx.ops().affine(cx, {timestep.narrow(0, 0, 1), 0.0, 0.0});
-  Times made{embedded(cx, timestep_embedder, timestep), embedded(cx, timestep_embedder, zero)};
+  Times made{timestep_embedder.embed(cx, timestep), timestep_embedder.embed(cx, zero)};
   if (target_timestep_embedder) {
-    Tensor target = embedded(cx, *target_timestep_embedder, of_rows(*input.target_timestep));
+    Tensor target = target_timestep_embedder->embed(cx, of_rows(*input.target_timestep));
     made = {cx.ops().add(cx, {made.image, target}), cx.ops().add(cx, {target, made.rest})};
   }
   for (Tensor* each : {&made.image, &made.rest})
     *each = cx.ops().activate(cx, {*each, ops::Activation::silu});
   return made;
-}
-
-Tensor Flux3Transformer2DModel::table(Context& cx, const Tensor& positions) const {
-  return cx.ops().rotary_table(cx, {.x = positions,
-                                    .axes = config_.axes_dims_rope,
-                                    .theta = config_.rope_theta,
-                                    .angles_in_fp64 = true});
 }
 
 // Once per run, text and size, for windows of an image may have several.
@@ -113,14 +93,25 @@ Flux3Transformer2DModel::Places Flux3Transformer2DModel::places(Context& cx,
     return input.reference_ids ? flux3_joined(cx, joined, input.reference_ids->select(0, 0))
                                : joined;
   };
-  Places made{
-      .text = cx.once("rotary of text", text, [&] { return table(cx, of_text()); }),
-      .image = cx.once("rotary of image " + size, text, [&] { return table(cx, of_image()); }),
-      .references = {},
-      .all = cx.once("rotary " + size, text, [&] { return table(cx, of_all()); })};
+  Places made{.text = cx.once("rotary of text", text,
+                              [&] {
+                                return nn::rope_table(cx, of_text(), config_.axes_dims_rope,
+                                                      config_.rope_theta);
+                              }),
+              .image = cx.once("rotary of image " + size, text,
+                               [&] {
+                                 return nn::rope_table(cx, of_image(), config_.axes_dims_rope,
+                                                       config_.rope_theta);
+                               }),
+              .references = {},
+              .all = cx.once("rotary " + size, text, [&] {
+                return nn::rope_table(cx, of_all(), config_.axes_dims_rope, config_.rope_theta);
+              })};
   if (input.reference_ids) {
-    made.references = cx.once("rotary of references", *input.reference_ids,
-                              [&] { return table(cx, input.reference_ids->select(0, 0)); });
+    made.references = cx.once("rotary of references", *input.reference_ids, [&] {
+      return nn::rope_table(cx, input.reference_ids->select(0, 0), config_.axes_dims_rope,
+                            config_.rope_theta);
+    });
   }
   return made;
 }
@@ -132,8 +123,8 @@ Tensor Flux3Transformer2DModel::texts(Context& cx, const Flux3Input& input, cons
   const Tensor& text = input.encoder_hidden_states;
   auto embed = [&] { return context_embedder.forward(cx, nn::in_form(cx, text)); };
   auto through = [&](Tensor tokens) {
-    return flux3_through(cx, txt_mode_blocks, std::move(tokens),
-                         early_stream_modulations.txt.forward(cx, at.rest), where.text);
+    return nn::run_list(cx, txt_mode_blocks, std::move(tokens),
+                        early_stream_modulations.txt.forward(cx, at.rest), where.text);
   };
   if (config_.flow_map) return through(cx.once(context_embedder.path(), text, embed));
   return cx.once(txt_mode_blocks.path(), text, [&] { return through(embed()); });
@@ -145,62 +136,65 @@ Tensor Flux3Transformer2DModel::references(Context& cx, const Flux3Input& input,
   const nn::Linear& embedder = x_embedders.image_cond;
   auto embed = [&] { return embedder.forward(cx, nn::in_form(cx, given)); };
   auto through = [&](Tensor tokens) {
-    return flux3_through(cx, mode_blocks.image_cond, std::move(tokens),
-                         early_stream_modulations.image_cond.forward(cx, at.rest),
-                         where.references);
+    return nn::run_list(cx, mode_blocks.image_cond, std::move(tokens),
+                        early_stream_modulations.image_cond.forward(cx, at.rest), where.references);
   };
   if (config_.flow_map) return through(cx.once(embedder.path(), given, embed));
   return cx.once(mode_blocks.image_cond.path(), given, [&] { return through(embed()); });
 }
 
-// The image's tokens after the blocks over all; it is the second part.
-Tensor Flux3Transformer2DModel::through_single(Context& cx, std::vector<Flux3Part> parts,
-                                               const Places& where) const {
-  for (size_t i = 0; i < single_transformer_blocks.size(); ++i)
-    single_transformer_blocks[i].forward(cx, parts, where.all);
-  return parts[1].tokens;
-}
-
-Tensor Flux3Transformer2DModel::through_blocks(Context& cx, const Flux3Input& input,
-                                               const Times& at) const {
-  const Places where = places(cx, input);
-  Tensor image = x_embedders.image.forward(cx, nn::tokens_of(nn::in_form(cx, input.sample)));
-  image = flux3_through(cx, mode_blocks.image, std::move(image),
-                        early_stream_modulations.image.forward(cx, at.image), where.image);
-  const Flux3Modulations& by = single_stream_modulations;
-  std::vector<Flux3Part> parts{{texts(cx, input, at, where), by.txt.forward(cx, at.rest)},
-                               {std::move(image), by.image.forward(cx, at.image)}};
-  if (input.reference_latents)
-    parts.push_back({references(cx, input, at, where), by.image_cond.forward(cx, at.rest)});
-  return through_single(cx, std::move(parts), where);
-}
-
-Tensor Flux3Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<Flux3Input>(cx, inputs);
-  const int64_t rows = input.sample.size(0), texts = input.encoder_hidden_states.size(0);
-  ensure(texts == rows, "{} rows of text for {} samples", texts, rows);
+auto Flux3Transformer2DModel::enter(Context& cx, const Flux3Input& input) const -> Trunk {
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, 1);
   ensure(input.reference_latents.has_value() == input.reference_ids.has_value(),
          "tokens of reference images come with their positions");
   const Times at = times(cx, input);
-  const Tensor h = norm_out.forward(cx, through_blocks(cx, input, at), at.image);
-  return nn::image_of(proj_out.forward(cx, h), input.sample.size(2), input.sample.size(3));
+  const Places where = places(cx, input);
+  const Flux3Modulations& by = single_stream_modulations;
+  Flux3Call call{.activated = at.image,
+                 .image = early_stream_modulations.image.forward(cx, at.image),
+                 .single_text = by.txt.forward(cx, at.rest),
+                 .single = by.image.forward(cx, at.image),
+                 .single_references = {},
+                 .rotary_image = where.image,
+                 .rotary_all = where.all,
+                 .height = input.sample.size(2),
+                 .width = input.sample.size(3)};
+  nn::TokenStream tokens{.text = texts(cx, input, at, where)};
+  tokens.image = x_embedders.image.forward(cx, nn::tokens_of(nn::in_form(cx, input.sample)));
+  if (input.reference_latents) {
+    call.single_references = by.image_cond.forward(cx, at.rest);
+    tokens.references = references(cx, input, at, where);
+  }
+  const nn::TokenSpan image{0, call.height * call.width};
+  return {.tokens = std::move(tokens), .axis = image, .call = std::move(call)};
 }
 
-std::vector<nn::NetworkInput> Flux3Transformer2DModel::inputs() const {
-  auto names = nn::input_names<Flux3Input>();
-  auto is_target = [](const nn::NetworkInput& input) { return input.name == "target_timestep"; };
-  if (!config_.flow_map) std::erase_if(names, is_target);
-  for (nn::NetworkInput& input : names) input.required |= is_target(input);
-  return names;
+nn::TokenStream Flux3Transformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                               const Flux3Call& call) const {
+  const size_t single = mode_blocks.image.size();
+  if (i < single) {
+    x.image = mode_blocks.image[i].forward(cx, x.image, call.image, call.rotary_image);
+    return x;
+  }
+  std::vector<Flux3Part> parts{{std::move(x.text), call.single_text},
+                               {std::move(x.image), call.single}};
+  if (x.references.defined()) parts.push_back({std::move(x.references), call.single_references});
+  single_transformer_blocks[i - single].forward(cx, parts, call.rotary_all);
+  return {.text = parts[0].tokens,
+          .image = parts[1].tokens,
+          .references = parts.size() > 2 ? parts[2].tokens : Tensor()};
+}
+
+Tensor Flux3Transformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                      const Flux3Call& call) const {
+  const Tensor made = proj_out.forward(cx, norm_out.forward(cx, tokens, call.activated));
+  return nn::image_of(made, call.height, call.width);
 }
 
 const nn::NetworkInfo& flux3_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "Flux3Transformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Flux3Transformer2DModel>(
-            read_flux3_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<Flux3Transformer2DModel, read_flux3_transformer_2d_config>,
       .summary = "the diffusion transformer of FLUX.3",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

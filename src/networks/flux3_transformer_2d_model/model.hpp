@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "networks/flux3_transformer_2d_model/blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -24,10 +24,19 @@ struct Flux3Input {
   }
 };
 
+// What the blocks of a call share.
+struct Flux3Call {
+  Tensor activated;          // {B, D}: SiLU of the image's embedded timestep
+  Flux3ModulationSet image;  // of its own blocks
+  Flux3ModulationSet single_text, single, single_references;  // of blocks over all
+  Tensor rotary_image, rotary_all;                            // {2, tokens, head_dim / 2}
+  int64_t height, width;                                      // tokens
+};
+
 // FLUX.3's diffusion transformer (diffusers transformer_flux3.py): blocks over the image's tokens,
 // the reference images' and the text's apart, then blocks over all. Text and reference images are
 // at timestep 0 throughout.
-class Flux3Transformer2DModel final : public nn::DenoiserNetwork {
+class Flux3Transformer2DModel final : public nn::Transformer<Flux3Input, Flux3Call> {
  public:
   // Between the positions of an image's rows, and of its columns (diffusers
   // Flux3PrepareLatentsStep.image_rope_scale).
@@ -37,10 +46,6 @@ class Flux3Transformer2DModel final : public nn::DenoiserNetwork {
   const char* class_name() const override { return "Flux3Transformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
-
-  // {B, in_channels, H, W}.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.in_channels; }
@@ -62,6 +67,14 @@ class Flux3Transformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  std::vector<nn::NetworkInput> own_inputs() const override {
+    return nn::required_where(config_.flow_map, {"target_timestep"}, nn::input_names<Flux3Input>());
+  }
+  Trunk enter(Context& cx, const Flux3Input& input) const override;
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const Flux3Call& call) const override;
+  Tensor leave(Context& cx, const Tensor& tokens, const Flux3Call& call) const override;
+
   // SiLU of the embedded timesteps, {B or 1, D}: of the image, and of all that is at 0.
   struct Times {
     Tensor image, rest;
@@ -70,15 +83,11 @@ class Flux3Transformer2DModel final : public nn::DenoiserNetwork {
   struct Places {
     Tensor text, image, references, all;
   };
-  Tensor embedded(Context& cx, const nn::TimestepEmbedding& embedder, const Tensor& timestep) const;
   Times times(Context& cx, const Flux3Input& input) const;
-  Tensor table(Context& cx, const Tensor& positions) const;
   Places places(Context& cx, const Flux3Input& input) const;
   Tensor texts(Context& cx, const Flux3Input& input, const Times& at, const Places& where) const;
   Tensor references(Context& cx, const Flux3Input& input, const Times& at,
                     const Places& where) const;
-  Tensor through_single(Context& cx, std::vector<Flux3Part> parts, const Places& where) const;
-  Tensor through_blocks(Context& cx, const Flux3Input& input, const Times& at) const;
 
   Flux3Transformer2DConfig config_;
 };

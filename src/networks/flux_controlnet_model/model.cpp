@@ -71,8 +71,7 @@ Tensor FluxControlNetModel::condition(Context& cx, const Tensor& image) const {
 // A union's text begins with the kind of its control image.
 Tensor FluxControlNetModel::text(Context& cx, const FluxControlInput& input) const {
   const Tensor& text = input.encoder_hidden_states;
-  Tensor embedded = cx.once(context_embedder.path(), text,
-                            [&] { return context_embedder.forward(cx, nn::in_form(cx, text)); });
+  Tensor embedded = context_embedder.forward_once(cx, text);
   if (!controlnet_mode_embedder) return embedded;
   ensure(input.control_mode.has_value(), "a union ControlNet wants a mode");
   Tensor mode = controlnet_mode_embedder->forward(cx, *input.control_mode);
@@ -80,22 +79,30 @@ Tensor FluxControlNetModel::text(Context& cx, const FluxControlInput& input) con
   return cx.ops().concat(cx, {of_each, embedded});
 }
 
-Values FluxControlNetModel::through_blocks(Context& cx, nn::TextAndImage streams,
+Values FluxControlNetModel::through_blocks(Context& cx, nn::TokenStream streams,
                                            const nn::FluxContext& context) const {
   Values made;
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
-    streams = transformer_blocks[i].forward(cx, streams, context);
-    made[flux_samples].emplace_back(controlnet_blocks[i].forward(cx, streams.image));
-  }
+  streams = nn::run_blocks(
+      cx, transformer_blocks, {0, transformer_blocks.size()}, std::move(streams),
+      [&](size_t i, const nn::TokenStream& x) {
+        return transformer_blocks[i].forward(cx, x, context);
+      },
+      [&](size_t i, const nn::TokenStream& x) {
+        made[flux_samples].emplace_back(controlnet_blocks[i].forward(cx, x.image));
+      });
   if (single_transformer_blocks.empty()) return made;
   Tensor h = cx.ops().concat(cx, {streams.text, streams.image});
   const int64_t texts = streams.text.size(1), images = streams.image.size(1);
   streams = {};
-  for (size_t i = 0; i < single_transformer_blocks.size(); ++i) {
-    h = single_transformer_blocks[i].forward(cx, h, context);
-    Tensor image = h.narrow(1, texts, images);
-    made[flux_single_samples].emplace_back(controlnet_single_blocks[i].forward(cx, image));
-  }
+  nn::run_blocks(
+      cx, single_transformer_blocks, {0, single_transformer_blocks.size()}, std::move(h),
+      [&](size_t i, const Tensor& x) {
+        return single_transformer_blocks[i].forward(cx, x, context);
+      },
+      [&](size_t i, const Tensor& x) {
+        Tensor image = x.narrow(1, texts, images);
+        made[flux_single_samples].emplace_back(controlnet_single_blocks[i].forward(cx, image));
+      });
   return made;
 }
 
@@ -106,7 +113,7 @@ Values FluxControlNetModel::control(Context& cx, const Values& inputs) const {
   const int64_t height = latents.size(2), width = latents.size(3);
   Tensor x = x_embedder.forward(cx, nn::tokens_of(nn::in_form(cx, latents)));
   Tensor control = condition(cx, input.controlnet_cond);
-  nn::TextAndImage streams{.text = text(cx, input), .image = cx.ops().add(cx, {x, control})};
+  nn::TokenStream streams{.text = text(cx, input), .image = cx.ops().add(cx, {x, control})};
   Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
   Tensor temb = time_text_embed.forward(cx, timestep, input.guidance ? &*input.guidance : nullptr,
                                         input.pooled_projections);
@@ -120,12 +127,9 @@ Values FluxControlNetModel::control(Context& cx, const Values& inputs) const {
 }
 
 std::vector<nn::NetworkInput> FluxControlNetModel::inputs() const {
-  auto names = nn::input_names<FluxControlInput>();
-  std::erase_if(names, [&](const nn::NetworkInput& input) {
-    return (!takes_guidance_scale() && input.name == "guidance") ||
-           (!modes() && input.name == "control_mode");
-  });
-  return names;
+  return nn::only_where(
+      takes_guidance_scale(), {"guidance"},
+      nn::only_where(modes().has_value(), {"control_mode"}, nn::input_names<FluxControlInput>()));
 }
 
 std::vector<nn::ControlNetwork::Residuals> FluxControlNetModel::residuals() const {
@@ -144,10 +148,7 @@ int64_t FluxControlNetModel::pixels_per_token() const {
 const nn::NetworkInfo& flux_controlnet_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "FluxControlNetModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<FluxControlNetModel>(read_flux_controlnet_config(json, where),
-                                                     json);
-      },
+      .make = nn::network_of<FluxControlNetModel, read_flux_controlnet_config>,
       .summary = "a control image's way into FLUX.1's transformer",
       .weights_base = "diffusion_pytorch_model",
       .role = "controlnet",

@@ -58,9 +58,7 @@ FluxIPAdapter::Output FluxIPAdapter::forward(Context& cx, const Tensor& image_em
 const nn::NetworkInfo& flux_ip_adapter_info() {
   static const nn::NetworkInfo info{
       .class_name = "FluxIPAdapter",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<FluxIPAdapter>(read_flux_ip_adapter_config(json, where), json);
-      },
+      .make = nn::network_of<FluxIPAdapter, read_flux_ip_adapter_config>,
       .summary = "an image's way into FLUX.1's attention, as a prompt",
       .weights_base = "ip_adapter",
       .role = "ip_adapter",

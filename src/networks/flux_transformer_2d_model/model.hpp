@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "nn/blocks/flux_blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -14,9 +14,6 @@ struct FluxInput {
   std::optional<Tensor> guidance;           // {B}: the guidance scale; where guidance_embeds
   std::optional<Tensor> reference_latents;  // {B, N, 4 C}: tokens of reference images
   std::optional<Tensor> reference_ids;      // {B, N, 4}: their positions, all rows alike
-  // Of ControlNets, {B, L, D} for each block; not with reference images.
-  std::vector<Tensor> controlnet_block_samples;
-  std::vector<Tensor> controlnet_single_block_samples;
   // Of prompting images, {B, N, D} for each of the blocks that keep text and image apart, one
   // IP-Adapter after the other.
   std::vector<Tensor> ip_adapter_keys, ip_adapter_values;
@@ -29,27 +26,28 @@ struct FluxInput {
     v("guidance", self.guidance);
     v("reference_latents", self.reference_latents);
     v("reference_ids", self.reference_ids);
-    v("controlnet_block_samples", self.controlnet_block_samples);
-    v("controlnet_single_block_samples", self.controlnet_single_block_samples);
     v("ip_adapter_keys", self.ip_adapter_keys);
     v("ip_adapter_values", self.ip_adapter_values);
   }
 };
 
+// What the blocks of a call share.
+struct FluxCall {
+  nn::FluxContext shared;
+  std::vector<nn::PromptingImages> images;  // by block; empty: none
+  int64_t height, width;                    // tokens
+};
+
 // FLUX.1's diffusion transformer (diffusers transformer_flux.py): blocks that keep text and image
 // apart except in attention, then blocks over both. It packs latents into tokens itself, as the
 // reference's pipelines do before they call it.
-class FluxTransformer2DModel final : public nn::DenoiserNetwork {
+class FluxTransformer2DModel final : public nn::Transformer<FluxInput, FluxCall> {
  public:
   FluxTransformer2DModel(const FluxTransformer2DConfig& config, Json json);
   const char* class_name() const override { return "FluxTransformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
   nn::AdapterNames adapter_names() const override;
-
-  // {B, out_channels(), H, W}. Throws InternalError for odd sides.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
 
   // Channels of latents, a quarter of a token's.
   int64_t in_channels() const override { return config_.in_channels / config_.latents_of_a_token; }
@@ -60,8 +58,8 @@ class FluxTransformer2DModel final : public nn::DenoiserNetwork {
   int64_t context_dim() const override { return config_.joint_attention_dim; }
   int64_t pooled_dim() const override { return config_.pooled_projection_dim; }
   bool takes_guidance_scale() const override { return config_.guidance_embeds; }
-  bool caches_blocks() const override { return config_.num_layers > 0; }
   std::vector<nn::ResidualSite> residual_sites() const override;
+  bool predicts_attentions() const override { return true; }
 
   nn::TimeTextEmbedding time_text_embed;
   nn::Linear context_embedder;
@@ -72,11 +70,18 @@ class FluxTransformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
-  nn::TextAndImage embedded(Context& cx, const FluxInput& input, const Tensor& latents) const;
-  Tensor through_blocks(Context& cx, const FluxInput& input, nn::TextAndImage streams,
-                        const nn::FluxContext& context) const;
-  Tensor through_single_blocks(Context& cx, const FluxInput& input, Tensor h, int64_t texts,
-                               const nn::FluxContext& context) const;
+  std::vector<nn::NetworkInput> own_inputs() const override {
+    return nn::only_where(config_.guidance_embeds, {"guidance"}, nn::input_names<FluxInput>());
+  }
+  // Throws InternalError for odd sides.
+  Trunk enter(Context& cx, const FluxInput& input) const override;
+  std::optional<size_t> joined_from() const override { return transformer_blocks.size(); }
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const FluxCall& call) const override;
+  Tensor leave(Context& cx, const Tensor& tokens, const FluxCall& call) const override;
+
+  nn::TokenStream embedded(Context& cx, const FluxInput& input, const Tensor& latents) const;
+  nn::FluxContext context(Context& cx, const FluxInput& input, const Tensor& latents) const;
 
   FluxTransformer2DConfig config_;
 };

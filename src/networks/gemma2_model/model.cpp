@@ -1,7 +1,7 @@
 #include "networks/gemma2_model/model.hpp"
 
 #include "nn/feature_metadata.hpp"
-#include "nn/token_ids.hpp"
+#include "nn/layers.hpp"
 
 namespace omnirt {
 namespace {

@@ -138,9 +138,7 @@ IPAdapter::Output IPAdapter::forward(Context& cx, const Tensor& image) const {
 const nn::NetworkInfo& ip_adapter_info() {
   static const nn::NetworkInfo info{
       .class_name = "IPAdapter",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<IPAdapter>(read_ip_adapter_config(json, where), json);
-      },
+      .make = nn::network_of<IPAdapter, read_ip_adapter_config>,
       .summary = "an image's way into Stable Diffusion's attention, as a prompt",
       .weights_base = "ip_adapter",
       .role = "ip_adapter",

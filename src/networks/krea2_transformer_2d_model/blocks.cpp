@@ -1,6 +1,7 @@
 #include "networks/krea2_transformer_2d_model/blocks.hpp"
 
 #include "nn/layout.hpp"
+#include "nn/run_blocks.hpp"
 
 namespace omnirt {
 namespace {
@@ -60,10 +61,8 @@ Krea2TextFusionBlock::Krea2TextFusionBlock(Module* parent, const std::string& na
       ff(this, "ff", config.text_hidden_dim, config.text_intermediate_size) {}
 
 Tensor Krea2TextFusionBlock::forward(Context& cx, const Tensor& x) const {
-  return cx.segment(path(), [&] {
-    Tensor h = attn.forward(cx, norm1.forward(cx, x), nullptr, &x);
-    return ff.forward(cx, norm2.forward(cx, h), &h);
-  });
+  Tensor h = attn.forward(cx, norm1.forward(cx, x), nullptr, &x);
+  return ff.forward(cx, norm2.forward(cx, h), &h);
 }
 
 Krea2TextFusion::Krea2TextFusion(Module* parent, const std::string& name,
@@ -81,11 +80,10 @@ Krea2TextFusion::Krea2TextFusion(Module* parent, const std::string& name,
 Tensor Krea2TextFusion::forward(Context& cx, const Tensor& text) const {
   const int64_t rows = text.size(0), tokens = text.size(1);
   Tensor h = text.reshape({rows * tokens, layers_, dim_});
-  for (size_t i = 0; i < layerwise_blocks.size(); ++i) h = layerwise_blocks[i].forward(cx, h);
+  h = nn::run_list(cx, layerwise_blocks, h);
   const Tensor values = nn::tokens_of(h.unsqueeze(2));  // {B T, D, layers}
   h = projector.forward(cx, values).view({rows, tokens, dim_});
-  for (size_t i = 0; i < refiner_blocks.size(); ++i) h = refiner_blocks[i].forward(cx, h);
-  return h;
+  return nn::run_list(cx, refiner_blocks, h);
 }
 
 Krea2TextProjection::Krea2TextProjection(Module* parent, const std::string& name, int64_t text_dim,
@@ -127,23 +125,20 @@ Krea2TransformerBlock::Krea2TransformerBlock(Module* parent, const std::string& 
 
 Tensor Krea2TransformerBlock::forward(Context& cx, const Tensor& x, const Tensor& modulation,
                                       const Tensor& rotary) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    Tensor all = cx.ops().add(cx, {modulation, cx[scale_shift_table].unsqueeze(0)});
-    // {B or 1, 1, D} each.
-    auto part = [&](int64_t i) { return all.narrow(1, i, 1); };
-    Tensor scale = part(0), shift = part(1), gate = part(2);
-    Tensor scale_ff = part(3), shift_ff = part(4), gate_ff = part(5);
-    Tensor normed = norm1.forward(cx, x);
-    normed = cx.ops().modulate(cx, {normed, scale, shift});
-    auto attended = cx.predicted_attention(
-        attn.path(), [&] { return std::vector<Tensor>{attn.forward(cx, normed, &rotary)}; });
-    Tensor h = cx.ops().gate(cx, {attended.front(), gate, &x});
-    normed = norm2.forward(cx, h);
-    normed = cx.ops().modulate(cx, {normed, scale_ff, shift_ff});
-    Tensor through = ff.forward(cx, normed);
-    return cx.ops().gate(cx, {through, gate_ff, &h});
-  });
+  Tensor all = cx.ops().add(cx, {modulation, cx[scale_shift_table].unsqueeze(0)});
+  // {B or 1, 1, D} each.
+  auto part = [&](int64_t i) { return all.narrow(1, i, 1); };
+  Tensor scale = part(0), shift = part(1), gate = part(2);
+  Tensor scale_ff = part(3), shift_ff = part(4), gate_ff = part(5);
+  Tensor normed = norm1.forward(cx, x);
+  normed = cx.ops().modulate(cx, {normed, scale, shift});
+  auto attended = cx.predicted_attention(
+      attn.path(), [&] { return std::vector<Tensor>{attn.forward(cx, normed, &rotary)}; });
+  Tensor h = cx.ops().gate(cx, {attended.front(), gate, &x});
+  normed = norm2.forward(cx, h);
+  normed = cx.ops().modulate(cx, {normed, scale_ff, shift_ff});
+  Tensor through = ff.forward(cx, normed);
+  return cx.ops().gate(cx, {through, gate_ff, &h});
 }
 
 Krea2FinalLayer::Krea2FinalLayer(Module* parent, const std::string& name, int64_t dim, int64_t out,

@@ -71,10 +71,7 @@ Tensor Lumina2TransformerBlock::modulated(Context& cx, const Tensor& x, const Te
 
 Tensor Lumina2TransformerBlock::forward(Context& cx, const Tensor& x, const Tensor& rotary,
                                         const Tensor& activated) const {
-  return cx.segment(path(), [&] {
-    if (plain_norm) return plain(cx, x, rotary);
-    return cx.site(path()) ? x : modulated(cx, x, rotary, activated);
-  });
+  return plain_norm ? plain(cx, x, rotary) : modulated(cx, x, rotary, activated);
 }
 
 Lumina2CaptionEmbedder::Lumina2CaptionEmbedder(Module* parent, const std::string& name,
@@ -93,12 +90,6 @@ Lumina2Embedding::Lumina2Embedding(Module* parent, const std::string& name,
       timestep_embedder(this, "timestep_embedder",
                         {.in = waves_dim, .out = config.modulation_dim()}),
       caption_embedder(this, "caption_embedder", config) {}
-
-Tensor Lumina2Embedding::embedded(Context& cx, const Tensor& time) const {
-  Tensor waves = cx.ops().timestep_embedding(
-      cx, {time, waves_dim, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  return timestep_embedder.forward(cx, nn::in_form(cx, waves), nullptr);
-}
 
 Lumina2NormOut::Lumina2NormOut(Module* parent, const std::string& name,
                                const Lumina2Transformer2DConfig& config)

@@ -9,7 +9,6 @@
 
 namespace omnirt {
 namespace {
-
 constexpr double rope_theta = 10000;
 constexpr double train_timesteps = 1000.0;
 
@@ -28,7 +27,7 @@ Tensor positions(Context& cx, const Tensor& text, int64_t height, int64_t width)
 
 Lumina2Transformer2DModel::Lumina2Transformer2DModel(const Lumina2Transformer2DConfig& config,
                                                      Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       x_embedder(this, "x_embedder", config.patch_size * config.patch_size * config.in_channels,
                  config.hidden_size),
       time_caption_embed(this, "time_caption_embed", config),
@@ -42,6 +41,7 @@ Lumina2Transformer2DModel::Lumina2Transformer2DModel(const Lumina2Transformer2DC
     context_refiner.add(config, /*modulated=*/false);
   }
   for (int64_t i = 0; i < config.num_layers; ++i) layers.add(config, /*modulated=*/true);
+  set_blocks(layers);
 }
 
 nn::Metadata Lumina2Transformer2DModel::metadata() const {
@@ -64,10 +64,7 @@ Lumina2Transformer2DModel::Places Lumina2Transformer2DModel::places(
   auto part = [&](const char* name, int64_t from, int64_t count) {
     return cx.once(fmt::format("rotary of {} {}x{}", name, height, width), text, [&] {
       Tensor all = positions(cx, text, height, width);
-      return cx.ops().rotary_table(cx, {.x = all.narrow(0, from, count),
-                                        .axes = config_.axes_dim_rope,
-                                        .theta = rope_theta,
-                                        .angles_in_fp64 = true});
+      return nn::rope_table(cx, all.narrow(0, from, count), config_.axes_dim_rope, rope_theta);
     });
   };
   return {part("text", 0, tokens), part("image", tokens, height * width),
@@ -80,9 +77,7 @@ Tensor Lumina2Transformer2DModel::refined_text(Context& cx, const Lumina2Input& 
   const Tensor& text = input.encoder_hidden_states;
   return cx.once("context_refiner", text, [&] {
     Tensor h = time_caption_embed.caption_embedder.forward(cx, nn::in_form(cx, text));
-    for (size_t i = 0; i < context_refiner.size(); ++i)
-      h = context_refiner[i].forward(cx, h, rotary, Tensor());
-    return h;
+    return nn::run_list(cx, context_refiner, h, rotary, Tensor());
   });
 }
 
@@ -90,37 +85,42 @@ Tensor Lumina2Transformer2DModel::refined_text(Context& cx, const Lumina2Input& 
 Tensor Lumina2Transformer2DModel::activated_time(Context& cx, const Lumina2Input& input) const {
   Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)}).contiguous();
   Tensor time = cx.ops().affine(cx, {timestep, -1.0 / train_timesteps, 1.0});
-  return cx.ops().activate(cx, {time_caption_embed.embedded(cx, time), ops::Activation::silu});
+  return cx.ops().activate(
+      cx, {time_caption_embed.timestep_embedder.embed(cx, time), ops::Activation::silu});
 }
 
-Tensor Lumina2Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<Lumina2Input>(cx, inputs);
-  const int64_t rows = input.sample.size(0), side = patch_size();
+auto Lumina2Transformer2DModel::enter(Context& cx, const Lumina2Input& input) const -> Trunk {
+  const int64_t side = patch_size();
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, side);
   const int64_t height = input.sample.size(2) / side, width = input.sample.size(3) / side;
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  ensure(input.sample.size(2) % side == 0 && input.sample.size(3) % side == 0, "latents of {} x {}",
-         input.sample.size(2), input.sample.size(3));
   Tensor activated = activated_time(cx, input);
-  Places at_places = places(cx, input);
-  Tensor text = refined_text(cx, input, at_places.text);
-  Tensor h = x_embedder.forward(cx, nn::patch_tokens(nn::in_form(cx, input.sample), side));
-  for (size_t i = 0; i < noise_refiner.size(); ++i)
-    h = noise_refiner[i].forward(cx, h, at_places.image, activated);
-  h = cx.ops().concat(cx, {text, h});
-  for (size_t i = 0; i < layers.size(); ++i) h = layers[i].forward(cx, h, at_places.all, activated);
-  h = norm_out.forward(cx, h.narrow(1, text.size(1), height * width), activated);
+  Places at = places(cx, input);
+  nn::TokenStream tokens{.text = refined_text(cx, input, at.text)};
+  Tensor patches = nn::patch_tokens(nn::in_form(cx, input.sample), side);
+  tokens.image =
+      nn::run_list(cx, noise_refiner, x_embedder.forward(cx, patches), at.image, activated);
+  const nn::TokenSpan image{tokens.text.size(1), height * width};
+  return {.tokens = std::move(tokens),
+          .axis = image,
+          .call = {std::move(activated), at.all, height, width}};
+}
+
+nn::TokenStream Lumina2Transformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                 const Lumina2Call& call) const {
+  return {.image = layers[i].forward(cx, x.image, call.rotary, call.activated)};
+}
+
+Tensor Lumina2Transformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                        const Lumina2Call& call) const {
+  Tensor h = norm_out.forward(cx, tokens, call.activated);
   h = cx.ops().affine(cx, {h, -1.0, 0.0});  // image minus noise -> noise minus image
-  return nn::image_of_patches(h, height, width, side);
+  return nn::image_of_patches(h, call.height, call.width, patch_size());
 }
 
 const nn::NetworkInfo& lumina2_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "Lumina2Transformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Lumina2Transformer2DModel>(
-            read_lumina2_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<Lumina2Transformer2DModel, read_lumina2_transformer_2d_config>,
       .summary = "the diffusion transformer of Lumina-Image 2.0",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

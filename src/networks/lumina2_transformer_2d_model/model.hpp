@@ -1,6 +1,6 @@
 #pragma once
 #include "networks/lumina2_transformer_2d_model/blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -16,19 +16,22 @@ struct Lumina2Input {
   }
 };
 
+// What the blocks of a call share.
+struct Lumina2Call {
+  Tensor activated;       // {B, D}: SiLU of the embedded timestep
+  Tensor rotary;          // {2, T + L, head_dim / 2}
+  int64_t height, width;  // tokens
+};
+
 // Lumina-Image 2.0's diffusion transformer (Qin et al. 2025, arXiv 2503.21758; diffusers
 // transformer_lumina2.py): one stream of a text's and an image's tokens, each of which goes through
 // blocks of its own before.
-class Lumina2Transformer2DModel final : public nn::DenoiserNetwork {
+class Lumina2Transformer2DModel final : public nn::Transformer<Lumina2Input, Lumina2Call> {
  public:
   Lumina2Transformer2DModel(const Lumina2Transformer2DConfig& config, Json json);
   const char* class_name() const override { return "Lumina2Transformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
-
-  // Noise minus image, {B, C, H, W}: as the reference's pipeline hands it to the scheduler.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override { return nn::input_names<Lumina2Input>(); }
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.channels_out(); }
@@ -47,6 +50,13 @@ class Lumina2Transformer2DModel final : public nn::DenoiserNetwork {
   Lumina2NormOut norm_out;
 
  private:
+  Trunk enter(Context& cx, const Lumina2Input& input) const override;
+  std::optional<size_t> joined_from() const override { return 0; }
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const Lumina2Call& call) const override;
+  // Noise minus image, {B, C, H, W}: as the reference's pipeline hands it to the scheduler.
+  Tensor leave(Context& cx, const Tensor& tokens, const Lumina2Call& call) const override;
+
   // The positions of tokens, as ops::Rotary takes them.
   struct Places {
     Tensor text, image, all;

@@ -2,7 +2,7 @@
 
 #include "networks/mistral3_for_conditional_generation/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
-#include "nn/token_ids.hpp"
+#include "nn/layers.hpp"
 
 namespace omnirt {
 namespace {
@@ -76,10 +76,7 @@ std::vector<Tensor> Mistral3ForConditionalGeneration::hidden_states(
 const nn::NetworkInfo& mistral3_for_conditional_generation_info() {
   static const nn::NetworkInfo info{
       .class_name = "Mistral3ForConditionalGeneration",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Mistral3ForConditionalGeneration>(read_mistral3_config(json, where),
-                                                                  json);
-      },
+      .make = nn::network_of<Mistral3ForConditionalGeneration, read_mistral3_config>,
       .summary = "Mistral Small 3 as a text encoder",
       .weights_base = "model",
       .role = "text_encoder",

@@ -1,6 +1,7 @@
 #include "networks/pixart_transformer_2d_model/blocks.hpp"
 
 #include "nn/blocks/pixart_embeddings.hpp"
+#include "nn/layout.hpp"
 
 namespace omnirt {
 namespace {
@@ -44,19 +45,14 @@ PixArtTransformerBlock::PixArtTransformerBlock(Module* parent, const std::string
 
 Tensor PixArtTransformerBlock::forward(Context& cx, const Tensor& x,
                                        const PixArtContext& context) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const auto [by, by_ff] =
-        nn::modulations_by_table(cx, context.modulation, cx[scale_shift_table]);
-    Tensor h = nn::modulated_by(cx, norm1, x, by);
-    h = attn1.forward(cx, h, nullptr, nullptr, nullptr, context.grid);
-    h = cx.ops().gate(cx, {h, by.gate, &x});
-    const Tensor* bias = context.text_bias.defined() ? &context.text_bias : nullptr;
-    h = attn2.forward(cx, h, &context.text, bias, &h);
-    if (cx.site(ff.path())) return h;
-    Tensor made = ff.forward(cx, nn::modulated_by(cx, norm2, h, by_ff));
-    return cx.ops().gate(cx, {made, by_ff.gate, &h});
-  });
+  const auto [by, by_ff] = nn::modulations_by_table(cx, context.modulation, cx[scale_shift_table]);
+  Tensor h = nn::modulated_by(cx, norm1, x, by);
+  h = attn1.forward(cx, h, nullptr, nullptr, nullptr, context.grid);
+  h = cx.ops().gate(cx, {h, by.gate, &x});
+  h = attn2.forward(cx, h, &context.text, nn::null_if_undefined(context.text_bias), &h);
+  if (cx.site(ff.path())) return h;
+  Tensor made = ff.forward(cx, nn::modulated_by(cx, norm2, h, by_ff));
+  return cx.ops().gate(cx, {made, by_ff.gate, &h});
 }
 
 }  // namespace omnirt

@@ -42,6 +42,7 @@ struct PixArtContext {
   Tensor text_bias;   // {B, 1, 1, S}, added to the scores: keeps padding out; undefined: none
   Tensor modulation;  // {B, 6, D}
   std::array<int64_t, 2> grid{0, 0};  // {height, width} in patches
+  Tensor embedded{};                  // {B, D}: the timestep, for the last norm
 };
 
 // Attention, attention to the text, perceptron; the first and the last modulated and gated by the

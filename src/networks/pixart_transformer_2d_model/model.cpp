@@ -6,7 +6,6 @@
 
 namespace omnirt {
 namespace {
-
 // What a score loses where a token is padding, as in the reference.
 constexpr double padding_penalty = 10000.0;
 constexpr double norm_out_eps = 1e-6;
@@ -28,7 +27,7 @@ nn::NetworkInfo info_of(std::string class_name, std::string summary) {
 
 PixArtTransformer2DModel::PixArtTransformer2DModel(const PixArtTransformer2DConfig& config,
                                                    Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       pos_embed(this, "pos_embed",
                 {.in_channels = config.in_channels,
                  .dim = config.inner_dim(),
@@ -44,6 +43,7 @@ PixArtTransformer2DModel::PixArtTransformer2DModel(const PixArtTransformer2DConf
       config_(config) {
   own(scale_shift_table);
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+  set_blocks(transformer_blocks);
   if (config.caption_channels) {
     caption_projection.emplace(this, "caption_projection", *config.caption_channels,
                                config.inner_dim());
@@ -89,37 +89,28 @@ PixArtContext PixArtTransformer2DModel::context(Context& cx, const PixArtInput& 
   return made;
 }
 
-Tensor PixArtTransformer2DModel::forward(Context& cx, const PixArtInput& input) const {
-  int64_t rows = input.sample.size(0);
-  Tensor h = pos_embed.forward(cx, nn::in_form(cx, input.sample));
-  Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
+auto PixArtTransformer2DModel::enter(Context& cx, const PixArtInput& input) const -> Trunk {
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, config_.patch_size);
+  nn::TokenStream tokens{.image = pos_embed.forward(cx, nn::in_form(cx, input.sample))};
+  Tensor timestep = input.timestep.to(at::kFloat).expand({input.sample.size(0)});
   auto conditions = adaln_single.forward(cx, {timestep, input.resolution, input.aspect_ratio});
-  PixArtContext shared = context(cx, input, conditions.modulation);
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
-    h = transformer_blocks[i].forward(cx, h, shared);
-  }
-  h = nn::normed_by_table(cx, norm_out, h, cx[scale_shift_table], conditions.embedded);
+  PixArtContext call = context(cx, input, conditions.modulation);
+  call.embedded = conditions.embedded;
+  const nn::TokenSpan image{0, tokens.image.size(1)};
+  return {.tokens = std::move(tokens), .axis = image, .call = std::move(call)};
+}
+
+nn::TokenStream PixArtTransformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                const PixArtContext& call) const {
+  return {.image = transformer_blocks[i].forward(cx, x.image, call)};
+}
+
+Tensor PixArtTransformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                       const PixArtContext& call) const {
+  Tensor h = nn::normed_by_table(cx, norm_out, tokens, cx[scale_shift_table], call.embedded);
   h = proj_out.forward(cx, h);
-  return nn::image_of_patches(h, shared.grid[0], shared.grid[1], config_.patch_size);
-}
-
-Tensor PixArtTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<PixArtInput>(cx, inputs);
-  int64_t rows = input.sample.size(0);
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  return forward(cx, input).narrow(1, 0, out_channels());
-}
-
-std::vector<nn::NetworkInput> PixArtTransformer2DModel::inputs() const {
-  auto names = nn::input_names<PixArtInput>();
-  std::erase_if(names, [&](const nn::NetworkInput& input) {
-    return !config_.takes_size() && (input.name == "resolution" || input.name == "aspect_ratio");
-  });
-  for (nn::NetworkInput& input : names) {
-    if (input.name == "resolution" || input.name == "aspect_ratio") input.required = true;
-  }
-  return names;
+  const auto [height, width] = call.grid;
+  return nn::image_of_patches(h, height, width, config_.patch_size).narrow(1, 0, out_channels());
 }
 
 const nn::NetworkInfo& pixart_transformer_2d_model_info() {

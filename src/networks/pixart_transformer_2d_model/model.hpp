@@ -4,7 +4,7 @@
 #include "networks/pixart_transformer_2d_model/blocks.hpp"
 #include "networks/pixart_transformer_2d_model/config.hpp"
 #include "nn/blocks/pixart_embeddings.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -28,19 +28,12 @@ struct PixArtInput {
 
 // The diffusion transformer of PixArt-Alpha and PixArt-Sigma (Chen et al. 2023, arXiv 2310.00426;
 // 2024, arXiv 2403.04692; diffusers pixart_transformer_2d.py).
-class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
+class PixArtTransformer2DModel final : public nn::Transformer<PixArtInput, PixArtContext> {
  public:
   PixArtTransformer2DModel(const PixArtTransformer2DConfig& config, Json json);
   const char* class_name() const override { return "PixArtTransformer2DModel"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
-
-  // All that the checkpoint predicts, {B, predicted channels, H, W}: what is to be removed and,
-  // where it has twice the latents' channels, a variance. H and W are multiples of the patch size.
-  Tensor forward(Context& cx, const PixArtInput& input) const;
-  // What is to be removed alone: the reference's pipelines ignore the variance.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override;
@@ -66,6 +59,17 @@ class PixArtTransformer2DModel final : public nn::DenoiserNetwork {
   std::optional<nn::PixArtAlphaTextProjection> caption_projection;
 
  private:
+  std::vector<nn::NetworkInput> own_inputs() const override {
+    return nn::required_where(config_.takes_size(), {"resolution", "aspect_ratio"},
+                              nn::input_names<PixArtInput>());
+  }
+  Trunk enter(Context& cx, const PixArtInput& input) const override;
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const PixArtContext& call) const override;
+  // Of all that the checkpoint predicts, the noise alone: the reference's pipelines ignore the
+  // variance of checkpoints with twice the latents' channels.
+  Tensor leave(Context& cx, const Tensor& tokens, const PixArtContext& call) const override;
+
   PixArtContext context(Context& cx, const PixArtInput& input, const Tensor& modulation) const;
 
   PixArtTransformer2DConfig config_;

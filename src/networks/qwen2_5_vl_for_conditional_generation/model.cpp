@@ -3,7 +3,7 @@
 #include "base/ensure.hpp"
 #include "networks/qwen2_5_vl_for_conditional_generation/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
-#include "nn/token_ids.hpp"
+#include "nn/layers.hpp"
 
 namespace omnirt {
 namespace {
@@ -72,10 +72,7 @@ Tensor Qwen25VLForConditionalGeneration::image_tokens(Context& cx, const Tensor&
 const nn::NetworkInfo& qwen2_5_vl_for_conditional_generation_info() {
   static const nn::NetworkInfo info{
       .class_name = "Qwen2_5_VLForConditionalGeneration",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Qwen25VLForConditionalGeneration>(
-            read_qwen2_5_vl_config(json, where), json);
-      },
+      .make = nn::network_of<Qwen25VLForConditionalGeneration, read_qwen2_5_vl_config>,
       .summary = "Qwen2.5-VL as a text encoder",
       .weights_base = "model",
       .role = "text_encoder",

@@ -2,7 +2,7 @@
 
 #include "networks/qwen3_for_causal_lm/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
-#include "nn/token_ids.hpp"
+#include "nn/layers.hpp"
 
 namespace omnirt {
 namespace {
@@ -39,9 +39,7 @@ std::vector<Tensor> Qwen3ForCausalLM::hidden_states(Context& cx, const Tensor& i
 const nn::NetworkInfo& qwen3_for_causal_lm_info() {
   static const nn::NetworkInfo info{
       .class_name = "Qwen3ForCausalLM",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Qwen3ForCausalLM>(read_qwen3_config(json, where), json);
-      },
+      .make = nn::network_of<Qwen3ForCausalLM, read_qwen3_config>,
       .summary = "Qwen3 as a text encoder",
       .weights_base = "model",
       .role = "text_encoder",

@@ -2,7 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "nn/feature_metadata.hpp"
-#include "nn/token_ids.hpp"
+#include "nn/layers.hpp"
 
 namespace omnirt {
 namespace {
@@ -13,9 +13,7 @@ constexpr const char* qwen3_vl_block_class = "Qwen3VLVisionBlock";
 template <class Made>
 nn::NetworkInfo qwen3_vl_info_of(const char* class_name, const char* summary) {
   return {.class_name = class_name,
-          .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-            return std::make_unique<Made>(read_qwen3_vl_config(json, where), json);
-          },
+          .make = nn::network_of<Made, read_qwen3_vl_config>,
           .summary = summary,
           .weights_base = "model",
           .role = "text_encoder"};

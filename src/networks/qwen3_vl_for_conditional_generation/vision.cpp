@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/blocks/grid_positions.hpp"
-#include "nn/blocks/vision_heads.hpp"
+#include "nn/blocks/vision_parts.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt {

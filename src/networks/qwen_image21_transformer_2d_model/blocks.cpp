@@ -81,17 +81,13 @@ Tensor QwenImage21TransformerBlock::perceived(Context& cx, const Tensor& x, cons
 Tensor QwenImage21TransformerBlock::forward(Context& cx, const Tensor& x,
                                             const QwenImage21Modulation& by,
                                             const QwenImage21Places& at,
-                                            const Before& before) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const nn::KeysAndValues kept = before();
-    Tensor normed = img_norm1.forward(cx, x);
-    auto made = cx.predicted_attention(attn.path(), [&] {
-      Tensor scaled = cx.ops().gate(cx, {normed, by.scale_attention});
-      return std::vector<Tensor>{attn.of_image(cx, scaled, at, kept)};
-    });
-    return perceived(cx, x, made.front(), by);
+                                            const nn::KeysAndValues& before) const {
+  Tensor normed = img_norm1.forward(cx, x);
+  auto made = cx.predicted_attention(attn.path(), [&] {
+    Tensor scaled = cx.ops().gate(cx, {normed, by.scale_attention});
+    return std::vector<Tensor>{attn.of_image(cx, scaled, at, before)};
   });
+  return perceived(cx, x, made.front(), by);
 }
 
 Tensor QwenImage21TransformerBlock::read_text(Context& cx, const Tensor& x,

@@ -65,15 +65,13 @@ class QwenImage21TextProjection final : public nn::Module {
 // QwenImage21TransformerBlock).
 class QwenImage21TransformerBlock final : public nn::Module {
  public:
-  using Before = std::function<nn::KeysAndValues()>;
-
   QwenImage21TransformerBlock(Module* parent, const std::string& name,
                               const QwenImage21Transformer2DConfig& config);
   const char* class_name() const override { return "QwenImage21TransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
-  // x {B, L, D}: the image's tokens; as x. `before` gives what this block keeps of the text's.
+  // x {B, L, D}: the image's tokens; as x. `before`: of the text's, as this block reads them.
   Tensor forward(Context& cx, const Tensor& x, const QwenImage21Modulation& by,
-                 const QwenImage21Places& at, const Before& before) const;
+                 const QwenImage21Places& at, const nn::KeysAndValues& before) const;
   // x {B, T, D}: the text's tokens, for a block that is not skipped. As of_text above.
   Tensor read_text(Context& cx, const Tensor& x, const QwenImage21Modulation& by,
                    const QwenImage21Places& at, nn::KeysAndValues& kept, bool keys_alone) const;

@@ -5,13 +5,12 @@
 #include "networks/qwen_image21_transformer_2d_model/original.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/optional_inputs.hpp"
 
 namespace omnirt {
 
 QwenImage21Transformer2DModel::QwenImage21Transformer2DModel(
     const QwenImage21Transformer2DConfig& config, Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       time_text_embed(this, "time_text_embed", config.inner_dim(), /*additional=*/false,
                       /*bias=*/false),
       txt_in(this, "txt_in", config.context_in_dim, config.inner_dim(), config.eps),
@@ -23,6 +22,7 @@ QwenImage21Transformer2DModel::QwenImage21Transformer2DModel(
       config_(config) {
   modulation.add_at(1, config.inner_dim(), 4 * config.inner_dim(), false);
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+  set_blocks(transformer_blocks);
 }
 
 nn::Metadata QwenImage21Transformer2DModel::metadata() const {
@@ -52,25 +52,9 @@ QwenImage21Modulation QwenImage21Transformer2DModel::of_text(
   return QwenImage21Modulation::of(cx, all);
 }
 
-Tensor QwenImage21Transformer2DModel::through_blocks(Context& cx, const Tensor& image,
-                                                     const QwenImage21Modulation& by,
-                                                     const QwenImage21Places& at,
-                                                     nn::KeptTokens& text) const {
-  Tensor h = image;
-  auto through = [&](size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i)
-      h = transformer_blocks[i].forward(cx, h, by, at, [&] { return text.of(i); });
-    return h;
-  };
-  const Tensor hidden = cx.block_cache() ? image : Tensor();
-  return cx.cached_blocks(
-      "blocks", hidden, [&] { return through(0, 1); },
-      [&] { return through(1, transformer_blocks.size()); });
-}
-
-nn::KeptTokens QwenImage21Transformer2DModel::ahead(Context& cx, const QwenImage21Input& input,
-                                                    const Tensor& tokens,
-                                                    const QwenImage21Modulation& by) const {
+std::unique_ptr<nn::KeptTokens> QwenImage21Transformer2DModel::ahead(
+    Context& cx, const QwenImage21Input& input, const Tensor& tokens,
+    const QwenImage21Modulation& by) const {
   const QwenImage21Places at = prefix_places(cx, input);
   std::vector<nn::KeptTokens::Block> blocks;
   for (size_t i = 0; i < transformer_blocks.size(); ++i) {
@@ -80,43 +64,50 @@ nn::KeptTokens QwenImage21Transformer2DModel::ahead(Context& cx, const QwenImage
     };
     blocks.push_back({.path = block.path(), .read = read});
   }
-  return {cx, std::move(blocks), {input.encoder_hidden_states, tokens, config_.causal_condition}};
+  nn::KeptTokens::Call call{input.encoder_hidden_states, tokens, config_.causal_condition};
+  return std::make_unique<nn::KeptTokens>(cx, std::move(blocks), std::move(call));
 }
 
-Tensor QwenImage21Transformer2DModel::predicted(Context& cx, const QwenImage21Input& input) const {
-  const Tensor at_time = activated(cx, input.timestep.tensor.to(at::kFloat));
+QwenImage21Input QwenImage21Transformer2DModel::read(Context& cx, Values& inputs) const {
+  auto references = nn::fill_optional_inputs<QwenImage21References>(cx, inputs);
+  auto input = nn::fill_inputs<QwenImage21Input>(cx, inputs);
+  input.references = std::move(references);
+  return input;
+}
+
+auto QwenImage21Transformer2DModel::enter(Context& cx, const QwenImage21Input& input) const
+    -> Trunk {
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, 1);
+  Tensor at_time = activated(cx, input.timestep.tensor.to(at::kFloat));
   const auto by = QwenImage21Modulation::of(cx, modulation[0].forward(cx, at_time));
   const QwenImage21Modulation by_text = of_text(cx, input, by);
-  const Tensor image = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, input.sample)));
-  const Tensor tokens = prefix(cx, input);
-  nn::KeptTokens text = ahead(cx, input, tokens, by_text);
-  const Tensor made = through_blocks(cx, image, by, image_places(cx, input, tokens, image), text);
-  return proj_out.forward(cx, norm_out.forward(cx, made, at_time));
+  Tensor image = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, input.sample)));
+  const Tensor before = prefix(cx, input);
+  auto text = ahead(cx, input, before, by_text);
+  QwenImage21Places at = image_places(cx, input, before, image);
+  const nn::TokenSpan all{0, image.size(1)};
+  return {.tokens = {.image = std::move(image)},
+          .axis = all,
+          .call = {std::move(at_time), by, std::move(at), std::move(text), input.sample.size(2),
+                   input.sample.size(3)}};
 }
 
-std::vector<nn::NetworkInput> QwenImage21Transformer2DModel::inputs() const {
-  return nn::with_optional_inputs<QwenImage21References>(nn::input_names<QwenImage21Input>());
+nn::TokenStream QwenImage21Transformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                     const QwenImage21Call& call) const {
+  return {.image = transformer_blocks[i].forward(cx, x.image, call.by, call.at, call.text->of(i))};
 }
 
-Tensor QwenImage21Transformer2DModel::predict(Context& cx, const Values& inputs) const {
-  Values own = inputs;
-  auto references = nn::fill_optional_inputs<QwenImage21References>(cx, own);
-  auto input = nn::fill_inputs<QwenImage21Input>(cx, own);
-  input.references = std::move(references);
-  ensure(input.encoder_hidden_states.size(0) == input.sample.size(0),
-         "{} rows of text for {} samples", input.encoder_hidden_states.size(0),
-         input.sample.size(0));
-  const Tensor made = cx.predicted_output(proj_out.path(), [&] { return predicted(cx, input); });
-  return nn::image_of(made, input.sample.size(2), input.sample.size(3));
+Tensor QwenImage21Transformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                            const QwenImage21Call& call) const {
+  const Tensor made = proj_out.forward(cx, norm_out.forward(cx, tokens, call.activated));
+  return nn::image_of(made, call.height, call.width);
 }
 
 const nn::NetworkInfo& qwen_image21_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "QwenImage21Transformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<QwenImage21Transformer2DModel>(
-            read_qwen_image21_transformer_2d_config(json, where), json);
-      },
+      .make =
+          nn::network_of<QwenImage21Transformer2DModel, read_qwen_image21_transformer_2d_config>,
       .summary = "the diffusion transformer of Qwen-Image 2.1",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

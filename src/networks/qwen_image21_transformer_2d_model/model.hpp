@@ -3,7 +3,8 @@
 
 #include "networks/qwen_image21_transformer_2d_model/blocks.hpp"
 #include "nn/blocks/qwen_image_blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/optional_inputs.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -41,24 +42,30 @@ struct QwenImage21Input {
   std::optional<QwenImage21References> references{};  // filled apart
 };
 
+// What the blocks of a call share.
+struct QwenImage21Call {
+  Tensor activated;  // {B, D}: SiLU of the embedded timestep
+  QwenImage21Modulation by;
+  QwenImage21Places at;                  // of the image's tokens
+  std::unique_ptr<nn::KeptTokens> text;  // and of reference images
+  int64_t height, width;
+};
+
 // Qwen-Image 2.1's diffusion transformer (diffusers transformer_qwenimage21.py): text and image as
 // one sequence, of which each token sees those before it and an image's tokens each other.
-class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
+class QwenImage21Transformer2DModel final
+    : public nn::Transformer<QwenImage21Input, QwenImage21Call> {
  public:
   QwenImage21Transformer2DModel(const QwenImage21Transformer2DConfig& config, Json json);
   const char* class_name() const override { return "QwenImage21Transformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
 
-  // {B, out_channels(), H, W}.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
-
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.predicted_channels(); }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
   int64_t context_dim() const override { return config_.context_in_dim; }
-  bool caches_blocks() const override { return true; }
+  bool predicts_attentions() const override { return true; }
 
   nn::QwenTimestepProjEmbeddings time_text_embed;
   QwenImage21TextProjection txt_in;
@@ -69,6 +76,15 @@ class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  std::vector<nn::NetworkInput> own_inputs() const override {
+    return nn::with_optional_inputs<QwenImage21References>(nn::input_names<QwenImage21Input>());
+  }
+  QwenImage21Input read(Context& cx, Values& inputs) const override;
+  Trunk enter(Context& cx, const QwenImage21Input& input) const override;
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const QwenImage21Call& call) const override;
+  Tensor leave(Context& cx, const Tensor& tokens, const QwenImage21Call& call) const override;
+
   // {B, D}: SiLU of the embedded timestep.
   Tensor activated(Context& cx, const Tensor& timestep) const;
   // {T + L, 3}: the text's tokens one after the other, the image behind the last of them.
@@ -87,13 +103,9 @@ class QwenImage21Transformer2DModel final : public nn::DenoiserNetwork {
                                 const QwenImage21Modulation& of_sample) const;
   // The text of a call, and what images it has to go by, as they go through the blocks ahead of the
   // image that is made. Where they are modulated as of no timestep, they do so once per run.
-  nn::KeptTokens ahead(Context& cx, const QwenImage21Input& input, const Tensor& tokens,
-                       const QwenImage21Modulation& by) const;
-  // {B, L, D}.
-  Tensor through_blocks(Context& cx, const Tensor& image, const QwenImage21Modulation& by,
-                        const QwenImage21Places& at, nn::KeptTokens& text) const;
-  // Of the image's tokens, {B, L, out_channels()}.
-  Tensor predicted(Context& cx, const QwenImage21Input& input) const;
+  std::unique_ptr<nn::KeptTokens> ahead(Context& cx, const QwenImage21Input& input,
+                                        const Tensor& tokens,
+                                        const QwenImage21Modulation& by) const;
 
   QwenImage21Transformer2DConfig config_;
 };

@@ -77,10 +77,7 @@ std::vector<nn::ControlNetwork::Residuals> QwenImageBlockwiseControlNet::residua
 const nn::NetworkInfo& qwen_image_blockwise_controlnet_info() {
   static const nn::NetworkInfo info{
       .class_name = "QwenImageBlockWiseControlNet",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<QwenImageBlockwiseControlNet>(
-            read_qwen_image_blockwise_config(json, where), json);
-      },
+      .make = nn::network_of<QwenImageBlockwiseControlNet, read_qwen_image_blockwise_config>,
       .summary = "a control image's way to what each block of Qwen-Image's transformer made",
       .weights_base = "model",
       .role = "controlnet",

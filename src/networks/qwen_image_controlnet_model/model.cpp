@@ -40,8 +40,8 @@ nn::Metadata QwenImageControlNetModel::metadata() const {
 
 // Tokens as wide as the blocks are; what stays the same through a run, the text and the control
 // image, is embedded once.
-nn::TextAndImage QwenImageControlNetModel::embedded(Context& cx,
-                                                    const QwenImageControlInput& input) const {
+nn::TokenStream QwenImageControlNetModel::embedded(Context& cx,
+                                                   const QwenImageControlInput& input) const {
   const Tensor& text = input.encoder_hidden_states;
   auto tokens = [&](const Tensor& latents) {
     return nn::tokens_of(nn::in_form(cx, nn::packed_patches(latents, config_.patch_size)));
@@ -64,23 +64,27 @@ Values QwenImageControlNetModel::control(Context& cx, const Values& inputs) cons
   const int64_t height = input.sample.size(2) / patch, width = input.sample.size(3) / patch;
   const Tensor timestep = input.timestep.to(at::kFloat).expand({rows});
   Tensor temb = time_text_embed.forward(cx, timestep);
-  nn::TextAndImage x = embedded(cx, input);
-  const Tensor padding = input.encoder_attention_mask
-                             ? nn::qwen_image_bias(cx, *input.encoder_attention_mask, x.image)
-                             : Tensor();
+  nn::TokenStream tokens = embedded(cx, input);
   const nn::QwenImageCall call{
       .activated = cx.ops().activate(cx, {temb, ops::Activation::silu}),
       .rotary = nn::qwen_image_rotary(
           cx, config_.axes_dims_rope,
           {.text = input.encoder_hidden_states, .height = height, .width = width}),
-      .bias = padding.defined() ? &padding : nullptr,
-      .made = height * width,
+      .bias = input.encoder_attention_mask
+                  ? nn::qwen_image_bias(cx, *input.encoder_attention_mask, tokens.image)
+                  : Tensor(),
+      .height = height,
+      .width = width,
       .of_references = {}};
   Values made;
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
-    x = transformer_blocks[i].forward(cx, x, call);
-    made[qwen_image_samples].emplace_back(controlnet_blocks[i].forward(cx, x.image));
-  }
+  nn::run_blocks(
+      cx, transformer_blocks, {0, transformer_blocks.size()}, std::move(tokens),
+      [&](size_t i, const nn::TokenStream& x) {
+        return transformer_blocks[i].forward(cx, x, call);
+      },
+      [&](size_t i, const nn::TokenStream& x) {
+        made[qwen_image_samples].emplace_back(controlnet_blocks[i].forward(cx, x.image));
+      });
   return made;
 }
 
@@ -92,10 +96,7 @@ std::vector<nn::ControlNetwork::Residuals> QwenImageControlNetModel::residuals()
 const nn::NetworkInfo& qwen_image_controlnet_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "QwenImageControlNetModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<QwenImageControlNetModel>(
-            read_qwen_image_controlnet_config(json, where), json);
-      },
+      .make = nn::network_of<QwenImageControlNetModel, read_qwen_image_controlnet_config>,
       .summary = "a control image's way into Qwen-Image's transformer",
       .weights_base = "diffusion_pytorch_model",
       .role = "controlnet",

@@ -52,7 +52,7 @@ class QwenImageControlNetModel final : public nn::ControlNetwork {
   nn::Linear controlnet_x_embedder;
 
  private:
-  nn::TextAndImage embedded(Context& cx, const QwenImageControlInput& input) const;
+  nn::TokenStream embedded(Context& cx, const QwenImageControlInput& input) const;
 
   QwenImageTransformer2DConfig config_;
   bool reads_mask_;

@@ -1,7 +1,5 @@
 #include "networks/qwen_image_transformer_2d_model/model.hpp"
 
-#include <algorithm>
-
 #include "networks/qwen_image_transformer_2d_model/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
@@ -9,7 +7,6 @@
 
 namespace omnirt {
 namespace {
-
 const Tensor* given(const std::optional<Tensor>& tensor) {
   return tensor ? &*tensor : nullptr;
 }
@@ -18,7 +15,7 @@ const Tensor* given(const std::optional<Tensor>& tensor) {
 
 QwenImageTransformer2DModel::QwenImageTransformer2DModel(const QwenImageTransformer2DConfig& config,
                                                          Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       time_text_embed(this, "time_text_embed", config.inner_dim(), config.use_additional_t_cond),
       txt_norm(this, "txt_norm", config.joint_attention_dim, 1e-6),
       img_in(this, "img_in", config.in_channels, config.inner_dim()),
@@ -29,6 +26,7 @@ QwenImageTransformer2DModel::QwenImageTransformer2DModel(const QwenImageTransfor
                config.patch_area() * config.predicted_channels()),
       config_(config) {
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+  set_blocks(transformer_blocks);
 }
 
 nn::Metadata QwenImageTransformer2DModel::metadata() const {
@@ -48,8 +46,7 @@ Tensor QwenImageTransformer2DModel::image_tokens(Context& cx, const QwenImageInp
   Tensor made = img_in.forward(cx, nn::tokens_of(nn::in_form(cx, patches)));
   if (!input.reference_latents) return made;
   const Tensor& given = *input.reference_latents;
-  Tensor references =
-      cx.once(img_in.path(), given, [&] { return img_in.forward(cx, nn::in_form(cx, given)); });
+  Tensor references = img_in.forward_once(cx, given);
   return cx.ops().concat(cx, {made, references});
 }
 
@@ -94,96 +91,58 @@ Tensor QwenImageTransformer2DModel::rotary(Context& cx, const QwenImageInput& in
                                 .sample_ids = given(input.sample_ids)});
 }
 
-// {B, L, D}, those of references after the image that is made.
-Tensor QwenImageTransformer2DModel::all_blocks(Context& cx, const QwenImageInput& input,
-                                               const Tensor& activated_time, int64_t made) const {
-  nn::TextAndImage x{.text = text_tokens(cx, input), .image = image_tokens(cx, input)};
-  const Tensor padding = bias(cx, input, x.image);
-  nn::QwenImageCall call{.activated = activated_time,
+auto QwenImageTransformer2DModel::enter(Context& cx, const QwenImageInput& input) const -> Trunk {
+  const int64_t patch = config_.patch_size;
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, patch);
+  const int64_t height = input.sample.size(2) / patch, width = input.sample.size(3) / patch;
+  const Tensor at_time = activated(cx, input);
+  nn::TokenStream tokens{.text = text_tokens(cx, input), .image = image_tokens(cx, input)};
+  nn::QwenImageCall call{.activated = at_time,
                          .rotary = rotary(cx, input),
-                         .bias = padding.defined() ? &padding : nullptr,
-                         .made = made,
+                         .bias = bias(cx, input, tokens.image),
+                         .height = height,
+                         .width = width,
                          .of_references = {}};
   if (config_.zero_cond_t && input.reference_latents)
     call.of_references = activated(cx, input, 0.0);
-  auto go = [&](size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i) {
-      x = transformer_blocks[i].forward(cx, x, call);
-      x.image = nn::with_residual(cx, x.image, input.controlnet_block_samples, i);
-    }
-    return x.image;
-  };
-  const size_t blocks = transformer_blocks.size(), head = std::min<size_t>(1, blocks);
-  const Tensor hidden = cx.block_cache() ? x.image : Tensor();
-  return cx.cached_blocks(
-      "blocks", hidden, [&] { return go(0, head); }, [&] { return go(head, blocks); });
+  const int64_t images = tokens.image.size(1);
+  return {.tokens = std::move(tokens),
+          .axis = {{0, height * width}, {0, images}},
+          .call = std::move(call)};
 }
 
-// Of the image that is made, {B, L, channels of a patch}.
-Tensor QwenImageTransformer2DModel::patches(Context& cx, const QwenImageInput& input,
-                                            int64_t made) const {
-  const Tensor activated_time = activated(cx, input);
-  const Tensor all = input.made_by_blocks ? nn::in_form(cx, *input.made_by_blocks)
-                                          : all_blocks(cx, input, activated_time, made);
-  return proj_out.forward(cx, norm_out.forward(cx, all.narrow(1, 0, made), activated_time));
+nn::TokenStream QwenImageTransformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                   const nn::QwenImageCall& call) const {
+  return transformer_blocks[i].forward(cx, x, call);
 }
 
-Values QwenImageTransformer2DModel::begin(Context& cx, const Values& inputs) const {
-  const auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
-  ensure(!input.reference_latents, "{} goes through its blocks without references", class_name());
-  const Tensor image = image_tokens(cx, input);
-  Values made{{"text", {text_tokens(cx, input)}},
-              {"activated", {activated(cx, input)}},
-              {"rotary", {rotary(cx, input)}}};
-  if (const Tensor padding = bias(cx, input, image); padding.defined()) made["bias"] = {padding};
-  made["image"] = {image};
-  return made;
+Tensor QwenImageTransformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                          const nn::QwenImageCall& call) const {
+  const Tensor made = proj_out.forward(cx, norm_out.forward(cx, tokens, call.activated));
+  return nn::unpacked_patches(nn::image_of(made, call.height, call.width), config_.patch_size);
 }
 
-Values QwenImageTransformer2DModel::through(Context& cx, const Values& state, size_t block) const {
-  const Tensor image = nn::in_form(cx, one(state, "image"));
-  const Tensor padding = state.contains("bias") ? one(state, "bias") : Tensor();
-  const nn::TextAndImage x =
-      transformer_blocks[block].forward(cx, {.text = one(state, "text"), .image = image},
-                                        {.activated = one(state, "activated"),
-                                         .rotary = one(state, "rotary"),
-                                         .bias = padding.defined() ? &padding : nullptr,
-                                         .made = image.size(1),
-                                         .of_references = {}});
-  return {{"text", {x.text}}, {"image", {x.image}}};
+Values QwenImageTransformer2DModel::saved_call(const nn::QwenImageCall& call) const {
+  ensure(!call.of_references.defined(), "reference images have modulations of their own");
+  Values saved{{"activated", {call.activated}}, {"rotary", {call.rotary}}};
+  if (call.bias.defined()) saved["bias"] = {call.bias};
+  return saved;
 }
 
-Tensor QwenImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<QwenImageInput>(cx, inputs);
-  const Tensor& text = input.encoder_hidden_states;
-  int64_t rows = input.sample.size(0), patch = config_.patch_size;
-  int64_t height = input.sample.size(2) / patch, width = input.sample.size(3) / patch;
-  ensure(text.size(0) == rows, "{} rows of text for {} samples", text.size(0), rows);
-  ensure(input.sample.size(2) % patch == 0 && input.sample.size(3) % patch == 0,
-         "latents of {}x{} are no whole patches", input.sample.size(3), input.sample.size(2));
-  const Tensor made =
-      cx.predicted_output(proj_out.path(), [&] { return patches(cx, input, height * width); });
-  return nn::unpacked_patches(nn::image_of(made, height, width), patch);
-}
-
-std::vector<nn::NetworkInput> QwenImageTransformer2DModel::inputs() const {
-  auto names = nn::input_names<QwenImageInput>();
-  auto only_where = [&](const char* name, bool taken) {
-    std::erase_if(names, [&](const nn::NetworkInput& each) { return !taken && each.name == name; });
-    for (nn::NetworkInput& each : names) each.required |= each.name == name;
-  };
-  only_where("sample_ids", config_.use_layer3d_rope);
-  only_where("additional_t_cond", config_.use_additional_t_cond);
-  return names;
+nn::QwenImageCall QwenImageTransformer2DModel::restored_call(const Values& saved) const {
+  const Tensor& sample = one(saved, "sample");
+  return {.activated = one(saved, "activated"),
+          .rotary = one(saved, "rotary"),
+          .bias = saved.contains("bias") ? one(saved, "bias") : Tensor(),
+          .height = sample.size(2) / config_.patch_size,
+          .width = sample.size(3) / config_.patch_size,
+          .of_references = {}};
 }
 
 const nn::NetworkInfo& qwen_image_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "QwenImageTransformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<QwenImageTransformer2DModel>(
-            read_qwen_image_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<QwenImageTransformer2DModel, read_qwen_image_transformer_2d_config>,
       .summary = "the diffusion transformer of Qwen-Image",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

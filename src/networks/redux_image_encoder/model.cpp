@@ -29,10 +29,7 @@ Tensor ReduxImageEncoder::forward(Context& cx, const Tensor& states) const {
 const nn::NetworkInfo& redux_image_encoder_info() {
   static const nn::NetworkInfo info{
       .class_name = "ReduxImageEncoder",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<ReduxImageEncoder>(read_redux_image_encoder_config(json, where),
-                                                   json);
-      },
+      .make = nn::network_of<ReduxImageEncoder, read_redux_image_encoder_config>,
       .summary = "FLUX.1 Redux: an image's states as those of a text",
       .weights_base = "diffusion_pytorch_model",
       .role = "image_embedder"};

@@ -137,9 +137,7 @@ Tensor RRDBNet::upscale(Context& cx, const Tensor& image) const {
 const nn::NetworkInfo& rrdb_net_info() {
   static const nn::NetworkInfo info{
       .class_name = "RRDBNet",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<RRDBNet>(read_rrdb_net_config(json, where), json);
-      },
+      .make = nn::network_of<RRDBNet, read_rrdb_net_config>,
       .summary = "the upscaler of ESRGAN and Real-ESRGAN",
       .weights_base = "diffusion_pytorch_model",
       .role = "upscaler",

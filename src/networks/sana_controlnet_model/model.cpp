@@ -58,13 +58,15 @@ nn::SanaContext SanaControlNetModel::context(Context& cx, const SanaControlInput
 
 Values SanaControlNetModel::control(Context& cx, const Values& inputs) const {
   const auto input = nn::fill_inputs<SanaControlInput>(cx, inputs);
-  Tensor h = tokens(cx, input);
+  const Tensor entered = tokens(cx, input);
   const nn::SanaContext shared = context(cx, input);
   Values made;
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
-    h = transformer_blocks[i].forward(cx, h, shared);
-    made[nn::sana_residuals].emplace_back(controlnet_blocks[i].forward(cx, h));
-  }
+  nn::run_blocks(
+      cx, transformer_blocks, {0, transformer_blocks.size()}, entered,
+      [&](size_t i, const Tensor& x) { return transformer_blocks[i].forward(cx, x, shared); },
+      [&](size_t i, const Tensor& x) {
+        made[nn::sana_residuals].emplace_back(controlnet_blocks[i].forward(cx, x));
+      });
   return made;
 }
 
@@ -79,10 +81,7 @@ std::vector<nn::ControlNetwork::Residuals> SanaControlNetModel::residuals() cons
 const nn::NetworkInfo& sana_controlnet_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "SanaControlNetModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<SanaControlNetModel>(read_sana_controlnet_config(json, where),
-                                                     json);
-      },
+      .make = nn::network_of<SanaControlNetModel, read_sana_controlnet_config>,
       .summary = "a control image's way into Sana's transformer",
       .weights_base = "diffusion_pytorch_model",
       .role = "controlnet",

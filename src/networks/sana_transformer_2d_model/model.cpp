@@ -7,7 +7,7 @@
 
 namespace omnirt {
 SanaTransformer2DModel::SanaTransformer2DModel(const SanaTransformer2DConfig& config, Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       patch_embed(this, "patch_embed", nn::sana_patches(config)),
       caption_projection(this, "caption_projection", config.caption_channels, config.inner_dim()),
       caption_norm(this, "caption_norm", config.inner_dim(), nn::sana_caption_norm_eps),
@@ -23,6 +23,7 @@ SanaTransformer2DModel::SanaTransformer2DModel(const SanaTransformer2DConfig& co
   else
     time_embed.emplace(this, "time_embed", config.inner_dim(), /*takes_size=*/false);
   for (int64_t i = 0; i < config.num_layers; ++i) transformer_blocks.add(config);
+  set_blocks(transformer_blocks);
 }
 
 nn::Metadata SanaTransformer2DModel::metadata() const {
@@ -45,17 +46,13 @@ int64_t SanaTransformer2DModel::out_channels() const {
   return predicted / 2 == config_.in_channels ? config_.in_channels : predicted;
 }
 
-std::vector<nn::NetworkInput> SanaTransformer2DModel::inputs() const {
-  auto names = nn::input_names<SanaInput>();
-  std::erase_if(names, [&](const nn::NetworkInput& input) {
-    return !config_.guidance_embeds && input.name == "guidance";
-  });
-  return names;
-}
-
 std::vector<nn::ResidualSite> SanaTransformer2DModel::residual_sites() const {
-  return {
-      {nn::sana_residuals, transformer_blocks.size() - 1, config_.inner_dim(), config_.patch_size}};
+  // The first block has none (diffusers sana_transformer.py).
+  return {{.input = nn::sana_residuals,
+           .blocks = transformer_blocks.size() - 1,
+           .dim = config_.inner_dim(),
+           .patch = config_.patch_size,
+           .first_block = 1}};
 }
 
 nn::AdaLayerNormSingle::Result SanaTransformer2DModel::embedded_time(Context& cx,
@@ -72,43 +69,41 @@ nn::AdaLayerNormSingle::Result SanaTransformer2DModel::embedded_time(Context& cx
                                     scaled(*input.guidance, config_.guidance_embeds_scale));
 }
 
-Tensor SanaTransformer2DModel::forward(Context& cx, const SanaInput& input) const {
-  Tensor h = patch_embed.forward(cx, nn::in_form(cx, input.sample));
+auto SanaTransformer2DModel::enter(Context& cx, const SanaInput& input) const -> Trunk {
+  const int64_t side = config_.patch_size;
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, side);
+  nn::TokenStream tokens{.image = patch_embed.forward(cx, nn::in_form(cx, input.sample))};
   auto time = embedded_time(cx, input);
-  nn::SanaContext shared{.text = {}, .modulation = time.modulation};
-  shared.grid = {input.sample.size(2) / config_.patch_size,
-                 input.sample.size(3) / config_.patch_size};
+  nn::SanaContext call{.text = {},
+                       .modulation = time.modulation,
+                       .grid = {input.sample.size(2) / side, input.sample.size(3) / side},
+                       .embedded = time.embedded};
   // No step changes it.
-  shared.text = cx.once("encoder_hidden_states", input.encoder_hidden_states, [&] {
+  call.text = cx.once("encoder_hidden_states", input.encoder_hidden_states, [&] {
     Tensor text = nn::in_form(cx, input.encoder_hidden_states);
     return caption_norm.forward(cx, caption_projection.forward(cx, text));
   });
-  const std::vector<Tensor>& residuals = input.controlnet_block_samples;
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
-    h = transformer_blocks[i].forward(cx, h, shared);
-    // The first block has none (diffusers sana_transformer.py).
-    if (i > 0 && i <= residuals.size()) h = nn::with_residual(cx, h, residuals, i - 1);
-  }
-  h = nn::normed_by_table(cx, norm_out.norm, h, cx[scale_shift_table], time.embedded);
-  h = proj_out.forward(cx, h);
-  return nn::image_of_patches(h, shared.grid[0], shared.grid[1], config_.patch_size);
+  const nn::TokenSpan image{0, tokens.image.size(1)};
+  return {.tokens = std::move(tokens), .axis = image, .call = std::move(call)};
 }
 
-Tensor SanaTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  auto input = nn::fill_inputs<SanaInput>(cx, inputs);
-  const int64_t rows = input.sample.size(0);
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  return forward(cx, input).narrow(1, 0, out_channels());
+nn::TokenStream SanaTransformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                              const nn::SanaContext& call) const {
+  return {.image = transformer_blocks[i].forward(cx, x.image, call)};
+}
+
+Tensor SanaTransformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                     const nn::SanaContext& call) const {
+  Tensor h = nn::normed_by_table(cx, norm_out.norm, tokens, cx[scale_shift_table], call.embedded);
+  h = proj_out.forward(cx, h);
+  const auto [height, width] = call.grid;
+  return nn::image_of_patches(h, height, width, config_.patch_size).narrow(1, 0, out_channels());
 }
 
 const nn::NetworkInfo& sana_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "SanaTransformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<SanaTransformer2DModel>(
-            read_sana_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<SanaTransformer2DModel, read_sana_transformer_2d_config>,
       .summary = "the diffusion transformer of Sana",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

@@ -2,7 +2,7 @@
 #include "networks/sana_transformer_2d_model/guided_time.hpp"
 #include "nn/blocks/pixart_embeddings.hpp"
 #include "nn/blocks/sana_blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -11,35 +11,25 @@ struct SanaInput {
   Tensor timestep;                 // {B} or {1}, 0..1000
   Tensor encoder_hidden_states;    // {B, T, caption_channels}: tokens alone, no padding
   std::optional<Tensor> guidance;  // {B}: the guidance scale; where guidance_embeds
-  // {B, L, D} each, of the blocks after the first, and no more than those.
-  std::vector<Tensor> controlnet_block_samples;
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
     v("guidance", self.guidance);
-    v("controlnet_block_samples", self.controlnet_block_samples);
   }
 };
 
 // Sana's diffusion transformer (Xie et al. 2024, arXiv 2410.10629; 2025, arXiv 2501.18427;
 // diffusers sana_transformer.py): few tokens, which attend to each other at a cost linear in their
 // number.
-class SanaTransformer2DModel final : public nn::DenoiserNetwork {
+class SanaTransformer2DModel final : public nn::Transformer<SanaInput, nn::SanaContext> {
  public:
   SanaTransformer2DModel(const SanaTransformer2DConfig& config, Json json);
   const char* class_name() const override { return "SanaTransformer2DModel"; }
   nn::Metadata metadata() const override;
   nn::WeightMap weight_map() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
-
-  // All that the checkpoint predicts, {B, predicted channels, H, W}; H and W are multiples of the
-  // patch size.
-  Tensor forward(Context& cx, const SanaInput& input) const;
-  // What is to be removed alone: the reference's pipelines ignore a variance.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
 
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override;
@@ -67,6 +57,16 @@ class SanaTransformer2DModel final : public nn::DenoiserNetwork {
   nn::Linear proj_out;
 
  private:
+  std::vector<nn::NetworkInput> own_inputs() const override {
+    return nn::only_where(config_.guidance_embeds, {"guidance"}, nn::input_names<SanaInput>());
+  }
+  Trunk enter(Context& cx, const SanaInput& input) const override;
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const nn::SanaContext& call) const override;
+  // Of all that the checkpoint predicts, the noise alone: the reference's pipelines ignore a
+  // variance.
+  Tensor leave(Context& cx, const Tensor& tokens, const nn::SanaContext& call) const override;
+
   nn::AdaLayerNormSingle::Result embedded_time(Context& cx, const SanaInput& input) const;
 
   SanaTransformer2DConfig config_;

@@ -92,23 +92,24 @@ Tensor SD3ControlNetModel::activated(Context& cx, const SD3ControlInput& input,
 
 Values SD3ControlNetModel::control(Context& cx, const Values& inputs) const {
   auto input = nn::fill_inputs<SD3ControlInput>(cx, inputs);
-  nn::TextAndImage x{.text = {}, .image = image(cx, input)};
-  const Tensor by = activated(cx, input, x.image.size(0));
+  nn::TokenStream tokens{.image = image(cx, input)};
+  const Tensor by = activated(cx, input, tokens.image.size(0));
   if (context_embedder) {
     ensure(input.encoder_hidden_states.has_value(), "a ControlNet that reads text is given none");
     const Tensor& text = *input.encoder_hidden_states;
-    x.text = cx.once(context_embedder->path(), text,
-                     [&] { return context_embedder->forward(cx, nn::in_form(cx, text)); });
+    tokens.text = context_embedder->forward_once(cx, text);
   }
-  Values made;
-  for (size_t i = 0; i < transformer_blocks.size(); ++i) {
+  auto block = [&](size_t i, const nn::TokenStream& x) -> nn::TokenStream {
     if (const auto* joint = dynamic_cast<const nn::SD3TransformerBlock*>(&transformer_blocks[i]))
-      x = joint->forward(cx, x, by);
-    else
-      x.image = dynamic_cast<const nn::SD3SingleTransformerBlock&>(transformer_blocks[i])
-                    .forward(cx, x.image, by);
-    made[sd3_samples].emplace_back(controlnet_blocks[i].forward(cx, x.image));
-  }
+      return joint->forward(cx, x, by);
+    const auto& single = dynamic_cast<const nn::SD3SingleTransformerBlock&>(transformer_blocks[i]);
+    return {.image = single.forward(cx, x.image, by)};
+  };
+  Values made;
+  nn::run_blocks(cx, transformer_blocks, {0, transformer_blocks.size()}, std::move(tokens), block,
+                 [&](size_t i, const nn::TokenStream& x) {
+                   made[sd3_samples].emplace_back(controlnet_blocks[i].forward(cx, x.image));
+                 });
   return made;
 }
 
@@ -132,9 +133,7 @@ int64_t SD3ControlNetModel::max_side() const {
 const nn::NetworkInfo& sd3_controlnet_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "SD3ControlNetModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<SD3ControlNetModel>(read_sd3_controlnet_config(json, where), json);
-      },
+      .make = nn::network_of<SD3ControlNetModel, read_sd3_controlnet_config>,
       .summary = "a control image's way into Stable Diffusion 3's transformer",
       .weights_base = "diffusion_pytorch_model",
       .role = "controlnet",

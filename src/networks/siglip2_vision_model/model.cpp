@@ -1,6 +1,6 @@
 #include "networks/siglip2_vision_model/model.hpp"
 
-#include "nn/blocks/clip_encoder_options.hpp"
+#include "nn/blocks/clip_encoder.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -41,9 +41,7 @@ Tensor Siglip2VisionModel::forward(Context& cx, const Siglip2Image& image) const
 const nn::NetworkInfo& siglip2_vision_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "Siglip2VisionModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Siglip2VisionModel>(read_siglip2_vision_config(json, where), json);
-      },
+      .make = nn::network_of<Siglip2VisionModel, read_siglip2_vision_config>,
       .summary = "the image encoder of SigLIP2",
       .weights_base = "model",
       .role = "image_encoder"};

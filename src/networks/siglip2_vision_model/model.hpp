@@ -1,8 +1,8 @@
 #pragma once
 #include "networks/siglip2_vision_model/config.hpp"
 #include "nn/blocks/clip_encoder.hpp"
-#include "nn/blocks/grid_positions.hpp"
 #include "nn/blocks/siglip_encoder.hpp"
+#include "nn/blocks/vision_parts.hpp"
 #include "nn/network.hpp"
 
 namespace omnirt {

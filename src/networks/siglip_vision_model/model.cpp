@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "nn/blocks/clip_encoder_options.hpp"
+#include "nn/blocks/clip_encoder.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
@@ -60,9 +60,7 @@ Tensor SiglipVisionModel::forward(Context& cx, const Tensor& pixel_values) const
 const nn::NetworkInfo& siglip_vision_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "SiglipVisionModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<SiglipVisionModel>(read_siglip_vision_config(json, where), json);
-      },
+      .make = nn::network_of<SiglipVisionModel, read_siglip_vision_config>,
       .summary = "the image encoder of SigLIP",
       .weights_base = "model",
       .role = "image_encoder"};

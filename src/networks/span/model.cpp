@@ -155,9 +155,7 @@ Tensor Span::upscale(Context& cx, const Tensor& image) const {
 const nn::NetworkInfo& span_info() {
   static const nn::NetworkInfo info{
       .class_name = "SPAN",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<Span>(read_span_config(json, where), json);
-      },
+      .make = nn::network_of<Span, read_span_config>,
       .summary = "the upscaler SPAN, attention without parameters",
       .weights_base = "diffusion_pytorch_model",
       .role = "upscaler",

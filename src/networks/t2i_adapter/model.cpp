@@ -123,9 +123,7 @@ std::vector<std::array<int64_t, 3>> T2IAdapter::feature_shapes(int64_t height,
 const nn::NetworkInfo& t2i_adapter_info() {
   static const nn::NetworkInfo info{
       .class_name = "T2IAdapter",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<T2IAdapter>(read_t2i_adapter_config(json, where), json);
-      },
+      .make = nn::network_of<T2IAdapter, read_t2i_adapter_config>,
       .summary = "a control image's features for Stable Diffusion's UNet",
       .weights_base = "diffusion_pytorch_model",
       .role = "t2i_adapter",

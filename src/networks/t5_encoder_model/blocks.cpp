@@ -1,6 +1,7 @@
 #include "networks/t5_encoder_model/blocks.hpp"
 
 #include "base/ensure.hpp"
+#include "nn/run_blocks.hpp"
 
 namespace omnirt {
 
@@ -72,12 +73,10 @@ T5Block::T5Block(Module* parent, const std::string& name, const T5Config& config
     : Module(parent, name), layer(this, "layer", config, makes_bias) {}
 
 Tensor T5Block::forward(Context& cx, const Tensor& x, const Tensor& bias) const {
-  return cx.segment(path(), [&] {
-    const T5LayerSelfAttention& first = layer.attention;
-    const T5LayerFF& second = layer.feed_forward;
-    Tensor h = first.SelfAttention.forward(cx, first.layer_norm.forward(cx, x), bias, x);
-    return second.DenseReluDense.forward(cx, second.layer_norm.forward(cx, h), h);
-  });
+  const T5LayerSelfAttention& first = layer.attention;
+  const T5LayerFF& second = layer.feed_forward;
+  Tensor h = first.SelfAttention.forward(cx, first.layer_norm.forward(cx, x), bias, x);
+  return second.DenseReluDense.forward(cx, second.layer_norm.forward(cx, h), h);
 }
 
 T5Stack::T5Stack(Module* parent, const std::string& name, const T5Config& config)
@@ -89,12 +88,12 @@ T5Stack::T5Stack(Module* parent, const std::string& name, const T5Config& config
 }
 
 Tensor T5Stack::forward(Context& cx, const Tensor& embedded, const Tensor* mask) const {
-  Tensor h = embedded, bias;
-  for (size_t i = 0; i < block.size(); ++i) {
+  Tensor bias;
+  const Tensor h = nn::run_blocks(cx, block, embedded, [&](size_t i, const Tensor& x) {
     const T5Attention& attention = block[i].layer.attention.SelfAttention;
     if (attention.relative_attention_bias) bias = attention.bias(cx, embedded.size(1), mask);
-    h = block[i].forward(cx, h, bias);
-  }
+    return block[i].forward(cx, x, bias);
+  });
   return final_layer_norm.forward(cx, h);
 }
 

@@ -2,7 +2,7 @@
 
 #include "networks/t5_encoder_model/from_tensors.hpp"
 #include "nn/feature_metadata.hpp"
-#include "nn/token_ids.hpp"
+#include "nn/layers.hpp"
 
 namespace omnirt {
 T5EncoderModel::T5EncoderModel(const T5Config& config, Json json)
@@ -34,9 +34,7 @@ Tensor T5EncoderModel::forward(Context& cx, const Tensor& input_ids, const Tenso
 const nn::NetworkInfo& t5_encoder_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "T5EncoderModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<T5EncoderModel>(read_t5_config(json, where), json);
-      },
+      .make = nn::network_of<T5EncoderModel, read_t5_config>,
       .summary = "the encoder of T5",
       .weights_base = "model",
       .role = "text_encoder",
@@ -49,14 +47,11 @@ const nn::NetworkInfo& t5_encoder_model_info() {
 }
 
 const nn::NetworkInfo& umt5_encoder_model_info() {
-  static const nn::NetworkInfo info{
-      .class_name = "UMT5EncoderModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<T5EncoderModel>(read_umt5_config(json, where), json);
-      },
-      .summary = "the encoder of UMT5",
-      .weights_base = "model",
-      .role = "text_encoder"};
+  static const nn::NetworkInfo info{.class_name = "UMT5EncoderModel",
+                                    .make = nn::network_of<T5EncoderModel, read_umt5_config>,
+                                    .summary = "the encoder of UMT5",
+                                    .weights_base = "model",
+                                    .role = "text_encoder"};
   return info;
 }
 

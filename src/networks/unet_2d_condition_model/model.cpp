@@ -249,10 +249,7 @@ int64_t UNet2DConditionModel::context_dim() const {
 const nn::NetworkInfo& unet_2d_condition_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "UNet2DConditionModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<UNet2DConditionModel>(read_unet_2d_condition_config(json, where),
-                                                      json);
-      },
+      .make = nn::network_of<UNet2DConditionModel, read_unet_2d_condition_config>,
       .summary = "the denoising UNet of Stable Diffusion",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

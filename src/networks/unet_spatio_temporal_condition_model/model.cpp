@@ -154,10 +154,7 @@ int64_t UNetSpatioTemporalConditionModel::context_dim() const {
 const nn::NetworkInfo& unet_spatio_temporal_condition_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "UNetSpatioTemporalConditionModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<UNetSpatioTemporalConditionModel>(
-            read_unet_spatio_temporal_config(json, where), json);
-      },
+      .make = nn::network_of<UNetSpatioTemporalConditionModel, read_unet_spatio_temporal_config>,
       .summary = "the denoising UNet of Stable Video Diffusion",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

@@ -6,6 +6,7 @@
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 #include "nn/patches.hpp"
+#include "nn/run_blocks.hpp"
 
 namespace omnirt {
 namespace {
@@ -29,12 +30,11 @@ struct Tokens {
 // What blocks make of the control image's tokens, and their hints.
 Tensor looked_through(Context& cx, const Blocks& blocks, Tensor control, const Tokens& at,
                       std::vector<Tensor>& hints) {
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    auto looked = blocks[i].look(cx, control, at.image, at.rotary, at.embedded);
-    control = std::move(looked.control);
+  return nn::run_blocks(cx, blocks, std::move(control), [&](size_t i, const Tensor& x) {
+    auto looked = blocks[i].look(cx, x, at.image, at.rotary, at.embedded);
     if (looked.hint.defined()) hints.push_back(std::move(looked.hint));
-  }
-  return control;
+    return looked.control;
+  });
 }
 
 }  // namespace
@@ -50,12 +50,9 @@ ZImageControlTransformerBlock::Looked ZImageControlTransformerBlock::look(
     Context& cx, const Tensor& control, const Tensor& image, const Tensor& rotary,
     const Tensor& embedded) const {
   Looked made;
-  cx.segment(path(), [&] {
-    Tensor c = before_proj ? cx.ops().add(cx, {before_proj->forward(cx, control), image}) : control;
-    made.control = through(cx, c, rotary, embedded);
-    if (after_proj) made.hint = after_proj->forward(cx, made.control);
-    return made.control;
-  });
+  Tensor c = before_proj ? cx.ops().add(cx, {before_proj->forward(cx, control), image}) : control;
+  made.control = forward(cx, c, rotary, embedded);
+  if (after_proj) made.hint = after_proj->forward(cx, made.control);
   return made;
 }
 
@@ -135,10 +132,7 @@ Values ZImageControlNetModel::control(Context& cx, const Values& inputs) const {
 const nn::NetworkInfo& z_image_controlnet_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "ZImageControlNetModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<ZImageControlNetModel>(read_z_image_controlnet_config(json, where),
-                                                       json);
-      },
+      .make = nn::network_of<ZImageControlNetModel, read_z_image_controlnet_config>,
       .summary = "a control image's way into Z-Image's transformer",
       .weights_base = "diffusion_pytorch_model",
       .role = "controlnet",

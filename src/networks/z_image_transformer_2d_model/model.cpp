@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "networks/z_image_transformer_2d_model/original.hpp"
 #include "networks/z_image_transformer_2d_model/positions.hpp"
 #include "nn/feature_metadata.hpp"
@@ -20,12 +18,6 @@ constexpr double train_timesteps = 1000.0;
 
 int64_t missing(int64_t tokens) {
   return (z_image_multiple - tokens % z_image_multiple) % z_image_multiple;
-}
-
-// x with what a ControlNet adds after this block, if anything.
-Tensor with_hint(Context& cx, const Tensor& x, const std::vector<Tensor>& hints, size_t block) {
-  if (block >= hints.size() || hints[block].size(1) == 0) return x;
-  return nn::with_residual(cx, x, hints, block);
 }
 
 }  // namespace
@@ -47,7 +39,7 @@ int64_t ZImageTransformer2DModel::padded(int64_t tokens) {
 
 ZImageTransformer2DModel::ZImageTransformer2DModel(const ZImageTransformer2DConfig& config,
                                                    Json json)
-    : DenoiserNetwork(std::move(json)),
+    : Transformer(std::move(json)),
       all_x_embedder(this, "all_x_embedder", config.patch_channels(), config.dim),
       all_final_layer(this, "all_final_layer", config),
       noise_refiner(this, "noise_refiner"),
@@ -73,6 +65,7 @@ ZImageTransformer2DModel::ZImageTransformer2DModel(const ZImageTransformer2DConf
     context_refiner.add(config, /*modulated=*/false);
   }
   for (int64_t i = 0; i < config.n_layers; ++i) layers.add(config, /*modulated=*/true);
+  set_blocks(layers);
 }
 
 nn::Metadata ZImageTransformer2DModel::metadata() const {
@@ -86,7 +79,7 @@ std::vector<nn::OriginalLayout> ZImageTransformer2DModel::original_layouts() con
   return {z_image_original_layout(siglip_dim() > 0)};
 }
 
-std::vector<nn::NetworkInput> ZImageTransformer2DModel::inputs() const {
+std::vector<nn::NetworkInput> ZImageTransformer2DModel::own_inputs() const {
   auto names = nn::input_names<ZImageInput>();
   return siglip_dim() == 0 ? names : nn::with_optional_inputs<ZImageOmniInput>(std::move(names));
 }
@@ -124,13 +117,6 @@ Tensor ZImageTransformer2DModel::image_positions(Context& cx, const ZImageInput&
   return image_positions(cx, text, input.sample, static_cast<double>(padded(text.size(1)) + 1));
 }
 
-Tensor ZImageTransformer2DModel::table(Context& cx, const Tensor& positions) const {
-  return cx.ops().rotary_table(cx, {.x = positions,
-                                    .axes = config_.axes_dims,
-                                    .theta = config_.rope_theta,
-                                    .angles_in_fp64 = true});
-}
-
 // Once per run, text and size.
 ZImageTransformer2DModel::Places ZImageTransformer2DModel::places(Context& cx,
                                                                   const ZImageInput& input) const {
@@ -138,12 +124,20 @@ ZImageTransformer2DModel::Places ZImageTransformer2DModel::places(Context& cx,
   int64_t tokens = padded(text.size(1));
   std::string size = fmt::format("{}x{}", input.sample.size(2), input.sample.size(3));
   return {.text = cx.once("rotary of text", text,
-                          [&] { return table(cx, text_positions(cx, text, tokens)); }),
+                          [&] {
+                            return nn::rope_table(cx, text_positions(cx, text, tokens),
+                                                  config_.axes_dims, config_.rope_theta);
+                          }),
           .image = cx.once("rotary of image " + size, text,
-                           [&] { return table(cx, image_positions(cx, input)); }),
+                           [&] {
+                             return nn::rope_table(cx, image_positions(cx, input),
+                                                   config_.axes_dims, config_.rope_theta);
+                           }),
           .all = cx.once("rotary " + size, text, [&] {
-            return table(cx, z_image_behind(cx, image_positions(cx, input),
-                                            text_positions(cx, text, tokens)));
+            return nn::rope_table(
+                cx,
+                z_image_behind(cx, image_positions(cx, input), text_positions(cx, text, tokens)),
+                config_.axes_dims, config_.rope_theta);
           })};
 }
 
@@ -153,9 +147,7 @@ Tensor ZImageTransformer2DModel::refined_text(Context& cx, const ZImageInput& in
   const Tensor& text = input.encoder_hidden_states;
   return cx.once("context_refiner", text, [&] {
     Tensor h = filled_up(cx, cap_embedder.forward(cx, nn::in_form(cx, text)), cap_pad_token);
-    for (size_t i = 0; i < context_refiner.size(); ++i)
-      h = context_refiner[i].forward(cx, h, rotary, Tensor());
-    return h;
+    return nn::run_list(cx, context_refiner, h, rotary, Tensor());
   });
 }
 
@@ -179,10 +171,13 @@ Tensor ZImageTransformer2DModel::embedded_time(Context& cx, const ZImageInput& i
 Tensor ZImageTransformer2DModel::refined(Context& cx, const Tensor& image, const Tensor& embedded,
                                          const Tensor& rotary,
                                          const std::vector<Tensor>& hints) const {
-  Tensor h = image;
-  for (size_t i = 0; i < noise_refiner.size(); ++i)
-    h = with_hint(cx, noise_refiner[i].forward(cx, h, rotary, embedded), hints, i);
-  return h;
+  auto add_hint = [&](size_t i, Tensor& x) {
+    if (i < hints.size() && hints[i].size(1) > 0) x = nn::with_residual(cx, x, hints[i]);
+  };
+  return nn::run_blocks(
+      cx, noise_refiner, {0, noise_refiner.size()}, image,
+      [&](size_t i, const Tensor& x) { return noise_refiner[i].forward(cx, x, rotary, embedded); },
+      add_hint);
 }
 
 Tensor ZImageTransformer2DModel::refined(Context& cx, const Values& inputs) const {
@@ -203,57 +198,52 @@ Values ZImageTransformer2DModel::lent(Context& cx, const Values& inputs) const {
           {"rotary", {at_places.all}}};
 }
 
-Tensor ZImageTransformer2DModel::through_layers(Context& cx, Tensor all, const Tensor& embedded,
-                                                const Tensor& rotary,
-                                                const std::vector<Tensor>& hints) const {
-  const Tensor hidden = cx.block_cache() ? all : Tensor();
-  auto go = [&](size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i)
-      all = with_hint(cx, layers[i].forward(cx, all, rotary, embedded), hints, i);
-    return all;
-  };
-  const size_t head = std::min<size_t>(1, layers.size());
-  return cx.cached_blocks(
-      "layers", hidden, [&] { return go(0, head); }, [&] { return go(head, layers.size()); });
-}
-
-// Of the image, {B, L, channels of a patch}.
-Tensor ZImageTransformer2DModel::patches(Context& cx, const ZImageInput& input) const {
-  int64_t height = input.sample.size(2), width = input.sample.size(3);
+auto ZImageTransformer2DModel::entered(Context& cx, const ZImageInput& input) const -> Trunk {
   Tensor embedded = embedded_time(cx, input);
-  Places at_places = places(cx, input);
-  Tensor text = refined_text(cx, input, at_places.text);
-  Tensor h = refined(cx, embedded_image(cx, input), embedded, at_places.image, {});
-  Tensor all = cx.ops().concat(cx, {h, text});
-  h = through_layers(cx, std::move(all), embedded, at_places.all, input.controlnet_block_samples);
-  int64_t tokens = height / patch_size() * (width / patch_size());
-  return all_final_layer.layer.forward(cx, h.narrow(1, 0, tokens), embedded);
+  Places at = places(cx, input);
+  Tensor text = refined_text(cx, input, at.text);
+  Tensor image = refined(cx, embedded_image(cx, input), embedded, at.image, {});
+  Tensor all = cx.ops().concat(cx, {image, text});
+  const int64_t height = input.sample.size(2) / patch_size(),
+                width = input.sample.size(3) / patch_size(), tokens = all.size(1);
+  return {.tokens = {.image = std::move(all)},
+          .axis = {{0, height * width}, {0, tokens}},
+          .call = {std::move(embedded), {}, at.all, height, width}};
 }
 
-Tensor ZImageTransformer2DModel::predict(Context& cx, const Values& inputs) const {
-  Values own = inputs;
-  auto omni = nn::fill_optional_inputs<ZImageOmniInput>(cx, own);
-  auto input = nn::fill_inputs<ZImageInput>(cx, own);
+ZImageInput ZImageTransformer2DModel::read(Context& cx, Values& inputs) const {
+  auto omni = nn::fill_optional_inputs<ZImageOmniInput>(cx, inputs);
+  auto input = nn::fill_inputs<ZImageInput>(cx, inputs);
   input.omni = std::move(omni);
-  int64_t rows = input.sample.size(0), height = input.sample.size(2), width = input.sample.size(3);
-  ensure(input.encoder_hidden_states.size(0) == rows, "{} rows of text for {} samples",
-         input.encoder_hidden_states.size(0), rows);
-  ensure(height % patch_size() == 0 && width % patch_size() == 0, "latents of {} x {}", height,
-         width);
-  Tensor h = cx.predicted_output(all_final_layer.path(), [&] {
-    return siglip_dim() > 0 ? omni_patches(cx, input) : patches(cx, input);
-  });
+  return input;
+}
+
+auto ZImageTransformer2DModel::enter(Context& cx, const ZImageInput& input) const -> Trunk {
+  nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, patch_size());
+  return siglip_dim() > 0 ? omni_entered(cx, input) : entered(cx, input);
+}
+
+nn::TokenStream ZImageTransformer2DModel::block(Context& cx, size_t i, nn::TokenStream x,
+                                                const ZImageCall& call) const {
+  if (!x.references.defined())
+    return {.image = layers[i].forward(cx, x.image, call.rotary, call.embedded)};
+  std::vector<nn::ZImagePart> parts{{std::move(x.image), call.embedded},
+                                    {std::move(x.references), call.references_embedded}};
+  layers[i].forward(cx, parts, call.rotary);
+  return {.image = parts[0].tokens, .references = parts[1].tokens};
+}
+
+Tensor ZImageTransformer2DModel::leave(Context& cx, const Tensor& tokens,
+                                       const ZImageCall& call) const {
+  Tensor h = all_final_layer.layer.forward(cx, tokens, call.embedded);
   h = cx.ops().affine(cx, {h, -1.0, 0.0});  // image minus noise -> noise minus image
-  return nn::image_of_patches(h, height / patch_size(), width / patch_size(), patch_size());
+  return nn::image_of_patches(h, call.height, call.width, patch_size());
 }
 
 const nn::NetworkInfo& z_image_transformer_2d_model_info() {
   static const nn::NetworkInfo info{
       .class_name = "ZImageTransformer2DModel",
-      .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-        return std::make_unique<ZImageTransformer2DModel>(
-            read_z_image_transformer_2d_config(json, where), json);
-      },
+      .make = nn::network_of<ZImageTransformer2DModel, read_z_image_transformer_2d_config>,
       .summary = "the diffusion transformer of Z-Image",
       .weights_base = "diffusion_pytorch_model",
       .role = "denoiser",

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "nn/blocks/z_image_blocks.hpp"
-#include "nn/denoiser_network.hpp"
+#include "nn/transformer_network.hpp"
 
 namespace omnirt {
 
@@ -23,41 +23,46 @@ struct ZImageOmniInput {
   }
 };
 
+// What the blocks of a call share.
+struct ZImageCall {
+  Tensor embedded;             // {B, modulation_dim}: the timestep
+  Tensor references_embedded;  // the same of Omni's images to go by; undefined where there are none
+  Tensor rotary;               // {2, tokens, head_dim / 2}
+  int64_t height, width;       // tokens
+};
+
 struct ZImageInput {
-  Tensor sample;                 // {B, C, H, W}
-  Tensor timestep;               // {B} or {1}, 0..1000: how much of the sample is noise
-  Tensor encoder_hidden_states;  // {B, T, cap_feat_dim}: tokens alone, no padding
-  // {B, L + T, dim} for each of the first blocks, both padded; {B, 0, dim}: nothing for this one.
-  std::vector<Tensor> controlnet_block_samples;
+  Tensor sample;                          // {B, C, H, W}
+  Tensor timestep;                        // {B} or {1}, 0..1000: how much of the sample is noise
+  Tensor encoder_hidden_states;           // {B, T, cap_feat_dim}: tokens alone, no padding
   std::optional<ZImageOmniInput> omni{};  // filled apart
 
   static void visit(auto& self, auto& v) {
     v("sample", self.sample);
     v("timestep", self.timestep);
     v("encoder_hidden_states", self.encoder_hidden_states);
-    v("controlnet_block_samples", self.controlnet_block_samples);
   }
 };
 
 // Z-Image's diffusion transformer (Z-Image Team 2025, arXiv 2511.22699; diffusers
 // transformer_z_image.py): one stream of an image's and a text's tokens, each of which goes through
 // blocks of its own before.
-class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
+class ZImageTransformer2DModel final : public nn::Transformer<ZImageInput, ZImageCall> {
  public:
   ZImageTransformer2DModel(const ZImageTransformer2DConfig& config, Json json);
   const char* class_name() const override { return "ZImageTransformer2DModel"; }
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
 
-  // Noise minus image, {B, C, H, W}: as the reference's pipelines hand it to the scheduler.
-  Tensor predict(Context& cx, const Values& inputs) const override;
-  std::vector<nn::NetworkInput> inputs() const override;
-
+  // Those of the image's tokens and the text's, both padded.
+  std::vector<nn::ResidualSite> residual_sites() const override {
+    return {{"controlnet_block_samples", layers.size(), config_.dim, patch_size()}};
+  }
   int64_t in_channels() const override { return config_.in_channels; }
   int64_t out_channels() const override { return config_.in_channels; }
   std::array<int64_t, 2> sample_size() const override { return {0, 0}; }
-  bool caches_blocks() const override { return !layers.empty(); }
   int64_t context_dim() const override { return config_.cap_feat_dim; }
+  bool predicts_attentions() const override { return true; }
   int64_t token_dim() const { return config_.dim; }
   // Width of what it takes of SigLIP2; 0 where it is not Omni's.
   int64_t siglip_dim() const { return config_.siglip_feat_dim.value_or(0); }
@@ -91,6 +96,14 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   nn::ModuleList<nn::ZImageTransformerBlock> layers;
 
  private:
+  std::vector<nn::NetworkInput> own_inputs() const override;
+  ZImageInput read(Context& cx, Values& inputs) const override;
+  Trunk enter(Context& cx, const ZImageInput& input) const override;
+  nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
+                        const ZImageCall& call) const override;
+  // Noise minus image, {B, C, H, W}: as the reference's pipelines hand it to the scheduler.
+  Tensor leave(Context& cx, const Tensor& tokens, const ZImageCall& call) const override;
+
   // The positions of tokens, as ops::Rotary takes them.
   struct Places {
     Tensor text, image, all;
@@ -104,7 +117,6 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   Tensor image_positions(Context& cx, const ZImageInput& input) const;
   // {T, 3}, all 0.
   Tensor padding_positions(Context& cx, const Tensor& like, int64_t tokens) const;
-  Tensor table(Context& cx, const Tensor& positions) const;
   // With `token` after x, up to a multiple of SEQ_MULTI_OF.
   Tensor filled_up(Context& cx, const Tensor& x, const Param& token) const;
   Tensor refined_text(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
@@ -114,10 +126,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   Tensor embedded_latents(Context& cx, const Tensor& latents) const;
   Tensor embedded_image(Context& cx, const ZImageInput& input) const;
   Tensor embedded_time(Context& cx, const ZImageInput& input) const;
-  // `all` {B, L + T, dim}: the image's tokens and the text's.
-  Tensor through_layers(Context& cx, Tensor all, const Tensor& embedded, const Tensor& rotary,
-                        const std::vector<Tensor>& hints) const;
-  Tensor patches(Context& cx, const ZImageInput& input) const;
+  Trunk entered(Context& cx, const ZImageInput& input) const;
 
   // Omni's call: texts, images and what SigLIP2 sees of these, of which the images to go by, with
   // the texts before them, are at the time of an image without noise (omni.cpp).
@@ -131,8 +140,7 @@ class ZImageTransformer2DModel final : public nn::DenoiserNetwork {
   Tensor refined_siglip(Context& cx, const ZImageInput& input, const Tensor& rotary) const;
   std::vector<nn::ZImagePart> omni_parts(Context& cx, const ZImageInput& input,
                                          const OmniPlaces& at) const;
-  Tensor through_layers(Context& cx, std::vector<nn::ZImagePart> parts, const Tensor& rotary) const;
-  Tensor omni_patches(Context& cx, const ZImageInput& input) const;
+  Trunk omni_entered(Context& cx, const ZImageInput& input) const;
 
   ZImageTransformer2DConfig config_;
 };

@@ -108,7 +108,7 @@ ZImageTransformer2DModel::OmniPlaces ZImageTransformer2DModel::omni_places(
   auto once = [&](const char* what, auto&& positions) {
     return cx.once(
         fmt::format("rotary of {} {}x{}", what, input.sample.size(2), input.sample.size(3)), text,
-        [&] { return table(cx, positions()); });
+        [&] { return nn::rope_table(cx, positions(), config_.axes_dims, config_.rope_theta); });
   };
   const std::vector<TextSpan> spans = text_spans(input);
   auto sample = [&] { return image_positions(cx, text, input.sample, spans[references].place()); };
@@ -150,9 +150,7 @@ Tensor ZImageTransformer2DModel::refined_captions(Context& cx, const ZImageInput
       parts.push_back(
           filled_up(cx, cap_embedder.forward(cx, nn::in_form(cx, text)), cap_pad_token));
     Tensor h = tokens_joined(cx, parts);
-    for (size_t i = 0; i < context_refiner.size(); ++i)
-      h = context_refiner[i].forward(cx, h, rotary, Tensor());
-    return h;
+    return nn::run_list(cx, context_refiner, h, rotary, Tensor());
   });
 }
 
@@ -166,9 +164,7 @@ Tensor ZImageTransformer2DModel::refined_siglip(Context& cx, const ZImageInput& 
     parts.push_back(
         cx[siglip_pad_token].expand({input.sample.size(0), siglip_of_sample, config_.dim}));
     Tensor h = tokens_joined(cx, parts);
-    for (size_t i = 0; i < siglip_refiner.size(); ++i)
-      h = siglip_refiner[i].forward(cx, h, rotary, Tensor());
-    return h;
+    return nn::run_list(cx, siglip_refiner, h, rotary, Tensor());
   });
 }
 
@@ -185,7 +181,11 @@ std::vector<nn::ZImagePart> ZImageTransformer2DModel::omni_parts(Context& cx,
     Tensor without_noise = cx.ops().affine(cx, {time, 0.0, config_.t_scale});
     parts.push_back({tokens_joined(cx, images), t_embedder.forward(cx, without_noise)});
   }
-  for (size_t i = 0; i < noise_refiner.size(); ++i) noise_refiner[i].forward(cx, parts, at.images);
+  parts = nn::run_blocks(cx, noise_refiner, std::move(parts),
+                         [&](size_t i, std::vector<nn::ZImagePart> x) {
+                           noise_refiner[i].forward(cx, x, at.images);
+                           return x;
+                         });
   const Tensor texts = refined_captions(cx, input, at.captions);
   const int64_t clean = tokens_before_references(input);
   auto add = [&](nn::ZImagePart& part, const Tensor& of, int64_t first, int64_t tokens) {
@@ -202,29 +202,21 @@ std::vector<nn::ZImagePart> ZImageTransformer2DModel::omni_parts(Context& cx,
 }
 
 // The tokens that are at the timestep come first.
-Tensor ZImageTransformer2DModel::through_layers(Context& cx, std::vector<nn::ZImagePart> parts,
-                                                const Tensor& rotary) const {
-  const bool cached = cx.block_cache() != nullptr;
-  auto made = [&] { return cached ? nn::joined(cx, parts) : parts.front().tokens; };
-  const Tensor hidden = cached ? made() : Tensor();
-  auto go = [&](size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i) layers[i].forward(cx, parts, rotary);
-    return made();
-  };
-  const size_t head = std::min<size_t>(1, layers.size());
-  return cx.cached_blocks(
-      "layers", hidden, [&] { return go(0, head); }, [&] { return go(head, layers.size()); });
-}
-
-Tensor ZImageTransformer2DModel::omni_patches(Context& cx, const ZImageInput& input) const {
-  ensure(input.controlnet_block_samples.empty(), "Omni's transformer takes no hints");
+auto ZImageTransformer2DModel::omni_entered(Context& cx, const ZImageInput& input) const -> Trunk {
   const OmniPlaces at = omni_places(cx, input);
-  const std::vector<nn::ZImagePart> parts = omni_parts(cx, input, at);
-  const Tensor embedded = parts.front().embedded;
-  const Tensor h = through_layers(cx, parts, at.all);
-  const int64_t tokens =
-      input.sample.size(2) / patch_size() * (input.sample.size(3) / patch_size());
-  return all_final_layer.layer.forward(cx, h.narrow(1, 0, tokens), embedded);
+  std::vector<nn::ZImagePart> parts = omni_parts(cx, input, at);
+  const int64_t height = input.sample.size(2) / patch_size(),
+                width = input.sample.size(3) / patch_size();
+  ZImageCall call{parts[0].embedded, {}, at.all, height, width};
+  nn::TokenStream tokens{.image = parts[0].tokens};
+  if (parts.size() > 1) {
+    call.references_embedded = parts[1].embedded;
+    tokens.references = parts[1].tokens;
+  }
+  const int64_t all = at.all.size(1);
+  return {.tokens = std::move(tokens),
+          .axis = {{0, height * width}, {0, all}},
+          .call = std::move(call)};
 }
 
 }  // namespace omnirt

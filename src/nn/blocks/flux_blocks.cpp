@@ -28,11 +28,7 @@ Tensor flux_rotary(Context& cx, const std::vector<int64_t>& axes, const FluxPlac
       Tensor ids = places.reference_ids->narrow(0, 0, 1);
       positions = cx.ops().concat(cx, {positions.unsqueeze(0), ids}).squeeze(0);
     }
-    Tensor without_place = positions.narrow(1, 0, 3);
-    return cx.ops().rotary_table(cx, {.x = without_place,
-                                      .axes = axes,
-                                      .theta = FluxTransformer2DConfig::rope_theta,
-                                      .angles_in_fp64 = true});
+    return rope_table(cx, positions.narrow(1, 0, 3), axes, FluxTransformer2DConfig::rope_theta);
   });
 }
 
@@ -45,16 +41,16 @@ FluxStreams::FluxStreams(Module* parent, const std::string& name,
       norm2_context(this, "norm2_context", config.inner_dim(), flux_eps, /*affine=*/false),
       ff_context(this, "ff_context", config.inner_dim(), mlp_dim(config)) {}
 
-TextAndImage FluxStreams::modulated(Context& cx, const TextAndImage& x, const FluxModulations& by,
-                                    const Tensor& rotary, const Tensor* bias,
-                                    const PromptingImages& images) const {
-  TextAndImage normed{.text = modulated_by(cx, by.text_norm, x.text, by.text[0]),
-                      .image = modulated_by(cx, by.image_norm, x.image, by.image[0])};
+TokenStream FluxStreams::modulated(Context& cx, const TokenStream& x, const FluxModulations& by,
+                                   const Tensor& rotary, const Tensor* bias,
+                                   const PromptingImages& images) const {
+  TokenStream normed{.text = modulated_by(cx, by.text_norm, x.text, by.text[0]),
+                     .image = modulated_by(cx, by.image_norm, x.image, by.image[0])};
   JointlyAttended y = attn.forward(cx, normed, rotary, bias, images);
   y.image = cx.ops().gate(cx, {y.image, by.image[0].gate, &x.image});
   y.text = cx.ops().gate(cx, {y.text, by.text[0].gate, &x.text});
-  TextAndImage made{.text = through_perceptron(cx, norm2_context, ff_context, y.text, by.text[1]),
-                    .image = through_perceptron(cx, norm2, ff, y.image, by.image[1])};
+  TokenStream made{.text = through_perceptron(cx, norm2_context, ff_context, y.text, by.text[1]),
+                   .image = through_perceptron(cx, norm2, ff, y.image, by.image[1])};
   if (y.prompted.defined()) made.image = cx.ops().add(cx, {made.image, y.prompted});
   return made;
 }
@@ -65,16 +61,13 @@ FluxTransformerBlock::FluxTransformerBlock(Module* parent, const std::string& na
       norm1(this, "norm1", config.inner_dim(), 2, flux_eps),
       norm1_context(this, "norm1_context", config.inner_dim(), 2, flux_eps) {}
 
-TextAndImage FluxTransformerBlock::forward(Context& cx, const TextAndImage& x,
-                                           const FluxContext& context,
-                                           const PromptingImages& images) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    auto image = norm1.modulations(cx, context.activated);
-    auto text = norm1_context.modulations(cx, context.activated);
-    return modulated(cx, x, {norm1_context.norm, norm1.norm, text, image}, context.rotary, nullptr,
-                     images);
-  });
+TokenStream FluxTransformerBlock::forward(Context& cx, const TokenStream& x,
+                                          const FluxContext& context,
+                                          const PromptingImages& images) const {
+  auto image = norm1.modulations(cx, context.activated);
+  auto text = norm1_context.modulations(cx, context.activated);
+  return modulated(cx, x, {norm1_context.norm, norm1.norm, text, image}, context.rotary, nullptr,
+                   images);
 }
 
 FluxSingleAttention::FluxSingleAttention(Module* parent, const std::string& name,
@@ -121,11 +114,8 @@ FluxSingleTransformerBlock::FluxSingleTransformerBlock(Module* parent, const std
 
 Tensor FluxSingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                            const FluxContext& context) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const Modulation by = norm.modulations(cx, context.activated)[0];
-    return modulated(cx, x, norm.norm, by, context.rotary, nullptr);
-  });
+  const Modulation by = norm.modulations(cx, context.activated)[0];
+  return modulated(cx, x, norm.norm, by, context.rotary, nullptr);
 }
 
 }  // namespace omnirt::nn

@@ -47,9 +47,9 @@ class FluxStreams : public Module {
  protected:
   FluxStreams(Module* parent, const std::string& name, const FluxTransformer2DConfig& config);
   // rotary, bias and images as JointAttention has them.
-  TextAndImage modulated(Context& cx, const TextAndImage& x, const FluxModulations& by,
-                         const Tensor& rotary, const Tensor* bias,
-                         const PromptingImages& images = {}) const;
+  TokenStream modulated(Context& cx, const TokenStream& x, const FluxModulations& by,
+                        const Tensor& rotary, const Tensor* bias,
+                        const PromptingImages& images = {}) const;
 };
 
 // The same with modulations that each block makes of the timestep (diffusers
@@ -59,8 +59,8 @@ class FluxTransformerBlock final : public FluxStreams {
   FluxTransformerBlock(Module* parent, const std::string& name,
                        const FluxTransformer2DConfig& config);
   const char* class_name() const override { return "FluxTransformerBlock"; }
-  TextAndImage forward(Context& cx, const TextAndImage& x, const FluxContext& context,
-                       const PromptingImages& images = {}) const;
+  TokenStream forward(Context& cx, const TokenStream& x, const FluxContext& context,
+                      const PromptingImages& images = {}) const;
 
   AdaLayerNormZero norm1, norm1_context;
 };

@@ -54,7 +54,7 @@ JointAttention::JointAttention(Module* parent, const std::string& name,
   to_out.add(to_q.in(), to_q.out(), options.bias);
 }
 
-JointlyAttended JointAttention::forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
+JointlyAttended JointAttention::forward(Context& cx, const TokenStream& x, const Tensor& rotary,
                                         const Tensor* bias, const PromptingImages& images,
                                         const KeysAndValues& before) const {
   std::vector<Tensor> made = cx.predicted_attention(path(), [&] {
@@ -86,7 +86,7 @@ Tensor JointAttention::prompted(Context& cx, const Tensor& query,
   return sum;
 }
 
-JointlyAttended JointAttention::computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
+JointlyAttended JointAttention::computed(Context& cx, const TokenStream& x, const Tensor& rotary,
                                          const Tensor* bias, const PromptingImages& images,
                                          const KeysAndValues& before) const {
   auto joined = [&](const Tensor& text, const Tensor& image) {

@@ -3,14 +3,9 @@
 
 #include "nn/blocks/kept_tokens.hpp"
 #include "nn/layers.hpp"
+#include "nn/run_blocks.hpp"
 
 namespace omnirt::nn {
-
-// A text's tokens and an image's.
-struct TextAndImage {
-  Tensor text;   // {B, T, D}
-  Tensor image;  // {B, L, D}
-};
 
 // x {B, T, heads * d}, normalised over each head and rotated by the tokens' positions, as queries
 // and keys are; rotary {2, T, d / 2} (ops::RotaryTable). {B, T, heads * d}.
@@ -29,7 +24,7 @@ struct PromptingImages {
 
 // What attention makes of text and image, and of an image's tokens and the prompting images, if
 // there are any: {B, L, heads * d}.
-struct JointlyAttended : TextAndImage {
+struct JointlyAttended : TokenStream {
   Tensor prompted;
 };
 
@@ -49,7 +44,7 @@ class JointAttention final : public Module {
   // rotary {2, T + L, head_dim / 2}: the tokens' positions, the text's first; bias as
   // attended_heads has it; `before`: of tokens that both attend to as well, without a bias. Steps
   // may predict it (Context::predicted_attention).
-  JointlyAttended forward(Context& cx, const TextAndImage& x, const Tensor& rotary,
+  JointlyAttended forward(Context& cx, const TokenStream& x, const Tensor& rotary,
                           const Tensor* bias = nullptr, const PromptingImages& images = {},
                           const KeysAndValues& before = {}) const;
   // Of an image's tokens to each other, {B, L, D}, whose keys and values `made` is set to;
@@ -64,7 +59,7 @@ class JointAttention final : public Module {
   Linear add_q_proj, add_k_proj, add_v_proj, to_add_out;
 
  private:
-  JointlyAttended computed(Context& cx, const TextAndImage& x, const Tensor& rotary,
+  JointlyAttended computed(Context& cx, const TokenStream& x, const Tensor& rotary,
                            const Tensor* bias, const PromptingImages& images,
                            const KeysAndValues& before) const;
   Tensor prompted(Context& cx, const Tensor& query, const PromptingImages& images) const;

@@ -29,9 +29,9 @@ class KeptTokens {
     std::function<Tensor(const Tensor& tokens, KeysAndValues& made, bool keys_alone)> read;
   };
   struct Call {
-    const Tensor& given;  // lives as long as the run
-    Tensor tokens;        // the same as the first block takes them
-    bool once = true;     // or else for each call
+    Tensor given;      // lives as long as the run
+    Tensor tokens;     // the same as the first block takes them
+    bool once = true;  // or else for each call
   };
 
   KeptTokens(Context& cx, std::vector<Block> blocks, Call call);

@@ -40,7 +40,8 @@ Tensor qwen_image_modulated(Context& cx, const LayerNorm& norm, const Tensor& x,
 class ImageModulation {
  public:
   ImageModulation(Context& cx, const Linear& linear, const QwenImageCall& call)
-      : made_(call.made), of_made_(qwen_image_modulations(cx, linear, call.activated)) {
+      : made_(call.height * call.width),
+        of_made_(qwen_image_modulations(cx, linear, call.activated)) {
     if (call.of_references.defined())
       of_references_ = qwen_image_modulations(cx, linear, call.of_references);
   }
@@ -147,9 +148,7 @@ QwenTimestepProjEmbeddings::QwenTimestepProjEmbeddings(Module* parent, const std
 
 Tensor QwenTimestepProjEmbeddings::forward(Context& cx, const Tensor& timestep,
                                            const Tensor* additional) const {
-  Tensor waves = cx.ops().timestep_embedding(
-      cx, {timestep, qwen_image_waves, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-  Tensor made = timestep_embedder.forward(cx, in_form(cx, waves), nullptr);
+  Tensor made = timestep_embedder.embed(cx, timestep);
   if (!addition_t_embedding) return made;
   ensure(additional, "{} was not told what its additional embedding is of", path());
   Tensor more = addition_t_embedding->forward(cx, *additional);
@@ -172,27 +171,24 @@ QwenImageTransformerBlock::QwenImageTransformerBlock(Module* parent, const std::
   txt_mod.add_at(1, config.inner_dim(), 6 * config.inner_dim());
 }
 
-TextAndImage QwenImageTransformerBlock::forward(Context& cx, const TextAndImage& x,
-                                                const QwenImageCall& call) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const ImageModulation image(cx, img_mod[0], call);
-    const auto text = qwen_image_modulations(cx, txt_mod[0], call.activated);
-    TextAndImage normed{.text = qwen_image_modulated(cx, txt_norm1, x.text, text[0]),
-                        .image = image.modulated(cx, img_norm1, x.image, 0)};
-    TextAndImage y = attn.forward(cx, normed, call.rotary, call.bias);
-    y.image = image.gated(cx, y.image, x.image, 0);
-    y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
-    if (!cx.site(txt_mlp.path())) {
-      Tensor made = txt_mlp.forward(cx, qwen_image_modulated(cx, txt_norm2, y.text, text[1]));
-      y.text = cx.ops().gate(cx, {made, text[1].gate, &y.text});
-    }
-    if (!cx.site(img_mlp.path())) {
-      Tensor made = img_mlp.forward(cx, image.modulated(cx, img_norm2, y.image, 1));
-      y.image = image.gated(cx, made, y.image, 1);
-    }
-    return y;
-  });
+TokenStream QwenImageTransformerBlock::forward(Context& cx, const TokenStream& x,
+                                               const QwenImageCall& call) const {
+  const ImageModulation image(cx, img_mod[0], call);
+  const auto text = qwen_image_modulations(cx, txt_mod[0], call.activated);
+  TokenStream normed{.text = qwen_image_modulated(cx, txt_norm1, x.text, text[0]),
+                     .image = image.modulated(cx, img_norm1, x.image, 0)};
+  TokenStream y = attn.forward(cx, normed, call.rotary, null_if_undefined(call.bias));
+  y.image = image.gated(cx, y.image, x.image, 0);
+  y.text = cx.ops().gate(cx, {y.text, text[0].gate, &x.text});
+  if (!cx.site(txt_mlp.path())) {
+    Tensor made = txt_mlp.forward(cx, qwen_image_modulated(cx, txt_norm2, y.text, text[1]));
+    y.text = cx.ops().gate(cx, {made, text[1].gate, &y.text});
+  }
+  if (!cx.site(img_mlp.path())) {
+    Tensor made = img_mlp.forward(cx, image.modulated(cx, img_norm2, y.image, 1));
+    y.image = image.gated(cx, made, y.image, 1);
+  }
+  return y;
 }
 
 QwenImageNormOut::QwenImageNormOut(Module* parent, const std::string& name, int64_t dim)

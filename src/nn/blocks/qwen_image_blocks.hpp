@@ -47,12 +47,11 @@ Tensor qwen_image_bias(Context& cx, const Tensor& mask, const Tensor& tokens);
 
 // What all blocks of a call share.
 struct QwenImageCall {
-  Tensor activated;    // {B, D}: SiLU of the embedded timestep
-  Tensor rotary;       // {2, T + L, head_dim / 2}: the tokens' positions, the text's first
-  const Tensor* bias;  // {B, 1, 1, T + L}: keeps queries from padding of texts; null: none
-  // Tokens of the image that is made, the first of L; those after them, of reference images, are
-  // modulated by `of_references` {B, D} where it is defined, else by `activated`.
-  int64_t made;
+  Tensor activated;       // {B, D}: SiLU of the embedded timestep
+  Tensor rotary;          // {2, T + L, head_dim / 2}: the tokens' positions, the text's first
+  Tensor bias;            // {B, 1, 1, T + L}: masks padding of texts; undefined: none
+  int64_t height, width;  // tokens of the image that is made, the first of L
+  // {B, D}: what modulates the tokens after them, of reference images; undefined: `activated`.
   Tensor of_references;
 };
 
@@ -64,7 +63,7 @@ class QwenImageTransformerBlock final : public Module {
                             const QwenImageTransformer2DConfig& config);
   const char* class_name() const override { return "QwenImageTransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
-  TextAndImage forward(Context& cx, const TextAndImage& x, const QwenImageCall& call) const;
+  TokenStream forward(Context& cx, const TokenStream& x, const QwenImageCall& call) const;
 
   ModuleList<Linear> img_mod;  // 0 is the activation
   LayerNorm img_norm1;

@@ -54,16 +54,13 @@ Tensor SanaTransformerBlock::fed_forward(Context& cx, const Tensor& x,
 
 Tensor SanaTransformerBlock::forward(Context& cx, const Tensor& x,
                                      const SanaContext& context) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    const auto [by, by_ff] = modulations_by_table(cx, context.modulation, cx[scale_shift_table]);
-    Tensor h = attn1.forward(cx, modulated_by(cx, norm1, x, by), context.grid);
-    h = cx.ops().gate(cx, {h, by.gate, &x});
-    h = attn2.forward(cx, h, context.text, h);
-    if (cx.site(ff.path())) return h;
-    Tensor made = fed_forward(cx, modulated_by(cx, norm2, h, by_ff), context.grid);
-    return cx.ops().gate(cx, {made, by_ff.gate, &h});
-  });
+  const auto [by, by_ff] = modulations_by_table(cx, context.modulation, cx[scale_shift_table]);
+  Tensor h = attn1.forward(cx, modulated_by(cx, norm1, x, by), context.grid);
+  h = cx.ops().gate(cx, {h, by.gate, &x});
+  h = attn2.forward(cx, h, context.text, h);
+  if (cx.site(ff.path())) return h;
+  Tensor made = fed_forward(cx, modulated_by(cx, norm2, h, by_ff), context.grid);
+  return cx.ops().gate(cx, {made, by_ff.gate, &h});
 }
 
 SanaModulatedNorm::SanaModulatedNorm(Module* parent, const std::string& name, int64_t dim)

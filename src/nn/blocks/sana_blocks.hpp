@@ -17,6 +17,7 @@ struct SanaContext {
   Tensor text;                        // {B, S, D}: tokens alone, no padding
   Tensor modulation;                  // {B, 6, D}
   std::array<int64_t, 2> grid{0, 0};  // {height, width} in tokens
+  Tensor embedded{};                  // {B, D}: the timestep, for the last norm
 };
 
 // Linear attention, attention to the text, a perceptron that sees neighbours; the first and the

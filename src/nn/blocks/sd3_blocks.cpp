@@ -116,19 +116,19 @@ Tensor SD3Attention::forward(Context& cx, const Tensor& x, const SD3Grid& grid) 
   return to_out[0].forward(cx, attended_heads(cx, query, key, value, heads_));
 }
 
-TextAndImage SD3Attention::forward(Context& cx, const TextAndImage& x, const SD3Grid& grid) const {
+TokenStream SD3Attention::forward(Context& cx, const TokenStream& x, const SD3Grid& grid) const {
   auto made = cx.predicted_attention(path(), [&] {
-    const TextAndImage y = computed(cx, x, grid);
+    const TokenStream y = computed(cx, x, grid);
     return y.text.defined() ? std::vector<Tensor>{y.image, y.text} : std::vector<Tensor>{y.image};
   });
   return {.text = made.size() > 1 ? made[1] : Tensor(), .image = made[0]};
 }
 
-SD3Attention::Parts SD3Attention::parts(Context& cx, const TextAndImage& x,
+SD3Attention::Parts SD3Attention::parts(Context& cx, const TokenStream& x,
                                         const SD3Grid& grid) const {
   auto both = [&](const Linear& of_image, const std::optional<RmsNorm>& image_norm,
                   const Linear& of_text, const std::optional<RmsNorm>& text_norm) {
-    return TextAndImage{
+    return TokenStream{
         .text = normed_by_heads(cx, text_norm, of_text.forward(cx, x.text), heads_),
         .image = normed_by_heads(cx, image_norm, of_image.forward(cx, x.image), heads_)};
   };
@@ -140,7 +140,7 @@ SD3Attention::Parts SD3Attention::parts(Context& cx, const TextAndImage& x,
 }
 
 Tensor SD3Attention::attended(Context& cx, const Parts& of) const {
-  auto joined = [&](const TextAndImage& x) { return cx.ops().concat(cx, {x.image, x.text}); };
+  auto joined = [&](const TokenStream& x) { return cx.ops().concat(cx, {x.image, x.text}); };
   const Tensor query = joined(of.query), key = joined(of.key), value = joined(of.value);
   return attended_heads(cx, query, key, value, heads_);
 }
@@ -156,7 +156,7 @@ Tensor SD3Attention::attended_apart(Context& cx, const Parts& of) const {
       auto own = [&](const Tensor& x) {
         return x.narrow(0, row, 1).narrow(1, from, count).transpose(0, 1);
       };
-      auto with_text = [&](const TextAndImage& x) {
+      auto with_text = [&](const TokenStream& x) {
         Tensor text = x.text.narrow(0, row, 1).expand({count, x.text.size(1), x.text.size(2)});
         return cx.ops().concat(cx, {own(x.image), text});
       };
@@ -166,13 +166,13 @@ Tensor SD3Attention::attended_apart(Context& cx, const Parts& of) const {
     }
   }
   all = all.view({rows, tokens, all.size(2)});
-  auto joined = [&](const TextAndImage& x) { return cx.ops().concat(cx, {x.image, x.text}); };
+  auto joined = [&](const TokenStream& x) { return cx.ops().concat(cx, {x.image, x.text}); };
   const Tensor key = joined(of.key), value = joined(of.value);
   Tensor text = attended_heads(cx, of.query.text, key, value, heads_);
   return cx.ops().concat(cx, {all, text});
 }
 
-TextAndImage SD3Attention::computed(Context& cx, const TextAndImage& x, const SD3Grid& grid) const {
+TokenStream SD3Attention::computed(Context& cx, const TokenStream& x, const SD3Grid& grid) const {
   const SiteChange* change = cx.site(path());
   if (change && change->what == SiteChange::What::skip) {
     return {.text = to_add_out ? nothing_of(cx, x.text) : Tensor(),
@@ -182,7 +182,7 @@ TextAndImage SD3Attention::computed(Context& cx, const TextAndImage& x, const SD
   const Parts of = parts(cx, x, grid);
   Tensor y = apart ? attended_apart(cx, of) : attended(cx, of);
   int64_t places = x.image.size(1);
-  TextAndImage made{.text = {}, .image = to_out[0].forward(cx, y.narrow(1, 0, places))};
+  TokenStream made{.text = {}, .image = to_out[0].forward(cx, y.narrow(1, 0, places))};
   if (to_add_out) made.text = to_add_out->forward(cx, y.narrow(1, places, y.size(1) - places));
   return made;
 }
@@ -217,27 +217,23 @@ Tensor SD3TransformerBlock::image_after(Context& cx, const Tensor& image, const 
   return through_perceptron(cx, norm2, ff, h, by[1]);
 }
 
-TextAndImage SD3TransformerBlock::forward(Context& cx, const TextAndImage& x,
-                                          const Tensor& activated, const SD3Grid& grid) const {
-  return cx.segment(path(), [&] {
-    if (cx.site(path())) return x;
-    auto image = norm1.modulations(cx, activated);
-    Tensor normed = norm1.norm.forward(cx, x.image);
-    TextAndImage in{.text = {},
-                    .image = cx.ops().modulate(cx, {normed, image[0].scale, image[0].shift})};
-    if (last_norm1_context) {
-      in.text = last_norm1_context->forward(cx, x.text, activated);
-      Tensor attended = attn.forward(cx, in, grid).image;
-      return TextAndImage{.text = x.text,
-                          .image = image_after(cx, x.image, normed, attended, image, grid)};
-    }
-    auto text = norm1_context->modulations(cx, activated);
-    in.text = modulated_by(cx, norm1_context->norm, x.text, text[0]);
-    TextAndImage attended = attn.forward(cx, in, grid);
-    Tensor told = cx.ops().gate(cx, {attended.text, text[0].gate, &x.text});
-    return TextAndImage{.text = through_perceptron(cx, *norm2_context, *ff_context, told, text[1]),
-                        .image = image_after(cx, x.image, normed, attended.image, image, grid)};
-  });
+TokenStream SD3TransformerBlock::forward(Context& cx, const TokenStream& x, const Tensor& activated,
+                                         const SD3Grid& grid) const {
+  auto image = norm1.modulations(cx, activated);
+  Tensor normed = norm1.norm.forward(cx, x.image);
+  TokenStream in{.text = {},
+                 .image = cx.ops().modulate(cx, {normed, image[0].scale, image[0].shift})};
+  if (last_norm1_context) {
+    in.text = last_norm1_context->forward(cx, x.text, activated);
+    Tensor attended = attn.forward(cx, in, grid).image;
+    return {.text = x.text, .image = image_after(cx, x.image, normed, attended, image, grid)};
+  }
+  auto text = norm1_context->modulations(cx, activated);
+  in.text = modulated_by(cx, norm1_context->norm, x.text, text[0]);
+  TokenStream attended = attn.forward(cx, in, grid);
+  Tensor told = cx.ops().gate(cx, {attended.text, text[0].gate, &x.text});
+  return {.text = through_perceptron(cx, *norm2_context, *ff_context, told, text[1]),
+          .image = image_after(cx, x.image, normed, attended.image, image, grid)};
 }
 
 SD3SingleTransformerBlock::SD3SingleTransformerBlock(Module* parent, const std::string& name,
@@ -250,12 +246,10 @@ SD3SingleTransformerBlock::SD3SingleTransformerBlock(Module* parent, const std::
 
 Tensor SD3SingleTransformerBlock::forward(Context& cx, const Tensor& x,
                                           const Tensor& activated) const {
-  return cx.segment(path(), [&] {
-    auto by = norm1.modulations(cx, activated);
-    Tensor attended = attn.forward(cx, modulated_by(cx, norm1.norm, x, by[0]), SD3Grid{});
-    Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &x});
-    return through_perceptron(cx, norm2, ff, h, by[1]);
-  });
+  auto by = norm1.modulations(cx, activated);
+  Tensor attended = attn.forward(cx, modulated_by(cx, norm1.norm, x, by[0]), SD3Grid{});
+  Tensor h = cx.ops().gate(cx, {attended, by[0].gate, &x});
+  return through_perceptron(cx, norm2, ff, h, by[1]);
 }
 
 }  // namespace omnirt::nn

@@ -47,7 +47,7 @@ class SD3Attention final : public Module {
   // x {B, L, D}; as x.
   Tensor forward(Context& cx, const Tensor& x, const SD3Grid& grid) const;
   // The text undefined where none is made for it.
-  TextAndImage forward(Context& cx, const TextAndImage& x, const SD3Grid& grid) const;
+  TokenStream forward(Context& cx, const TokenStream& x, const SD3Grid& grid) const;
 
   std::optional<RmsNorm> norm_q, norm_k;
   Linear to_q, to_k, to_v;
@@ -58,15 +58,15 @@ class SD3Attention final : public Module {
 
  private:
   struct Parts {
-    TextAndImage query, key, value;
+    TokenStream query, key, value;
   };
   Tensor smoothed(Context& cx, const Tensor& query, const SD3Grid& grid) const;
-  Parts parts(Context& cx, const TextAndImage& x, const SD3Grid& grid) const;
+  Parts parts(Context& cx, const TokenStream& x, const SD3Grid& grid) const;
   // Of all tokens to all, {B, L + T, D}, the image's first.
   Tensor attended(Context& cx, const Parts& of) const;
   // Of each of the image's tokens to itself and the text, and of the text's to all.
   Tensor attended_apart(Context& cx, const Parts& of) const;
-  TextAndImage computed(Context& cx, const TextAndImage& x, const SD3Grid& grid) const;
+  TokenStream computed(Context& cx, const TokenStream& x, const SD3Grid& grid) const;
 
   int64_t heads_;
 };
@@ -81,8 +81,8 @@ class SD3TransformerBlock final : public Module {
   const char* class_name() const override { return "JointTransformerBlock"; }
   SiteKind site_kind() const override { return SiteKind::block; }
   // activated {B, D}: SiLU of the embedded timestep and prompt.
-  TextAndImage forward(Context& cx, const TextAndImage& x, const Tensor& activated,
-                       const SD3Grid& grid = {}) const;
+  TokenStream forward(Context& cx, const TokenStream& x, const Tensor& activated,
+                      const SD3Grid& grid = {}) const;
 
   AdaLayerNormZero norm1;
   std::optional<AdaLayerNormZero> norm1_context;

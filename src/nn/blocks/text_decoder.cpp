@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/ensure.hpp"
+#include "nn/run_blocks.hpp"
 
 namespace omnirt::nn {
 
@@ -91,17 +92,15 @@ TextDecoderLayer::TextDecoderLayer(Module* parent, const std::string& name,
 
 Tensor TextDecoderLayer::forward(Context& cx, const Tensor& x,
                                  const TextDecoderPlaces& places) const {
-  return cx.segment(path(), [&] {
-    Tensor normed = input_layernorm.forward(cx, x);
-    if (!pre_feedforward_layernorm) {
-      Tensor h = self_attn.forward(cx, normed, places, &x);
-      return mlp.forward(cx, post_attention_layernorm.forward(cx, h), &h);
-    }
-    Tensor attended = self_attn.forward(cx, normed, places, nullptr);
-    Tensor h = cx.ops().add(cx, {post_attention_layernorm.forward(cx, attended), x});
-    Tensor through = mlp.forward(cx, pre_feedforward_layernorm->forward(cx, h), nullptr);
-    return cx.ops().add(cx, {post_feedforward_layernorm->forward(cx, through), h});
-  });
+  Tensor normed = input_layernorm.forward(cx, x);
+  if (!pre_feedforward_layernorm) {
+    Tensor h = self_attn.forward(cx, normed, places, &x);
+    return mlp.forward(cx, post_attention_layernorm.forward(cx, h), &h);
+  }
+  Tensor attended = self_attn.forward(cx, normed, places, nullptr);
+  Tensor h = cx.ops().add(cx, {post_attention_layernorm.forward(cx, attended), x});
+  Tensor through = mlp.forward(cx, pre_feedforward_layernorm->forward(cx, h), nullptr);
+  return cx.ops().add(cx, {post_feedforward_layernorm->forward(cx, through), h});
 }
 
 TextDecoder::TextDecoder(Module* parent, const std::string& name, int64_t vocab_size,
@@ -151,15 +150,21 @@ std::vector<Tensor> TextDecoder::states_of(Context& cx, const Tensor& embedded,
   TextDecoderPlaces places{rotary_of(cx, embedded, call.positions), call.mask ? &bias : nullptr};
 
   std::vector<Tensor> states(call.chosen.size());
-  Tensor h = embedded;
-  for (int64_t state = 0, last = std::ranges::max(call.chosen); state <= last; ++state) {
-    if (state > 0) h = layers[static_cast<size_t>(state - 1)].forward(cx, h, places);
-    if (state > 0 && call.after_layer) h = call.after_layer(state - 1, h);
-    const bool normed = state == count && norm && call.normed;
-    Tensor given = normed ? norm->forward(cx, h) : h;
+  auto keep = [&](int64_t state, const Tensor& h) {
     for (size_t i = 0; i < call.chosen.size(); ++i)
-      if (call.chosen[i] == state) states[i] = given;
-  }
+      if (call.chosen[i] == state) states[i] = h;
+  };
+  keep(0, embedded);
+  const auto last = static_cast<size_t>(std::ranges::max(call.chosen));
+  run_blocks(
+      cx, layers, {0, last}, embedded,
+      [&](size_t i, const Tensor& x) { return layers[i].forward(cx, x, places); },
+      [&](size_t i, Tensor& h) {
+        const auto layer = static_cast<int64_t>(i);
+        if (call.after_layer) h = call.after_layer(layer, h);
+        const bool normed = layer + 1 == count && norm && call.normed;
+        keep(layer + 1, normed ? norm->forward(cx, h) : h);
+      });
   return states;
 }
 

@@ -1,6 +1,7 @@
 #include "nn/blocks/time_embedding.hpp"
 
 #include "base/ensure.hpp"
+#include "nn/layout.hpp"
 
 namespace omnirt::nn {
 
@@ -19,6 +20,12 @@ Tensor TimestepEmbedding::forward(Context& cx, const Tensor& sample, const Tenso
   Tensor h = cond ? cond_proj->forward(cx, *cond, ops::Activation::none, &sample) : sample;
   h = linear_1.forward(cx, h, options_.activation);
   return linear_2.forward(cx, h, options_.post_activation);
+}
+
+Tensor TimestepEmbedding::embed(Context& cx, const Tensor& numbers) const {
+  Tensor waves = cx.ops().timestep_embedding(
+      cx, {numbers, linear_1.in(), /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
+  return forward(cx, in_form(cx, waves), nullptr);
 }
 
 }  // namespace omnirt::nn

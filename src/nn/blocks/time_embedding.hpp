@@ -23,6 +23,8 @@ class TimestepEmbedding final : public Module {
   const char* class_name() const override { return "TimestepEmbedding"; }
   // sample {B, in}; cond {B, cond} or null; {B, out} or {B, result}.
   Tensor forward(Context& cx, const Tensor& sample, const Tensor* cond) const;
+  // numbers {B}, as `in` cosines and sines of them (flip_sin_to_cos, no shift of frequencies).
+  Tensor embed(Context& cx, const Tensor& numbers) const;
 
   Linear linear_1;
   std::optional<Linear> cond_proj;

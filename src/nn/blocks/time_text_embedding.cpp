@@ -23,17 +23,12 @@ TimeTextEmbedding::TimeTextEmbedding(Module* parent, const std::string& name,
 
 Tensor TimeTextEmbedding::forward(Context& cx, const Tensor& timestep, const Tensor* guidance,
                                   const Tensor& pooled) const {
-  auto embedded = [&](const TimestepEmbedding& embedder, const Tensor& numbers) {
-    Tensor waves = cx.ops().timestep_embedding(
-        cx, {numbers, timestep_channels, /*flip_sin_to_cos=*/true, /*freq_shift=*/0.0});
-    return embedder.forward(cx, in_form(cx, waves), nullptr);
-  };
   Tensor text = cx.once(text_embedder.path(), pooled,
                         [&] { return text_embedder.forward(cx, in_form(cx, pooled), nullptr); });
-  Tensor time = embedded(timestep_embedder, timestep);
+  Tensor time = timestep_embedder.embed(cx, timestep);
   if (guidance && guidance_embedder) {
     Tensor thousandfold = cx.ops().affine(cx, {*guidance, 1000.0, 0.0});
-    Tensor guided = embedded(*guidance_embedder, thousandfold);
+    Tensor guided = guidance_embedder->embed(cx, thousandfold);
     time = cx.ops().add(cx, {time, guided});
   }
   return cx.ops().add(cx, {time, text});

@@ -79,8 +79,8 @@ Tensor ZImageTransformerBlock::attended(Context& cx, const Tensor& x, const Tens
   return made.front();
 }
 
-void ZImageTransformerBlock::modulated(Context& cx, std::vector<ZImagePart>& parts,
-                                       const Tensor& rotary) const {
+void ZImageTransformerBlock::forward(Context& cx, std::vector<ZImagePart>& parts,
+                                     const Tensor& rotary) const {
   std::vector<SandwichModulation> all;
   std::vector<ZImagePart> scaled;
   for (const ZImagePart& part : parts) {
@@ -105,25 +105,12 @@ void ZImageTransformerBlock::modulated(Context& cx, std::vector<ZImagePart>& par
   }
 }
 
-Tensor ZImageTransformerBlock::through(Context& cx, const Tensor& x, const Tensor& rotary,
-                                       const Tensor& embedded) const {
-  if (!modulated_) return plain(cx, x, rotary);
-  if (cx.site(path())) return x;
-  std::vector<ZImagePart> all{{x, embedded}};
-  modulated(cx, all, rotary);
-  return all.front().tokens;
-}
-
 Tensor ZImageTransformerBlock::forward(Context& cx, const Tensor& x, const Tensor& rotary,
                                        const Tensor& embedded) const {
-  return cx.segment(path(), [&] { return through(cx, x, rotary, embedded); });
-}
-
-void ZImageTransformerBlock::forward(Context& cx, std::vector<ZImagePart>& parts,
-                                     const Tensor& rotary) const {
-  cx.segment(path(), [&] {
-    if (!cx.site(path())) modulated(cx, parts, rotary);
-  });
+  if (!modulated_) return plain(cx, x, rotary);
+  std::vector<ZImagePart> all{{x, embedded}};
+  forward(cx, all, rotary);
+  return all.front().tokens;
 }
 
 ZImageFinalLayer::ZImageFinalLayer(Module* parent, const std::string& name,

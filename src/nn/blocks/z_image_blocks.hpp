@@ -55,7 +55,7 @@ class ZImageTransformerBlock : public Module {
   // x {B, T, dim}, rotary {2, T, head_dim / 2}; embedded {B, modulation_dim} where modulated.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& rotary, const Tensor& embedded) const;
   // The same of parts that are modulated each by its own, where all tokens attend to all; rotary of
-  // all.
+  // all. For modulated blocks.
   void forward(Context& cx, std::vector<ZImagePart>& parts, const Tensor& rotary) const;
 
   RotaryAttention attention;
@@ -63,15 +63,10 @@ class ZImageTransformerBlock : public Module {
   RmsNorm attention_norm1, ffn_norm1, attention_norm2, ffn_norm2;
   ModuleList<Linear> adaln_modulation;
 
- protected:
-  // forward, within a segment of the caller's.
-  Tensor through(Context& cx, const Tensor& x, const Tensor& rotary, const Tensor& embedded) const;
-
  private:
   Tensor plain(Context& cx, const Tensor& x, const Tensor& rotary) const;
   SandwichNorms norms() const;
   Tensor attended(Context& cx, const Tensor& x, const Tensor& rotary) const;
-  void modulated(Context& cx, std::vector<ZImagePart>& parts, const Tensor& rotary) const;
   bool modulated_;
 };
 

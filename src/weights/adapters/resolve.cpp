@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/nearest.hpp"
-#include "nn/adapter_layouts.hpp"
+#include "nn/original_layout.hpp"
 #include "weights/adapters/layouts.hpp"
 #include "weights/adapters/peft_settings.hpp"
 #include "weights/adapters/shapes.hpp"

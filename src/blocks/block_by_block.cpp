@@ -1,14 +1,14 @@
-#include "families/qwen_image/control.hpp"
+#include "blocks/block_by_block.hpp"
 
 #include <fmt/format.h>
 
 #include "blocks/control_values.hpp"
 
-namespace omnirt::qwen_image {
+namespace omnirt::blocks {
 
 Trigger any_control_feeds_back() {
-  Trigger any = blocks::control_feeds_back(0);
-  for (size_t i = 1; i < blocks::most_controls; ++i) any = any || blocks::control_feeds_back(i);
+  Trigger any = control_feeds_back(0);
+  for (size_t i = 1; i < most_controls; ++i) any = any || control_feeds_back(i);
   return any;
 }
 
@@ -28,11 +28,11 @@ void BlockByBlock::before_predict(Frame& frame, const LoopProgress& at, RowBatch
                                     .sites = batch.sites.get()},
                       batch.network);
   };
-  using Network = QwenImageTransformer2DModel;
+  using Network = nn::TransformerNetwork;
   Values state = call(
       "begin", batch.inputs,
       [](const Network& network, Context& cx, const Values& in) { return network.begin(cx, in); });
-  const size_t blocks = frame.stand_in(transformer, batch.network).transformer_blocks.size();
+  const size_t blocks = frame.stand_in(transformer, batch.network).blocks().size();
   for (size_t block = 0; block < blocks; ++block) {
     const Values made = call(fmt::format("block {}", block), state,
                              [block](const Network& network, Context& cx, const Values& in) {
@@ -43,7 +43,7 @@ void BlockByBlock::before_predict(Frame& frame, const LoopProgress& at, RowBatch
     for (const BlockHint& hint : batch.hints) image = image + hint(block, made.at("image").front());
     state["image"] = {image};
   }
-  batch.inputs["made_by_blocks"] = state.at("image");
+  batch.past_blocks = std::move(state);
 }
 
-}  // namespace omnirt::qwen_image
+}  // namespace omnirt::blocks

@@ -1,4 +1,5 @@
-#include "nn/blocks/vision_heads.hpp"
+#include "nn/blocks/vision_parts.hpp"
+#include "nn/layout.hpp"
 
 namespace omnirt::nn {
 
@@ -10,6 +11,17 @@ VisionHeads vision_heads(Context& cx, const Tensor& qkv, const Tensor& rotary, i
     return cx.ops().rotary(cx, {split, rotary, ops::RotaryPairs::halves}).flatten(2);
   };
   return {turned(part(0)), turned(part(1)), part(2).contiguous()};
+}
+
+Tensor with_grid_positions(Context& cx, const Tensor& x, const Embedding& grid,
+                           const GridPositions& at) {
+  Tensor h = x;
+  const Tensor weights = in_form(cx, at.weights);
+  for (int64_t i = 0; i < at.places.size(0); ++i) {
+    const Tensor place = grid.forward(cx, at.places.select(0, i));
+    h = cx.ops().gate(cx, {place, weights.select(0, i), &h});
+  }
+  return h;
 }
 
 }  // namespace omnirt::nn
