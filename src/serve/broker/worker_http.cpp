@@ -33,6 +33,10 @@ HttpProgram WorkerHttp::program() {
 }
 
 std::optional<HttpResponse> WorkerHttp::admit(const HttpRequest& request) const {
+  const auto host = parse_authority(request.header("host"));
+  if (keys_.empty() && (!host || !is_loopback(host->host)))
+    return problem(421, "wrong-host", "without keys the worker answers as localhost alone",
+                   request.id);
   constexpr std::string_view before = "Bearer ";
   if (keys_.empty() || request.path != "/metrics") return std::nullopt;
   const std::string& given = request.header("authorization");

@@ -10,7 +10,8 @@
 namespace omnirt::serve {
 
 // A worker's /healthz, /readyz and /metrics. Where there are keys, /metrics needs one with the
-// scope metrics.
+// scope metrics; without keys a request must name this machine as its Host, so that no page of
+// another name can read the answers (DNS rebinding).
 class WorkerHttp {
  public:
   struct Condition {
