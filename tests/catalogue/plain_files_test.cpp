@@ -195,6 +195,14 @@ std::vector<PlainFile> sd1_partial_files() {
        },
        {},
        {"only training's averages of the denoiser", "components.unet"}},
+      {"inpainting", "sd1_inpaint", none()},
+      {"inpainting_in_half_without_autoencoder",
+       "sd1_inpaint",
+       [](NamedTensors& file) {
+         cast(file, unet, at::kHalf);
+         file = without_prefix(std::move(file), vae);
+       },
+       {{"vae", part(vae)}}},
       {"averages_only_given_a_unet",
        "sd1",
        [](NamedTensors& file) {
@@ -375,8 +383,12 @@ GenerateRequest request_of(const std::string& kind, const TempFolder& temp) {
   GenerateRequest request;
   request.inputs["prompt"] = "a red apple";
   request.config = {{"num_inference_steps", 2}, {"seed", 1}, {"width", 64}, {"height", 64}};
-  if (kind != "sdxl_refiner") return request;
-  request.config["strength"] = 0.5;
+  if (kind != "sdxl_refiner" && kind != "sd1_inpaint") return request;
+  if (kind == "sd1_inpaint") {
+    request.inputs["mask"] = (temp / "mask.png").string();
+    io::write_image(temp / "mask.png", io::smooth_image(64, 64, 1));
+  }
+  request.config["strength"] = kind == "sd1_inpaint" ? 1.0 : 0.5;
   io::write_image(temp / "in.png", io::smooth_image(64, 64, 3));
   request.inputs["image"] = (temp / "in.png").string();
   return request;
