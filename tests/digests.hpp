@@ -33,9 +33,8 @@ inline void record_digest(const std::string& label, const at::Tensor& tensor) {
   const char* folder = std::getenv("OMNIRT_DIGESTS");
   const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
   if (!folder || !test || !tensor.defined()) return;
-  std::ofstream(fmt::format("{}/{}.txt", folder, getpid()), std::ios::app)
-      << fmt::format("{}.{} {} {:016x}\n", test->test_suite_name(), test->name(), label,
-                     digest_of(tensor));
+  std::ofstream(fmt::format("{}/{}.txt", folder, getpid()), std::ios::app) << fmt::format(
+      "{}.{} {} {:016x}\n", test->test_suite_name(), test->name(), label, digest_of(tensor));
 }
 
 }  // namespace omnirt::testing

@@ -115,14 +115,14 @@ Tensor TransformerNetwork::predict(Context& cx, const Values& inputs) const {
   return cx.predicted_output([&] {
     Values own = inputs;
     const ResidualsByBlock residuals = take_residuals(cx, own);
-    Entered call = entered(cx, std::move(own));
+    Entered call = enter_call(cx, std::move(own));
     const Tensor tokens = image_after_blocks(cx, call, residuals);
-    return left(cx, tokens, *call.shared);
+    return leave_call(cx, tokens, *call.shared);
   });
 }
 
 Values TransformerNetwork::begin(Context& cx, const Values& inputs) const {
-  const Entered call = entered(cx, inputs);
+  const Entered call = enter_call(cx, inputs);
   ensure(!joined_from() && call.axis.image.count == call.axis.shared.count,
          "{} goes through its blocks without references", class_name());
   Values state = saved(*call.shared);
@@ -143,7 +143,7 @@ Values TransformerNetwork::through(Context& cx, const Values& state, size_t i) c
 }
 
 Tensor TransformerNetwork::end(Context& cx, const Values& state) const {
-  return left(cx, in_form(cx, one(state, "image")), *loaded(state));
+  return leave_call(cx, in_form(cx, one(state, "image")), *loaded(state));
 }
 
 }  // namespace omnirt::nn

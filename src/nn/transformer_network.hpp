@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "nn/denoiser_network.hpp"
@@ -26,23 +26,24 @@ struct TokenAxis {
 // sample whole tokens of side x side latents.
 void ensure_whole_tokens(const Tensor& text, const Tensor& sample, int64_t side);
 
-// A denoiser whose work is a list of blocks over tokens. Whatever happens between blocks is this
-// class's: names and cancellation, skipped blocks, residuals of ControlNets, what steps share.
-// Networks derive from Transformer, below.
+// A denoiser that is a list of blocks over tokens. This class owns everything between the blocks:
+// names and cancellation, skipped blocks, ControlNet residuals, step caches. Networks derive from
+// Transformer, below.
 class TransformerNetwork : public DenoiserNetwork {
  public:
-  // Residuals are inputs, too: a list by each of residual_sites(). An element {B, 0, D} adds
-  // nothing after its block, nor do those that a list lacks at its end.
+  // Takes a list of residuals by the input of each residual_sites(). An element {B, 0, D} adds
+  // nothing; a list may be shorter than its site.
   Tensor predict(Context& cx, const Values& inputs) const final;
   std::vector<NetworkInput> inputs() const final;
   bool caches_blocks() const final { return blocks_.size() > 0; }
 
   const BlockList& blocks() const { return blocks_; }
 
-  // predict() in pieces, for a run that adds to what each block made: the state after the call's
-  // inputs are embedded, the stream's tensors ("text", "image") after one block, and the
-  // prediction. The state also holds "sample" and what saved_context() gives. For networks that
-  // implement saved_context(), and whose text stays apart from the image.
+  // predict() in pieces, for a run that changes the stream between blocks. begin() embeds the
+  // inputs and returns the state: "text" and "image" of the stream, "sample", and what
+  // Transformer::saved_call gives. through() returns "text" and "image" after one block; end()
+  // makes the prediction of a state. For networks that implement saved_call() and never join text
+  // and image.
   Values begin(Context& cx, const Values& inputs) const;
   Values through(Context& cx, const Values& state, size_t block) const;
   Tensor end(Context& cx, const Values& state) const;
@@ -75,10 +76,11 @@ class TransformerNetwork : public DenoiserNetwork {
   using ResidualsByBlock = std::vector<Tensor>;
 
   virtual std::vector<NetworkInput> own_inputs() const = 0;
-  virtual Entered entered(Context& cx, Values inputs) const = 0;
+  virtual Entered enter_call(Context& cx, Values inputs) const = 0;
   virtual TokenStream run_block(Context& cx, size_t i, TokenStream x,
                                 const SharedByBlocks& shared) const = 0;
-  virtual Tensor left(Context& cx, const Tensor& tokens, const SharedByBlocks& shared) const = 0;
+  virtual Tensor leave_call(Context& cx, const Tensor& tokens,
+                            const SharedByBlocks& shared) const = 0;
   virtual Values saved(const SharedByBlocks& shared) const = 0;
   virtual Shared loaded(const Values& state) const = 0;
 
@@ -90,9 +92,9 @@ class TransformerNetwork : public DenoiserNetwork {
   BlockList blocks_;
 };
 
-// What a transformer declares: how a call enters its blocks, one block, and how tokens become a
-// prediction. `Input` is its input struct (DenoiserNetwork), `Call` what all blocks of a call share
-// (modulations, positions, a bias).
+// A transformer declares three steps: enter() embeds a call's inputs, block() runs one block, and
+// leave() makes the prediction. `Input` is its input struct (DenoiserNetwork); `Call` holds what
+// all blocks of a call share: modulations, positions, a bias.
 template <class Input, class Call>
 class Transformer : public TransformerNetwork {
  protected:
@@ -102,15 +104,14 @@ class Transformer : public TransformerNetwork {
     Call call;
   };
   using TransformerNetwork::TransformerNetwork;
-  // Embeds, and makes positions and modulations.
   virtual Trunk enter(Context& cx, const Input& input) const = 0;
   virtual TokenStream block(Context& cx, size_t i, TokenStream x, const Call& call) const = 0;
-  // tokens {B, L, D}: those of axis.image. Normalises, projects and unpacks: {B, out_channels, H,
-  // W}.
+  // tokens {B, L, D}: those of axis.image. The prediction, {B, out_channels, H, W}.
   virtual Tensor leave(Context& cx, const Tensor& tokens, const Call& call) const = 0;
   virtual Input read(Context& cx, Values& inputs) const { return fill_inputs<Input>(cx, inputs); }
   std::vector<NetworkInput> own_inputs() const override { return input_names<Input>(); }
-  // A call as values, and back; restored() is given "sample", too.
+  // A call as values, and back: begin() and end() of a call may be apart. The state also has
+  // "sample".
   virtual Values saved_call(const Call& /*call*/) const { return refused(); }
   virtual Call restored_call(const Values& /*state*/) const { return refused(), Call(); }
 
@@ -126,7 +127,7 @@ class Transformer : public TransformerNetwork {
     ensure(false, "{} does not go through its blocks one by one", class_name());
     return {};
   }
-  Entered entered(Context& cx, Values inputs) const final {
+  Entered enter_call(Context& cx, Values inputs) const final {
     Trunk trunk = enter(cx, read(cx, inputs));
     return {std::move(trunk.tokens), trunk.axis, std::make_unique<Held>(std::move(trunk.call))};
   }
@@ -134,7 +135,7 @@ class Transformer : public TransformerNetwork {
                         const SharedByBlocks& shared) const final {
     return block(cx, i, std::move(x), call_of(shared));
   }
-  Tensor left(Context& cx, const Tensor& tokens, const SharedByBlocks& shared) const final {
+  Tensor leave_call(Context& cx, const Tensor& tokens, const SharedByBlocks& shared) const final {
     return leave(cx, tokens, call_of(shared));
   }
   Values saved(const SharedByBlocks& shared) const final { return saved_call(call_of(shared)); }

@@ -65,8 +65,7 @@ class FluxControlNetModel final : public nn::ControlNetwork {
  private:
   Tensor condition(Context& cx, const Tensor& image) const;
   Tensor text(Context& cx, const FluxControlInput& input) const;
-  Values through_blocks(Context& cx, nn::TokenStream streams,
-                        const nn::FluxContext& context) const;
+  Values through_blocks(Context& cx, nn::TokenStream streams, const nn::FluxContext& context) const;
 
   FluxControlNetConfig config_;
 };
