@@ -199,7 +199,7 @@ class ToFile {
     metadata[single_file_configs] = configs().dump();
     Json told = {{"tensors", tensors_.size()}};
     if (is_gguf_name(request_.to) || !request_.quantize.empty())
-      told = write_quantized(request_, tensors_, metadata);
+      told = write_quantized(catalogue_, request_, tensors_, metadata);
     else
       io::stream_safetensors(request_.to, tensors_, metadata);
     told["kind"] = kind_;
@@ -320,7 +320,7 @@ Json to_quantized(const Catalogue& catalogue, const ConvertRequest& request) {
     told = ToFile(catalogue, request).run();
   } else {
     WeightsToConvert weights(catalogue, request);
-    told = write_quantized(request, weights.tensors(), weights.metadata());
+    told = write_quantized(catalogue, request, weights.tensors(), weights.metadata());
   }
   told["layout"] = layout;
   return told;

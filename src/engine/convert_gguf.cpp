@@ -71,30 +71,21 @@ io::GgufTensor gguf_tensor(const io::TensorSource& tensor, const io::GgmlType* w
   return {tensor.name, &type, tensor.shape, tensor.produce, {}};
 }
 
-// As in city96's files; Krea 2's as molbal's converter has it (github molbal/ComfyUI-GGUF,
-// tools/convert.py). Qwen-Image 2.1's files say qwen_image or qwen_image21: the first is what all
-// loaders take. Of FLUX.3 and Sana no writer is known, and their names are made as these are.
-std::string architecture_of(std::span<const io::TensorSource> tensors) {
-  auto any = [&](const char* part) {
+// The catalogue's, by the longest sign that a name has: signs of one network may be parts of
+// another's names.
+std::string architecture_of(const Catalogue& catalogue, std::span<const io::TensorSource> tensors) {
+  auto any = [&](const std::string& part) {
     return std::ranges::any_of(tensors, [&](const io::TensorSource& tensor) {
       return tensor.name.find(part) != std::string::npos;
     });
   };
-  if (any("double_blocks.0.")) return "flux";
-  if (any("transformer_blocks.0.img_mod.")) return "qwen_image";
-  if (any("txt_in.text_norm.")) return "qwen_image";
-  if (any("txtfusion.projector.")) return "krea2";
-  if (any("content_mode_blocks.")) return "flux3";
-  if (any("blocks.0.cross_attn.kv_linear.")) return "sana";
-  if (any("joint_blocks.0.x_block.")) return "sd3";
-  if (any("context_refiner.0.")) return "lumina2";  // Z-Image's, too
-  if (any("double_layers.0.modX.")) return "aura";
-  if (any("label_emb.0.0.")) return "sdxl";
-  if (any("input_blocks.0.0.")) return "sd1";
-  if (any("blk.0.attn_q_norm.")) return "qwen3";
-  if (any("blk.0.attn_q.bias")) return "qwen2vl";
-  if (any("blk.0.attn_q.")) return "llama";  // Mistral's
-  return any("enc.blk.0.") ? "t5encoder" : "none";
+  nn::GgufArchitecture found{"", "none"};
+  for (const nn::NetworkInfo& info : catalogue.networks) {
+    const auto own =
+        std::ranges::find_if(info.gguf, [&](const auto& each) { return any(each.sign); });
+    if (own != info.gguf.end() && own->sign.size() > found.sign.size()) found = *own;
+  }
+  return found.name;
 }
 
 const io::GgmlType* wanted_type(const std::string& name) {
@@ -108,8 +99,8 @@ const io::GgmlType* wanted_type(const std::string& name) {
 
 }  // namespace
 
-Json write_as_gguf(const ConvertRequest& request, std::span<const io::TensorSource> tensors,
-                   const io::FileMetadata& metadata) {
+Json write_as_gguf(const Catalogue& catalogue, const ConvertRequest& request,
+                   std::span<const io::TensorSource> tensors, const io::FileMetadata& metadata) {
   const io::GgmlType* wanted = wanted_type(request.quantize);
   std::vector<io::GgufTensor> made;
   std::map<std::string, size_t> types;
@@ -117,7 +108,7 @@ Json write_as_gguf(const ConvertRequest& request, std::span<const io::TensorSour
     made.push_back(gguf_tensor(tensor, wanted));
     ++types[made.back().type->common_name()];
   }
-  io::GgufTexts texts{{"general.architecture", architecture_of(tensors)}};
+  io::GgufTexts texts{{"general.architecture", architecture_of(catalogue, tensors)}};
   for (const auto& [key, value] : metadata) {
     if (!key.starts_with("general.")) texts.emplace_back(key, value);
   }

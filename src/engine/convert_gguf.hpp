@@ -10,7 +10,7 @@ namespace omnirt {
 // rows of that type fit and it is known to do no harm; all else keeps its type (fp8, which GGUF has
 // not, becomes fp16, which holds it). Texts of the metadata go along. Returns how many tensors
 // became what, and the file's size. Throws Unsupported for types that are not written.
-Json write_as_gguf(const ConvertRequest& request, std::span<const io::TensorSource> tensors,
-                   const io::FileMetadata& metadata);
+Json write_as_gguf(const Catalogue& catalogue, const ConvertRequest& request,
+                   std::span<const io::TensorSource> tensors, const io::FileMetadata& metadata);
 
 }  // namespace omnirt

@@ -61,9 +61,9 @@ bool is_gguf_name(const fs::path& path) {
   return path.extension() == ".gguf";
 }
 
-Json write_quantized(const ConvertRequest& request, std::span<const io::TensorSource> tensors,
-                     const io::FileMetadata& metadata) {
-  if (is_gguf_name(request.to)) return write_as_gguf(request, tensors, metadata);
+Json write_quantized(const Catalogue& catalogue, const ConvertRequest& request,
+                     std::span<const io::TensorSource> tensors, const io::FileMetadata& metadata) {
+  if (is_gguf_name(request.to)) return write_as_gguf(catalogue, request, tensors, metadata);
   return write_as_scaled(request, tensors, metadata);
 }
 

@@ -34,7 +34,7 @@ class WeightsToConvert {
 bool is_gguf_name(const std::filesystem::path& path);
 // Writes the file that `request.to` and `request.quantize` ask for: GGUF, or safetensors with
 // scales; what each of them says of itself.
-Json write_quantized(const ConvertRequest& request, std::span<const io::TensorSource> tensors,
-                     const io::FileMetadata& metadata);
+Json write_quantized(const Catalogue& catalogue, const ConvertRequest& request,
+                     std::span<const io::TensorSource> tensors, const io::FileMetadata& metadata);
 
 }  // namespace omnirt

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,23 @@ struct FromTensors {
   std::vector<std::string> prefixes{""};
 };
 
+// What a GGUF file of a network names as its general.architecture, by a part of a tensor's name: as
+// other writers have it (city96's and molbal's ComfyUI-GGUF, llama.cpp), which loaders expect.
+struct GgufArchitecture {
+  std::string sign;
+  std::string name;
+};
+
+// A layer by which adapters join further inputs to the latents: where a control LoRA's is twice as
+// wide as the model's, the model's becomes as wide.
+struct InputWidening {
+  std::string key;       // of the config: how many channels are read
+  int64_t usual;         // where the config does not say
+  std::string made;      // of the config: how many are made; absent: as many as are read
+  std::string layer;     // that reads them
+  std::string original;  // the same in original files
+};
+
 // NetworkInfo::make of a network whose constructor takes its config, read by `read`, and the JSON.
 template <class Made, auto read>
 std::unique_ptr<Network> network_of(const Json& json, const std::string& where) {
@@ -123,6 +141,8 @@ struct NetworkInfo {
   std::string role;                // "denoiser", "autoencoder", "text_encoder": what it can replace
   FromTensors from_tensors{};      // empty: its folders have a config
   std::string published_prefix{};  // before each name in the files of published folders
+  std::vector<GgufArchitecture> gguf{};  // the first whose sign a file has; empty: "none"
+  std::optional<InputWidening> widening{};
 };
 
 // The modules of a network that a site plan can name, in order of construction.

@@ -197,20 +197,8 @@ class Reader {
   bool failed_ = false;
 };
 
-// Adapters of which a layer reads more than the model's, which then reads as much: a control LoRA
-// joins a control image to the latents. Where nothing else has settled that, it is the config's.
-struct Widening {
-  const char* class_name;
-  const char* key;       // of the config: how many channels are read
-  int64_t usual;         // where the config does not say
-  const char* made;      // of the config: how many are made, else as many
-  const char* layer;     // that reads them
-  const char* original;  // the same in original files
-};
-constexpr std::array widenings{
-    Widening{"FluxTransformer2DModel", "in_channels", 64, "out_channels", "x_embedder", "img_in"}};
-
-void widen(ComponentFolder& component, const Widening& widening, const adapters::FileLayer& layer) {
+void widen(ComponentFolder& component, const nn::InputWidening& widening,
+           const adapters::FileLayer& layer) {
   if (layer.name != widening.layer && layer.name != widening.original) return;
   auto down = layer.parts.find("down");
   if (down == layer.parts.end() || down->second.entry->shape.size() != 2) return;
@@ -221,18 +209,17 @@ void widen(ComponentFolder& component, const Widening& widening, const adapters:
   Json& config = component.config;
   if (config.value(widening.made, Json()).is_null()) config[widening.made] = said;
   config[widening.key] = wide;
-  note_widened(config, std::string(widening.layer) + ".weight", said.get<int64_t>());
+  note_widened(config, widening.layer + ".weight", said.get<int64_t>());
 }
 
 void widen_networks(Proposal& proposal) {
   for (const AdapterChoice& choice : proposal.adapters) {
     for (auto& [name, component] : proposal.folder.components) {
       if (!choice.component.empty() && choice.component != name) continue;
-      for (const Widening& widening : widenings) {
-        if (component.class_name != widening.class_name) continue;
-        for (const adapters::FileLayer& layer : choice.file->layers)
-          widen(component, widening, layer);
-      }
+      const nn::NetworkInfo* info = proposal.catalogue->find_network(component.class_name);
+      if (!info || !info->widening) continue;
+      for (const adapters::FileLayer& layer : choice.file->layers)
+        widen(component, *info->widening, layer);
     }
   }
 }

@@ -134,9 +134,7 @@ class ConvDenoiser final : public nn::DenoiserNetwork {
 
 nn::NetworkInfo conv_denoiser_info() {
   return {.class_name = "ConvDenoiser",
-          .make = [](const Json& json, const std::string& where) -> std::unique_ptr<nn::Network> {
-            return std::make_unique<ConvDenoiser>(read_conv_denoiser_config(json, where), json);
-          },
+          .make = nn::network_of<ConvDenoiser, read_conv_denoiser_config>,
           .summary = "convolutions that look at the prompt",
           .weights_base = "diffusion_pytorch_model",
           .role = "denoiser"};

@@ -103,6 +103,7 @@ const nn::NetworkInfo& aura_flow_transformer_2d_model_info() {
                        .config = aura_flow_original_config,
                        .layout = [](const auto&) { return std::string("aura_flow"); },
                        .prefixes = aura_flow_original_prefixes()},
+      .gguf = {{"double_layers.0.modX.", "aura"}},
   };
   return info;
 }

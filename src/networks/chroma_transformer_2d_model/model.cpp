@@ -153,6 +153,7 @@ const nn::NetworkInfo& chroma_transformer_2d_model_info() {
                        .config = chroma_original_config,
                        .layout = [](const auto&) { return std::string("chroma"); },
                        .prefixes = {"", "model.diffusion_model.", "diffusion_model.", "model."}},
+      .gguf = {{"double_blocks.0.", "flux"}},
   };
   return info;
 }

@@ -128,6 +128,7 @@ const nn::NetworkInfo& flux2_transformer_2d_model_info() {
                        .config = flux2_original_config,
                        .layout = [](const auto&) { return std::string("flux2"); },
                        .prefixes = flux2_original_prefixes()},
+      .gguf = {{"double_blocks.0.", "flux"}},
   };
   return info;
 }

@@ -202,6 +202,7 @@ const nn::NetworkInfo& flux3_transformer_2d_model_info() {
                        .config = flux3_original_config,
                        .layout = [](const auto&) { return std::string("flux3"); },
                        .prefixes = flux3_original_prefixes()},
+      .gguf = {{"content_mode_blocks.", "flux3"}},
   };
   return info;
 }

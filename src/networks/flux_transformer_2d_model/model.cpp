@@ -132,6 +132,12 @@ const nn::NetworkInfo& flux_transformer_2d_model_info() {
                        .config = flux_original_config,
                        .layout = [](const auto&) { return std::string("flux"); },
                        .prefixes = flux_original_prefixes()},
+      .gguf = {{"double_blocks.0.", "flux"}},
+      .widening = nn::InputWidening{.key = "in_channels",
+                                    .usual = 64,
+                                    .made = "out_channels",
+                                    .layer = "x_embedder",
+                                    .original = "img_in"},
   };
   return info;
 }

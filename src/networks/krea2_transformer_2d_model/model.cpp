@@ -99,6 +99,7 @@ const nn::NetworkInfo& krea2_transformer_2d_model_info() {
                        .config = krea2_original_config,
                        .layout = [](const auto&) { return std::string("krea2"); },
                        .prefixes = krea2_original_prefixes()},
+      .gguf = {{"txtfusion.projector.", "krea2"}},
   };
   return info;
 }

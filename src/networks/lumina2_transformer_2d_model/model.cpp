@@ -128,6 +128,7 @@ const nn::NetworkInfo& lumina2_transformer_2d_model_info() {
                        .config = lumina2_original_config,
                        .layout = [](const auto&) { return std::string("lumina2"); },
                        .prefixes = lumina2_original_prefixes()},
+      .gguf = {{"context_refiner.0.", "lumina2"}},
   };
   return info;
 }

@@ -84,6 +84,7 @@ const nn::NetworkInfo& mistral3_for_conditional_generation_info() {
                                 "without biases and norms of heads)",
                        .config = mistral3_config_from_tensors,
                        .layout = mistral3_layout_of},
+      .gguf = {{"blk.0.attn_q.", "llama"}},
   };
   return info;
 }

@@ -80,6 +80,7 @@ const nn::NetworkInfo& qwen2_5_vl_for_conditional_generation_info() {
                                 "llama.cpp names it, blk.*)",
                        .config = qwen2_5_vl_config_from_tensors,
                        .layout = qwen2_5_vl_layout_of},
+      .gguf = {{"blk.0.attn_q.bias", "qwen2vl"}},
   };
   return info;
 }

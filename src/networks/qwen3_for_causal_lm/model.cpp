@@ -46,6 +46,7 @@ const nn::NetworkInfo& qwen3_for_causal_lm_info() {
       .from_tensors = {.signs = "a Qwen3 (model.layers.* or, as llama.cpp names it, blk.*)",
                        .config = qwen3_config_from_tensors,
                        .layout = qwen3_layout_of},
+      .gguf = {{"blk.0.attn_q_norm.", "qwen3"}},
   };
   return info;
 }

@@ -116,6 +116,7 @@ const nn::NetworkInfo& qwen_image21_transformer_2d_model_info() {
                        .config = qwen_image21_config_from_tensors,
                        .layout = qwen_image21_layout_of,
                        .prefixes = {"", "model.diffusion_model.", "diffusion_model."}},
+      .gguf = {{"txt_in.text_norm.", "qwen_image"}},
   };
   return info;
 }

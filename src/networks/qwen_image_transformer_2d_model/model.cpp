@@ -150,6 +150,7 @@ const nn::NetworkInfo& qwen_image_transformer_2d_model_info() {
                        .config = qwen_image_config_from_tensors,
                        .layout = [](const auto&) { return std::string("qwen_image"); },
                        .prefixes = {"", "model.diffusion_model.", "diffusion_model."}},
+      .gguf = {{"transformer_blocks.0.img_mod.", "qwen_image"}},
   };
   return info;
 }

@@ -112,6 +112,7 @@ const nn::NetworkInfo& sana_transformer_2d_model_info() {
                        .config = sana_original_config,
                        .layout = [](const auto&) { return std::string("sana"); },
                        .prefixes = sana_original_prefixes()},
+      .gguf = {{"blocks.0.cross_attn.kv_linear.", "sana"}},
   };
   return info;
 }

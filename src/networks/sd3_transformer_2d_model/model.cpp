@@ -73,6 +73,7 @@ const nn::NetworkInfo& sd3_transformer_2d_model_info() {
                        .config = sd3_original_config,
                        .layout = [](const auto&) { return std::string("sd3"); },
                        .prefixes = sd3_original_prefixes()},
+      .gguf = {{"joint_blocks.0.x_block.", "sd3"}},
   };
   return info;
 }

@@ -42,6 +42,7 @@ const nn::NetworkInfo& t5_encoder_model_info() {
                            "a T5 encoder (encoder.block.* or, as llama.cpp names it, enc.blk.*)",
                        .config = t5_config_from_tensors,
                        .layout = t5_layout_of},
+      .gguf = {{"enc.blk.0.attn_q.", "t5encoder"}},
   };
   return info;
 }

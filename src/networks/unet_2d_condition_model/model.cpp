@@ -257,6 +257,7 @@ const nn::NetworkInfo& unet_2d_condition_model_info() {
                        .config = ldm_unet_config_alone,
                        .layout = [](const auto&) { return std::string("ldm"); },
                        .prefixes = {"", "model.diffusion_model.", "model."}},
+      .gguf = {{"label_emb.0.0.", "sdxl"}, {"input_blocks.0.0.", "sd1"}},
   };
   return info;
 }

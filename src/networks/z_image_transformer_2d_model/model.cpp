@@ -251,6 +251,7 @@ const nn::NetworkInfo& z_image_transformer_2d_model_info() {
                        .config = z_image_original_config,
                        .layout = [](const auto&) { return std::string("z_image"); },
                        .prefixes = z_image_original_prefixes()},
+      .gguf = {{"context_refiner.0.", "lumina2"}},
   };
   return info;
 }
