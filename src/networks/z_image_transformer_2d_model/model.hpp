@@ -54,8 +54,9 @@ class ZImageTransformer2DModel final : public nn::Transformer<ZImageInput, ZImag
   nn::Metadata metadata() const override;
   std::vector<nn::OriginalLayout> original_layouts() const override;
 
-  // Those of the image's tokens and the text's, both padded.
+  // Those of the image's tokens and the text's, both padded; Omni's takes none.
   std::vector<nn::ResidualSite> residual_sites() const override {
+    if (siglip_dim() > 0) return {};
     return {{"controlnet_block_samples", layers.size(), config_.dim, patch_size()}};
   }
   int64_t in_channels() const override { return config_.in_channels; }
