@@ -83,7 +83,9 @@ TokenStream TransformerNetwork::run(Context& cx, BlockRange range, TokenStream s
   };
   if (join < range.first || join >= range.end) return part(range, std::move(stream));
   stream = part({range.first, join}, std::move(stream));
-  return part({join, range.end}, joined(cx, std::move(stream)));
+  // A statement of its own: an argument would live until the blocks have run.
+  stream = joined(cx, std::move(stream));
+  return part({join, range.end}, std::move(stream));
 }
 
 // Of the image that is predicted, {B, L, D}; of blocks whose work an earlier step did, as they are
