@@ -1,13 +1,13 @@
 #include "nn/layers.hpp"
 
-#include "nn/layout.hpp"
+#include <ATen/ops/aminmax.h>
+#include <fmt/format.h>
 
 #include <optional>
 
-#include <ATen/ops/aminmax.h>
-#include <fmt/format.h>
 #include "base/error.hpp"
 #include "nn/beside.hpp"
+#include "nn/layout.hpp"
 
 namespace omnirt::nn {
 

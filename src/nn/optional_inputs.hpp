@@ -15,6 +15,15 @@ std::optional<Input> fill_optional_inputs(Context& cx, Values& from) {
   return fill_inputs<Input>(cx, taken);
 }
 
+// An input struct that has one of these as a member.
+template <class Input, class Optional>
+Input fill_inputs_with(Context& cx, Values& from, std::optional<Optional> Input::*member) {
+  auto optional = fill_optional_inputs<Optional>(cx, from);
+  auto input = fill_inputs<Input>(cx, from);
+  input.*member = std::move(optional);
+  return input;
+}
+
 // `names` with those of such a struct.
 template <class Input>
 std::vector<NetworkInput> with_optional_inputs(std::vector<NetworkInput> names) {

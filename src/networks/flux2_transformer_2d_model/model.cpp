@@ -72,13 +72,6 @@ Tensor Flux2Transformer2DModel::activated(Context& cx, const Tensor& timestep,
   return cx.ops().activate(cx, {temb, ops::Activation::silu});
 }
 
-Flux2Input Flux2Transformer2DModel::read(Context& cx, Values& inputs) const {
-  auto kept = nn::fill_optional_inputs<Flux2KeptReferences>(cx, inputs);
-  auto input = nn::fill_inputs<Flux2Input>(cx, inputs);
-  input.kept = std::move(kept);
-  return input;
-}
-
 auto Flux2Transformer2DModel::enter(Context& cx, const Flux2Input& input) const -> Trunk {
   nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, 1);
   const int64_t height = input.sample.size(2), width = input.sample.size(3);

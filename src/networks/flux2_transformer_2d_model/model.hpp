@@ -87,7 +87,9 @@ class Flux2Transformer2DModel final : public nn::Transformer<Flux2Input, Flux2Ca
     return nn::with_optional_inputs<Flux2KeptReferences>(
         nn::only_where(config_.guidance_embeds, {"guidance"}, nn::input_names<Flux2Input>()));
   }
-  Flux2Input read(Context& cx, Values& inputs) const override;
+  Flux2Input read(Context& cx, Values& inputs) const override {
+    return nn::fill_inputs_with(cx, inputs, &Flux2Input::kept);
+  }
   Trunk enter(Context& cx, const Flux2Input& input) const override;
   std::optional<size_t> joined_from() const override { return transformer_blocks.size(); }
   nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,

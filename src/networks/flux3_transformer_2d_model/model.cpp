@@ -93,25 +93,16 @@ Flux3Transformer2DModel::Places Flux3Transformer2DModel::places(Context& cx,
     return input.reference_ids ? flux3_joined(cx, joined, input.reference_ids->select(0, 0))
                                : joined;
   };
-  Places made{.text = cx.once("rotary of text", text,
-                              [&] {
-                                return nn::rope_table(cx, of_text(), config_.axes_dims_rope,
-                                                      config_.rope_theta);
-                              }),
-              .image = cx.once("rotary of image " + size, text,
-                               [&] {
-                                 return nn::rope_table(cx, of_image(), config_.axes_dims_rope,
-                                                       config_.rope_theta);
-                               }),
+  auto table = [&](const Tensor& positions) {
+    return nn::rope_table(cx, positions, config_.axes_dims_rope, config_.rope_theta);
+  };
+  Places made{.text = cx.once("rotary of text", text, [&] { return table(of_text()); }),
+              .image = cx.once("rotary of image " + size, text, [&] { return table(of_image()); }),
               .references = {},
-              .all = cx.once("rotary " + size, text, [&] {
-                return nn::rope_table(cx, of_all(), config_.axes_dims_rope, config_.rope_theta);
-              })};
+              .all = cx.once("rotary " + size, text, [&] { return table(of_all()); })};
   if (input.reference_ids) {
-    made.references = cx.once("rotary of references", *input.reference_ids, [&] {
-      return nn::rope_table(cx, input.reference_ids->select(0, 0), config_.axes_dims_rope,
-                            config_.rope_theta);
-    });
+    made.references = cx.once("rotary of references", *input.reference_ids,
+                              [&] { return table(input.reference_ids->select(0, 0)); });
   }
   return made;
 }

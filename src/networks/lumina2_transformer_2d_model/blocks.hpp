@@ -75,8 +75,6 @@ class Lumina2Embedding final : public nn::Module {
  public:
   Lumina2Embedding(Module* parent, const std::string& name,
                    const Lumina2Transformer2DConfig& config);
-  // time {B}: 0 at noise, 1 at the image; {B, M}.
-  Tensor embedded(Context& cx, const Tensor& time) const;
 
   nn::TimestepEmbedding timestep_embedder;
   Lumina2CaptionEmbedder caption_embedder;

@@ -68,13 +68,6 @@ std::unique_ptr<nn::KeptTokens> QwenImage21Transformer2DModel::ahead(
   return std::make_unique<nn::KeptTokens>(cx, std::move(blocks), std::move(call));
 }
 
-QwenImage21Input QwenImage21Transformer2DModel::read(Context& cx, Values& inputs) const {
-  auto references = nn::fill_optional_inputs<QwenImage21References>(cx, inputs);
-  auto input = nn::fill_inputs<QwenImage21Input>(cx, inputs);
-  input.references = std::move(references);
-  return input;
-}
-
 auto QwenImage21Transformer2DModel::enter(Context& cx, const QwenImage21Input& input) const
     -> Trunk {
   nn::ensure_whole_tokens(input.encoder_hidden_states, input.sample, 1);

@@ -79,7 +79,9 @@ class QwenImage21Transformer2DModel final
   std::vector<nn::NetworkInput> own_inputs() const override {
     return nn::with_optional_inputs<QwenImage21References>(nn::input_names<QwenImage21Input>());
   }
-  QwenImage21Input read(Context& cx, Values& inputs) const override;
+  QwenImage21Input read(Context& cx, Values& inputs) const override {
+    return nn::fill_inputs_with(cx, inputs, &QwenImage21Input::references);
+  }
   Trunk enter(Context& cx, const QwenImage21Input& input) const override;
   nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
                         const QwenImage21Call& call) const override;

@@ -6,7 +6,6 @@
 #include "networks/z_image_transformer_2d_model/positions.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
-#include "nn/optional_inputs.hpp"
 #include "nn/patches.hpp"
 
 namespace omnirt {
@@ -123,22 +122,16 @@ ZImageTransformer2DModel::Places ZImageTransformer2DModel::places(Context& cx,
   const Tensor& text = input.encoder_hidden_states;
   int64_t tokens = padded(text.size(1));
   std::string size = fmt::format("{}x{}", input.sample.size(2), input.sample.size(3));
-  return {.text = cx.once("rotary of text", text,
-                          [&] {
-                            return nn::rope_table(cx, text_positions(cx, text, tokens),
-                                                  config_.axes_dims, config_.rope_theta);
-                          }),
-          .image = cx.once("rotary of image " + size, text,
-                           [&] {
-                             return nn::rope_table(cx, image_positions(cx, input),
-                                                   config_.axes_dims, config_.rope_theta);
-                           }),
-          .all = cx.once("rotary " + size, text, [&] {
-            return nn::rope_table(
-                cx,
-                z_image_behind(cx, image_positions(cx, input), text_positions(cx, text, tokens)),
-                config_.axes_dims, config_.rope_theta);
-          })};
+  auto once = [&](const std::string& site, auto&& positions) {
+    return cx.once(site, text, [&] {
+      return nn::rope_table(cx, positions(), config_.axes_dims, config_.rope_theta);
+    });
+  };
+  auto of_text = [&] { return text_positions(cx, text, tokens); };
+  auto of_image = [&] { return image_positions(cx, input); };
+  return {.text = once("rotary of text", of_text),
+          .image = once("rotary of image " + size, of_image),
+          .all = once("rotary " + size, [&] { return z_image_behind(cx, of_image(), of_text()); })};
 }
 
 // No step changes it.
@@ -209,13 +202,6 @@ auto ZImageTransformer2DModel::entered(Context& cx, const ZImageInput& input) co
   return {.tokens = {.image = std::move(all)},
           .axis = {{0, height * width}, {0, tokens}},
           .call = {std::move(embedded), {}, at.all, height, width}};
-}
-
-ZImageInput ZImageTransformer2DModel::read(Context& cx, Values& inputs) const {
-  auto omni = nn::fill_optional_inputs<ZImageOmniInput>(cx, inputs);
-  auto input = nn::fill_inputs<ZImageInput>(cx, inputs);
-  input.omni = std::move(omni);
-  return input;
 }
 
 auto ZImageTransformer2DModel::enter(Context& cx, const ZImageInput& input) const -> Trunk {

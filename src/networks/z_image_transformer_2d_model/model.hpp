@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "nn/blocks/z_image_blocks.hpp"
+#include "nn/optional_inputs.hpp"
 #include "nn/transformer_network.hpp"
 
 namespace omnirt {
@@ -98,7 +99,9 @@ class ZImageTransformer2DModel final : public nn::Transformer<ZImageInput, ZImag
 
  private:
   std::vector<nn::NetworkInput> own_inputs() const override;
-  ZImageInput read(Context& cx, Values& inputs) const override;
+  ZImageInput read(Context& cx, Values& inputs) const override {
+    return nn::fill_inputs_with(cx, inputs, &ZImageInput::omni);
+  }
   Trunk enter(Context& cx, const ZImageInput& input) const override;
   nn::TokenStream block(Context& cx, size_t i, nn::TokenStream x,
                         const ZImageCall& call) const override;

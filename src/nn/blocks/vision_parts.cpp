@@ -1,4 +1,5 @@
 #include "nn/blocks/vision_parts.hpp"
+
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
