@@ -2,6 +2,7 @@
 #include "ops/activation.hpp"
 #include "ops/attention.hpp"
 #include "ops/blur.hpp"
+#include "ops/causal_conv3d.hpp"
 #include "ops/conv2d.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/embedding.hpp"
@@ -26,6 +27,8 @@ struct OpTable {
   Op<GatedLinear> gated_linear;
   Op<Conv2d> conv2d;
   Op<GroupedConv2d> grouped_conv2d;
+  Op<CausalConv3d> causal_conv3d;
+  Op<LastFrames> last_frames;
   Op<GroupNorm> group_norm;
   Op<LayerNorm> layer_norm;
   Op<RmsNorm> rms_norm;
@@ -64,6 +67,8 @@ struct OpTable {
     v(table.gated_linear);
     v(table.conv2d);
     v(table.grouped_conv2d);
+    v(table.causal_conv3d);
+    v(table.last_frames);
     v(table.group_norm);
     v(table.layer_norm);
     v(table.rms_norm);

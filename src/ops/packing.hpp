@@ -45,7 +45,8 @@ struct EncodedWeight {
 };
 
 // The packed forms of one weight, made by the kernels that read them; they go with the weight's
-// binding. Shared by threads.
+// binding. Forms are found by their C++ type, and by the part of the weight that they are of where
+// a kernel reads it in parts. Shared by threads.
 class PackSlot {
  public:
   // `release` frees the memory behind the stored weight, which stays readable; may be empty.
@@ -80,12 +81,22 @@ class PackSlot {
     return made;
   }
 
+  // The forms of one part of the weight (a frame of a video filter), in the same budget; lives as
+  // long as this slot.
+  PackSlot& part(int64_t index) {
+    std::scoped_lock lock(mutex_);
+    std::unique_ptr<PackSlot>& part = parts_[index];
+    if (!part) part = std::make_unique<PackSlot>(budget_, release_);
+    return *part;
+  }
+
   // Forgets the forms, which are made again when they are next asked for. Not while a kernel reads
   // them.
   void drop() {
     std::scoped_lock lock(mutex_);
     for (const auto& [type, form] : forms_) budget_.used_bytes -= form.bytes;
     forms_.clear();
+    for (const auto& [index, part] : parts_) part->drop();
   }
 
  private:
@@ -110,6 +121,7 @@ class PackSlot {
   EncodedWeight encoded_;
   std::mutex mutex_;
   std::map<std::type_index, Form> forms_;
+  std::map<int64_t, std::unique_ptr<PackSlot>> parts_;
 };
 
 // What `weight` is stored as where it has no storage of its own for that reason; else null. (In a

@@ -9,6 +9,8 @@ namespace omnirt::cpu {
 // the references compute.
 void add_dense_kernels(ops::OpTable& table);
 void add_convolution_kernels(ops::OpTable& table);
+// By the kernels that the table has for convolutions of images: to be added after these.
+void add_causal_convolution_kernel(ops::OpTable& table);
 void add_attention_kernels(ops::OpTable& table);
 void add_norm_kernels(ops::OpTable& table);
 void add_elementwise_kernels(ops::OpTable& table);
@@ -34,6 +36,7 @@ inline void add_kernels(ops::OpTable& table) {
   targets();
   add_dense_kernels(table);
   add_convolution_kernels(table);
+  add_causal_convolution_kernel(table);
   add_attention_kernels(table);
   add_norm_kernels(table);
   add_elementwise_kernels(table);
