@@ -9,8 +9,6 @@
 
 #include "blocks/tiles.hpp"
 #include "io/image_resize.hpp"
-#include "pipeline/run_keys.hpp"
-#include "tensor/finite.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::blocks {
@@ -114,8 +112,7 @@ io::Image upscaled_once(Frame& frame, const Component<nn::Upscaler>& upscaler,
     }
   }
   made = made.narrow(2, 0, image.height * scale).narrow(3, 0, image.width * scale);
-  const auto place = frame.peek<bool>(keys::allow_nan.name) ? std::nullopt : first_not_finite(made);
-  if (place) throw NotFinite(fmt::format("the upscaled image is not finite ({})", *place));
+  frame.check_finite(made, "the upscaled image");
   return tensor_to_image(made.mul_(2).sub_(1), 0);
 }
 

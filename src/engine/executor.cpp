@@ -49,6 +49,9 @@ LatentStats statistics(const Tensor& latents) {
           one(at::quantile(sampled, 0.95))};
 }
 
+// Read once all blocks have run.
+constexpr const char* artifacts_value = "artifacts";
+
 io::Image pixels_of(const ImageInput& image) {
   return image.given ? *image.given : io::read_image(image.path);
 }
@@ -82,30 +85,36 @@ class Execution {
                       tell([&] {
                         if (hooks_.on_artifact) hooks_.on_artifact(artifact);
                       });
+                    },
+                .is_read = [this](const std::string& name) { return is_read(name); },
+                .check_finite =
+                    [this](const Block& block, const Tensor& made, const std::string& what) {
+                      if (!rehearses_) finite_.tensor(block, frame_, made, what);
                     }}) {}
 
   void run() {
     c10::InferenceMode no_autograd;
     CancelScope works_for(hooks_.cancel);
     put_inputs();
-    take_allow_nan();
     restore();
     for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) run_block(i);
     files_.check();
     if (proposal_.part.end < proposal_.plan.blocks.size()) save();
-    if (const auto* made = frame_.peek<std::vector<ArtifactReport>>("artifacts"))
+    if (const auto* made = frame_.peek<std::vector<ArtifactReport>>(artifacts_value))
       report_.artifacts = *made;
   }
 
   void go_through(const std::function<void(size_t, const std::function<void()>&)>& around) {
     c10::InferenceMode no_autograd;
     CancelScope works_for(hooks_.cancel);
+    rehearses_ = true;
     put_inputs();
     restore();
     for (size_t i = proposal_.part.first; i < proposal_.part.end; ++i) {
       if (proposal_.plan.blocks[i]->stage() == Stage::export_artifacts) continue;
       if (hooks_.cancel) hooks_.cancel->check();
       around(i, [&] { turn(i, [&](const LoopBlock& loop) { drive_loop(loop, frame_, {}); }); });
+      drop_values(i);
     }
   }
 
@@ -136,10 +145,6 @@ class Execution {
       for (const ImageInput& image : list) read.push_back(pixels_of(image));
       frame_.put(name, std::move(read));
     }
-  }
-
-  void take_allow_nan() {
-    if (proposal_.config.get(keys::allow_nan)) frame_.put(keys::allow_nan.name, true);
   }
 
   // What an earlier part of the run left.
@@ -176,11 +181,7 @@ class Execution {
     });
     backend_.synchronize();
     double start = now_ms();
-    try {
-      turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
-    } catch (const NotFinite& thrown) {
-      finite_.refuse(block, frame_, thrown.what());
-    }
+    turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
     backend_.synchronize();
     finite_.block(block, frame_);
     stage_ms(report_.timings, block.stage()) += now_ms() - start;
@@ -188,11 +189,23 @@ class Execution {
       if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
     });
     release_unused(index);
+    drop_values(index);
+  }
+
+  bool is_read(const std::string& name) const {
+    return hooks_.reads.contains(name) || proposal_.plan.reads_after(block_, name);
+  }
+
+  // What no later block reads: frames of a video are larger than all else.
+  void drop_values(size_t index) {
+    for (const auto& [name, last] : proposal_.plan.last_read)
+      if (last == index && name != artifacts_value) frame_.drop(name);
   }
 
   template <class Loop>
   void turn(size_t index, Loop&& run_loop) {
     const Block& block = *proposal_.plan.blocks[index];
+    block_ = index;
     if (block.guidance() == Guidance::per_condition) {
       frame_.each_condition(block, [&] { block.run(frame_); });
       return run_under_extra_conditions(block, index);
@@ -258,6 +271,8 @@ class Execution {
   const RunHooks& hooks_;
   RunReport& report_;
   bool release_;
+  bool rehearses_ = false;
+  size_t block_ = 0;  // that runs
   io::LostPages files_;
   FiniteChecks finite_;
   Frame frame_;

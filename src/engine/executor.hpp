@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "base/report.hpp"
 #include "base/shared_turn.hpp"
@@ -34,8 +35,10 @@ struct RunHooks {
   // Each image and video once all of the run's are made and their files written: in memory, before
   // they are encoded. ValidateOptions::files says which become files at all.
   OnArtifact on_artifact;
-  // After each block, by name, with the frame as it left it.
+  // After each block, by name, with the frame as it left it: values that no later block reads are
+  // dropped then. One that nobody reads may never be made, unless `reads` names it.
   std::function<void(const std::string& block, const Frame&)> on_block;
+  std::set<std::string> reads{};
   const CancelToken* cancel = nullptr;
   // The turn that the run shares with others now; null, or empty: none.
   std::function<SharedTurn*()> shared_turn{};

@@ -82,6 +82,13 @@ void FiniteChecks::block(const Block& block, const Frame& frame) {
   }
 }
 
+void FiniteChecks::tensor(const Block& block, const Frame& frame, const Tensor& made,
+                          const std::string& what) {
+  if (warned_) return;
+  if (const auto place = first_not_finite(made))
+    found(block, frame, fmt::format("{} is not finite ({})", what, *place));
+}
+
 std::set<std::string> FiniteChecks::components_of(const Block& block, const Frame& frame) const {
   std::set<std::string> names;
   auto add = [&](const Block& each) {

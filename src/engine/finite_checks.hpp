@@ -22,10 +22,11 @@ class FiniteChecks {
   void step(const Block& loop, const Frame& frame, const LoopProgress& progress,
             const Tensor& latents);
   void block(const Block& block, const Frame& frame);
-  // `what` is not finite: throws with its cause.
-  [[noreturn]] void refuse(const Block& block, const Frame& frame, const std::string& what) const;
+  // A tensor of a block that it passes on in another form; `what` it is.
+  void tensor(const Block& block, const Frame& frame, const Tensor& made, const std::string& what);
 
  private:
+  [[noreturn]] void refuse(const Block& block, const Frame& frame, const std::string& what) const;
   void found(const Block& block, const Frame& frame, const std::string& what);
   void refuse_weights(const std::set<std::string>& components, const std::string& what) const;
   std::set<std::string> components_of(const Block& block, const Frame& frame) const;

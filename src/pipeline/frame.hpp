@@ -39,6 +39,11 @@ class Frame {
     // Whether images and videos become files; and what receives their pixels.
     bool writes_files = true;
     OnArtifact on_artifact{};
+    // Whether anyone reads a value that the running block makes; null: yes.
+    std::function<bool(const std::string& name)> is_read{};
+    // Ends the run, or warns, where a tensor holds numbers that are not finite; null: nothing.
+    std::function<void(const Block& block, const Tensor& made, const std::string& what)>
+        check_finite{};
   };
   explicit Frame(Options options);
 
@@ -165,6 +170,17 @@ class Frame {
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }
 
+  // Whether the running block need make this output: false where it takes memory for nobody.
+  template <class T>
+  bool is_read(const Output<T>& port) const {
+    check(port);
+    return !options_.is_read || options_.is_read(port.name());
+  }
+  // Checks a tensor that becomes no output; those that do are checked after the block.
+  void check_finite(const Tensor& made, const std::string& what) const {
+    if (options_.check_finite) options_.check_finite(*block_, made, what);
+  }
+
   // Whether the running condition puts other inputs in the request's place: what it is asked under
   // is not what the request says.
   bool unconditional() const { return !as_prompt_ && !renames_.empty(); }
@@ -197,6 +213,10 @@ class Frame {
   template <class T>
   void put(const std::string& name, T value) {
     values_[""][name] = std::move(value);
+  }
+  // Forgets a value, under all conditions.
+  void drop(const std::string& name) {
+    for (auto& [condition, values] : values_) values.erase(name);
   }
   // All values by condition ("" is shared) and name, for code that saves a run and continues one.
   using Slots = std::map<std::string, std::map<std::string, std::any>>;

@@ -36,7 +36,10 @@ class PlanMaker {
     }
     plan_.blocks.push_back(block);
     check_inner(*block);
-    for (const PortInfo& port : block->ports()) read(*block, port, index);
+    for (const PortInfo& port : block->ports()) {
+      read(*block, port, index);
+      note_value(port, index);
+    }
     if (block->guidance() == Guidance::takes_over && block->stage() == Stage::denoise_loop)
       use_networks(index);
     if (as_loop(*block)) keep_for_loop(index);
@@ -87,7 +90,18 @@ class PlanMaker {
       if (!as_step(*plan_.blocks[i])) continue;
       for (const PortInfo& port : plan_.blocks[i]->ports()) {
         if (port.kind == Kind::component) plan_.last_use[port.name] = index;
+        note_value(port, index);
       }
+    }
+  }
+
+  void note_value(const PortInfo& port, size_t index) {
+    if (port.kind == Kind::component || port.kind == Kind::config || port.kind == Kind::described)
+      return;
+    plan_.last_read[port.name] = index;
+    for (const Condition& condition : conditions_) {
+      auto renamed = condition.renames.find(port.name);
+      if (renamed != condition.renames.end()) plan_.last_read[renamed->second] = index;
     }
   }
 
@@ -167,6 +181,12 @@ const RequestInput* Plan::find_input(const std::string& name) const {
   auto it =
       std::ranges::find_if(inputs, [&](const RequestInput& input) { return input.name == name; });
   return it == inputs.end() ? nullptr : &*it;
+}
+
+bool Plan::reads_after(size_t index, const std::string& name) const {
+  auto last = last_read.find(name);
+  if (last == last_read.end()) return false;
+  return last->second > index || (last->second == index && !blocks.at(index)->inner().empty());
 }
 
 std::string Plan::workflow() const {

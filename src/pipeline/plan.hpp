@@ -26,9 +26,14 @@ struct Plan {
   std::vector<const KeyInfo*> keys;        // of all active blocks, once each
   std::vector<std::string> components;     // in order of first use
   std::map<std::string, size_t> last_use;  // component -> index of the last block that uses it
-  std::vector<Finding> problems;           // what is wrong with the declarations
+  // value -> index of the last block that reads it, or of its maker where none does; a loop reads
+  // what the step blocks before it read.
+  std::map<std::string, size_t> last_read;
+  std::vector<Finding> problems;  // what is wrong with the declarations
 
   const RequestInput* find_input(const std::string& name) const;
+  // Whether block `index` or a later one reads a value. A loop may read what its own blocks make.
+  bool reads_after(size_t index, const std::string& name) const;
   std::string workflow() const;  // "encode_prompt > ... > export_images"
 };
 

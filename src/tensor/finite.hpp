@@ -2,7 +2,6 @@
 #include <optional>
 #include <string>
 
-#include "base/error.hpp"
 #include "tensor/tensor.hpp"
 
 namespace omnirt {
@@ -11,12 +10,5 @@ namespace omnirt {
 // nullopt where all are finite. Reads the bytes once and copies nothing, unless the tensor is on a
 // device or not contiguous.
 std::optional<std::string> first_not_finite(const Tensor& x);
-
-// What a block throws for a result that is not finite, which nothing else would see: the run looks
-// for the cause among the block's weights.
-class NotFinite : public RunFailed {
- public:
-  using RunFailed::RunFailed;
-};
 
 }  // namespace omnirt

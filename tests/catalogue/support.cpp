@@ -99,6 +99,7 @@ Outcome run_on(Engine& engine, GenerateRequest request) {
   if (!request.config.contains("output")) request.config["output_dir"] = folder.path().string();
   Outcome outcome;
   RunHooks hooks;
+  hooks.reads = {"decoded_images"};
   hooks.on_step = [&](const LoopProgress& progress, const Tensor& latents) {
     outcome.latents_after.push_back(latents.clone());
     outcome.timesteps.push_back(progress.timestep);

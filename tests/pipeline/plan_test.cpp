@@ -69,6 +69,32 @@ TEST(Plan, LeavesBlocksWhoseTriggerDoesNotHold) {
   EXPECT_EQ(blocks[1]->trigger().text(), "has(image) and not has(mask)");
 }
 
+TEST(Plan, KnowsTheLastReaderOfAValue) {
+  class Last final : public Block {
+   public:
+    Input<int> number{this, "number", "a number"};
+    Output<int> unread{this, "unread", "what nobody reads"};
+    Last() : Block("last", Stage::decode) {}
+    void run(Frame&) const override {}
+  };
+  Plan plan = make_plan({std::make_shared<Producer>(), std::make_shared<Last>()}, {}, guided);
+  EXPECT_EQ(plan.last_read.at("prompt"), 0u);
+  EXPECT_EQ(plan.last_read.at("negative_prompt"), 0u);
+  EXPECT_EQ(plan.last_read.at("number"), 1u);
+  EXPECT_TRUE(plan.reads_after(0, "number"));
+  EXPECT_FALSE(plan.reads_after(0, "prompt"));
+  EXPECT_FALSE(plan.reads_after(1, "unread"));
+}
+
+TEST(Frame, ForgetsAValueUnderAllConditions) {
+  Frame frame({});
+  frame.restore("cond", "number", 1);
+  frame.restore("", "number", 2);
+  frame.drop("number");
+  EXPECT_EQ(frame.peek<int>("number", "cond"), nullptr);
+  EXPECT_EQ(frame.peek<int>("number"), nullptr);
+}
+
 TEST(Frame, RunsABlockOnceForEachConditionWithItsInputsRenamed) {
   Frame frame({});
   Producer maker;
