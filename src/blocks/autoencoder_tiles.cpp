@@ -94,7 +94,7 @@ Tensor put_together(const Tensor& whole, int64_t tile, int64_t parts,
 Tensor decoded_by_tiles(const Tensor& latents, const nn::Autoencoder& autoencoder,
                         const AutoencoderTiles& tiles,
                         const std::function<Tensor(const Tensor& latents)>& decode) {
-  const int64_t tile = tiles.pixels / autoencoder.scale_factor();
+  const int64_t tile = tiles.pixels / autoencoder.factors().side;
   return tile > 0 && is_longer(latents, tile) ? put_together(latents, tile, tiles.parts, decode)
                                               : decode(latents);
 }

@@ -15,14 +15,14 @@ namespace omnirt::blocks {
 void BinnedImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
   const bool bins = checks[binning] && !sizes_.bins(checks[transformer]).empty();
   const PixelSize made = sizes_.made_at({checks[height], checks[width]}, bins, checks[transformer]);
-  int64_t grid = checks[vae].scale_factor();
-  sizes.set("H/8", made.height / grid);
-  sizes.set("W/8", made.width / grid);
-  sizes.set("C", checks[vae].latent_channels());
+  const auto latents_of = checks[vae].grid(made.width, made.height);
+  sizes.set("H/8", latents_of.height);
+  sizes.set("W/8", latents_of.width);
+  sizes.set("C", latents_of.channels);
 }
 
 void BinnedImageSize::check_grid(Checks& checks, PixelSize made) const {
-  const int64_t grid = checks[vae].scale_factor() * sizes_.patch_size(checks[transformer]);
+  const int64_t grid = checks[vae].factors().side * sizes_.patch_size(checks[transformer]);
   for (auto [name, side] : {std::pair{"width", made.width}, {"height", made.height}}) {
     if (side % grid == 0) continue;
     std::string way = checks[binning]
@@ -41,7 +41,7 @@ void BinnedImageSize::settle(Checks& checks, const Config<int64_t>& side) const 
     return;
   }
   settle_from_model(checks, side, transformer, checks[transformer].sample_size()[0],
-                    checks[vae].scale_factor());
+                    checks[vae].factors().side);
 }
 
 void BinnedImageSize::check(Checks& checks) const {
@@ -61,23 +61,19 @@ void BinnedImageSize::check(Checks& checks) const {
 }
 
 std::vector<int64_t> TakeBinnedNoise::wanted(const Checks& checks) const {
-  std::vector<int64_t> shape = TakeNoiseOfImages::wanted(checks);
+  const std::vector<int64_t> shape = TakeNoiseOfImages::wanted(checks);
   const PixelSize size =
       sizes_.made_at({checks[height], checks[width]}, checks[binning], checks[transformer]);
-  int64_t grid = checks[vae].scale_factor();
-  shape[2] = size.height / grid;
-  shape[3] = size.width / grid;
-  return shape;
+  const auto made = checks[vae].grid(size.width, size.height);
+  return {shape[0], shape[1], made.height, made.width};
 }
 
 void PrepareBinnedLatents::run(Frame& frame) const {
   const nn::DenoiserNetwork& network = frame[transformer];
   const PixelSize size = sizes_.made_at({frame[height], frame[width]}, frame[binning], network);
-  int64_t grid = frame[vae].scale_factor();
-  auto count = static_cast<int64_t>(frame[seeds].size());
-  frame[noise] =
-      initial_noise(frame[given_noise], *frame[noise_source],
-                    {count, network.in_channels(), size.height / grid, size.width / grid});
+  auto grid = frame[vae].grid(size.width, size.height, frame[seeds].size());
+  grid.channels = network.in_channels();
+  frame[noise] = initial_noise(frame[given_noise], *frame[noise_source], grid.images());
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
 
@@ -96,13 +92,14 @@ void EncodeBinnedImage::run(Frame& frame) const {
 void FitMadeImages::run(Frame& frame) const {
   Tensor& made = frame[decoded_images];
   int64_t high = frame[height], wide = frame[width];
-  if (made.size(2) == high && made.size(3) == wide) return;
-  double ratio = std::max(static_cast<double>(high) / static_cast<double>(made.size(2)),
-                          static_cast<double>(wide) / static_cast<double>(made.size(3)));
+  const auto of = nn::LatentGrid::of(made);
+  if (of.height == high && of.width == wide) return;
+  double ratio = std::max(static_cast<double>(high) / static_cast<double>(of.height),
+                          static_cast<double>(wide) / static_cast<double>(of.width));
   auto resized = [&](int64_t side) {
     return static_cast<int64_t>(static_cast<double>(side) * ratio);
   };
-  int64_t tall = resized(made.size(2)), broad = resized(made.size(3));
+  int64_t tall = resized(of.height), broad = resized(of.width);
   Tensor fitted = at::upsample_bilinear2d(made, {tall, broad}, /*align_corners=*/false);
   made = fitted.slice(2, (tall - high) / 2, (tall - high) / 2 + high)
              .slice(3, (broad - wide) / 2, (broad - wide) / 2 + wide)

@@ -68,7 +68,7 @@ void TokenControlNet::check_residuals(Checks& checks) const {
 // Pixels must become as many tokens as latents do.
 void TokenControlNet::check_image(Checks& checks) const {
   const int64_t pixels = checks[controlnet].pixels_per_token();
-  const int64_t token = checks[vae].scale_factor() * nn::patch_side;
+  const int64_t token = checks[vae].factors().side * nn::patch_side;
   if (pixels == 0 || pixels == token) return;
   refuse(checks, fmt::format("it makes {} pixels a token, and the model {}", pixels, token),
          another);
@@ -102,7 +102,7 @@ void TokenControlNet::check_mode(Checks& checks) const {
 
 void TokenControlNet::check_size(Checks& checks) const {
   const nn::ControlNetwork& network = checks[controlnet];
-  const int64_t most = network.max_side() * network.patch() * checks[vae].scale_factor();
+  const int64_t most = network.max_side() * network.patch() * checks[vae].factors().side;
   for (const Config<int64_t>* side : {&width, &height}) {
     const auto pixels = checks.maybe(*side);
     if (most == 0 || !pixels || *pixels <= most) continue;

@@ -71,11 +71,12 @@ void ControlNet::run(Frame& frame) const {
 
 // Where both passes have one size, both control images are the same.
 const Value& ControlNet::pixels_for(Frame& frame, const RowBatch& batch) const {
-  const Tensor& sample = batch.inputs.at("sample").front().tensor();
-  int64_t grid = frame[controlnet].scale_factor();
+  const auto sample = nn::LatentGrid::of(batch.inputs.at("sample").front().tensor());
+  const auto of_first = nn::LatentGrid::of(frame[pixels].tensor());
+  const int64_t side = frame[controlnet].scale_factor();
   const Value* of_second = frame[hires_pixels];
-  bool first = !of_second || (sample.size(2) == frame[pixels].tensor().size(2) / grid &&
-                              sample.size(3) == frame[pixels].tensor().size(3) / grid);
+  bool first = !of_second ||
+               (sample.height == of_first.height / side && sample.width == of_first.width / side);
   return first ? frame[pixels] : *of_second;
 }
 
@@ -158,17 +159,18 @@ void ControlNet::check(Checks& checks) const {
 void ControlNet::check_loaded(Checks& checks) const {
   const ControlNetModel& network = checks[controlnet];
   const UNet2DConditionModel& other = checks[unet];
-  int64_t grid = checks[vae].scale_factor();
-  int64_t rows = checks[height] / grid, columns = checks[width] / grid;
+  const int64_t side = checks[vae].factors().side;
+  const auto grid = checks[vae].grid(checks[width], checks[height]);
   bool told = other.add_embedding.has_value();
   if (network.reads_text_time() != told) {
     refuse(checks, told ? "it was made for a model without SDXL's sizes and pooled embeddings"
                         : "this is an SDXL ControlNet (addition_embed_type text_time)");
-  } else if (network.scale_factor() != grid) {
+  } else if (network.scale_factor() != side) {
     refuse(checks, fmt::format("it makes {} pixels one of its own, and the autoencoder {}",
-                               network.scale_factor(), grid));
+                               network.scale_factor(), side));
   } else if (network.in_channels() > other.in_channels() ||
-             network.residual_shapes(rows, columns) != other.residual_shapes(rows, columns)) {
+             network.residual_shapes(grid.height, grid.width) !=
+                 other.residual_shapes(grid.height, grid.width)) {
     refuse(checks, "its layers are not those of the model's UNet: it was made for another model");
   }
 }

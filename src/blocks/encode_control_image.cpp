@@ -56,9 +56,9 @@ void EncodeControlImage::run(Frame& frame) const {
       1.0;
   if (frame[controlnet].feeds_back()) {
     // The mode, for all images: its reference draws nothing.
-    pixels = encoded_image(
-        frame, vae, tiling, pixels,
-        at::zeros(latent_shape(frame[vae], 1, frame[width], frame[height]), at::kFloat));
+    pixels =
+        encoded_image(frame, vae, tiling, pixels,
+                      at::zeros(frame[vae].grid(frame[width], frame[height]).images(), at::kFloat));
   } else if (frame[controlnet].pixels_per_token() == 0) {
     pixels = sampled_latents(frame, vae, tiling, pixels, static_cast<int64_t>(frame[seeds].size()),
                              *frame[noise_source]);

@@ -113,10 +113,9 @@ void PlaceEntities::run(Frame& frame) const {
     masks.push_back(mask_of(frame[entity_masks][i], frame[width], frame[height]));
     if (!masks.back().any().item<bool>()) throw entity_is_nowhere(i);
   }
-  int64_t grid = frame[vae].scale_factor();
+  const auto grid = frame[vae].grid(frame[width], frame[height]);
   frame[entity_embeds] = at::stack(embeds, 1);
-  frame[entity_weights] =
-      entity_token_weights(at::stack(masks), frame[height] / grid, frame[width] / grid);
+  frame[entity_weights] = entity_token_weights(at::stack(masks), grid.height, grid.width);
 }
 
 }  // namespace omnirt::blocks

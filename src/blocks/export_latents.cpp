@@ -25,11 +25,12 @@ void ExportLatents::run(Frame& frame) const {
   ensure(!frame[seeds].empty() && !frame[prompt].empty() && sample.dim() == 4,
          "latents of {} dimensions, {} seeds and {} prompts", sample.dim(), frame[seeds].size(),
          frame[prompt].size());
+  const auto grid = nn::LatentGrid::of(sample);
   ArtifactReport made{.path = "",
                       .kind = "latents",
                       .mime = "",
-                      .width = sample.size(3),
-                      .height = sample.size(2),
+                      .width = grid.width,
+                      .height = grid.height,
                       .seed = frame[seeds].front(),
                       .prompt = frame[prompt].front()};
   if (frame.writes_files()) {

@@ -66,7 +66,7 @@ void SizeOfNoise::check(Checks& checks) const {
   const LatentsInput* given = checks.latents(latents);
   if (!given) return;
   const Shape& shape = given->info.shape;
-  int64_t grid = checks[vae].scale_factor();
+  int64_t grid = checks[vae].factors().side;
   for (auto [port, latents_of_side] :
        {std::pair{&width, shape.back()}, {&height, shape[shape.size() - 2]}}) {
     int64_t side = latents_of_side * grid;
@@ -106,7 +106,7 @@ Shape TakeNoiseOfImages::wanted(const Checks& checks) const {
   auto count =
       prompts ? prompts->info.prompts() : static_cast<int64_t>(checks.texts(prompt).size());
   auto images = static_cast<size_t>(count * checks[num_images]);
-  return latent_shape(checks[vae], images, checks[width], checks[height]);
+  return checks[vae].grid(checks[width], checks[height], images).images();
 }
 
 }  // namespace omnirt::blocks

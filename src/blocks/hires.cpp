@@ -85,7 +85,7 @@ Trigger asks_for_hires() {
 }
 
 int64_t HiresSize::grid(const Checks& checks) const {
-  return checks[vae].scale_factor() * patch_;
+  return checks[vae].factors().side * patch_;
 }
 
 void HiresSize::settle_side(Checks& checks, const Config<int64_t>& side,
@@ -124,16 +124,16 @@ void HiresSize::check(Checks& checks) const {
 }
 
 void HiresSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
-  int64_t grid = checks[vae].scale_factor();
+  const auto latents_of = checks[vae].grid(checks[hires_width], checks[hires_height]);
   sizes.set("H2", checks[hires_height]);
   sizes.set("W2", checks[hires_width]);
-  sizes.set("H2/8", checks[hires_height] / grid);
-  sizes.set("W2/8", checks[hires_width] / grid);
+  sizes.set("H2/8", latents_of.height);
+  sizes.set("W2/8", latents_of.width);
 }
 
 void HiresLatents::run(Frame& frame) const {
   const Tensor& made = frame[latents];
-  int64_t grid = frame[height] / made.size(2);
+  int64_t grid = frame[height] / nn::LatentGrid::of(made).height;
   frame[hires_start] =
       resampled(made, frame[hires_height] / grid, frame[hires_width] / grid, frame[upscaler]);
   frame[noise_source] = std::make_shared<Noise>(frame[seeds]);
@@ -152,7 +152,7 @@ void HiresImages::run(Frame& frame) const {
   int64_t wide = frame[hires_width], high = frame[hires_height];
   Tensor noise;
   if (autoencoder.samples())
-    noise = noises->randn(latent_shape(autoencoder, frame[seeds].size(), wide, high));
+    noise = noises->randn(autoencoder.grid(wide, high, frame[seeds].size()).images());
   std::vector<Tensor> starts;
   for (int64_t i = 0; i < made.size(0); ++i) {
     io::Image image = tensor_to_image(decoded_image(frame, vae, tiling, made.narrow(0, i, 1)), 0);

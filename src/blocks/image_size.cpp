@@ -76,12 +76,12 @@ void settle_from_image(Checks& checks, const Config<int64_t>& width, const Confi
 
 void tell_image_sizes(int64_t width, int64_t height, const nn::Autoencoder& vae,
                       SymbolSizes& sizes) {
-  int64_t grid = vae.scale_factor();
+  const nn::LatentGrid latents = vae.grid(width, height);
   sizes.set("H", height);
   sizes.set("W", width);
-  sizes.set("H/8", height / grid);
-  sizes.set("W/8", width / grid);
-  sizes.set("C", vae.latent_channels());
+  sizes.set("H/8", latents.height);
+  sizes.set("W/8", latents.width);
+  sizes.set("C", latents.channels);
 }
 
 void SizeOfImage::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -89,7 +89,7 @@ void SizeOfImage::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 }
 
 void SizeOfImage::check(Checks& checks) const {
-  int64_t grid = checks[vae].scale_factor();
+  int64_t grid = checks[vae].factors().side;
   const ImageInput* given = checks.image(image);
   if (unset_ == Unset::image && given) {
     settle_from_image(checks, width, height, image.name(), given->info, grid);

@@ -52,9 +52,8 @@ void PrepareMask::run(Frame& frame) const {
   }
   Tensor grey = image_to_tensor(io::to_grey(rgb));
   frame[mask_pixels] = (grey >= 0.5).to(at::kFloat);
-  int64_t grid = frame[vae].scale_factor();
-  frame[mask_latents] =
-      at::upsample_nearest2d(frame[mask_pixels], {frame[height] / grid, frame[width] / grid});
+  const auto grid = frame[vae].grid(frame[width], frame[height]);
+  frame[mask_latents] = at::upsample_nearest2d(frame[mask_pixels], grid.sides());
 }
 
 void EncodeMaskedImage::run(Frame& frame) const {
@@ -62,7 +61,9 @@ void EncodeMaskedImage::run(Frame& frame) const {
   Tensor masked = pixels * (frame[mask_pixels] < 0.5).to(at::kFloat);
   auto count = static_cast<int64_t>(frame[seeds].size());
   Tensor encoded = sampled_latents(frame, vae, tiling, masked, count, *frame[noise_source]);
-  Tensor mask_of_each = frame[mask_latents].expand({count, 1, encoded.size(2), encoded.size(3)});
+  auto one_channel = nn::LatentGrid::of(encoded);
+  one_channel.channels = 1;
+  Tensor mask_of_each = frame[mask_latents].expand(one_channel.images());
   frame[extra_channels] = at::cat({mask_of_each, encoded}, 1);
 }
 

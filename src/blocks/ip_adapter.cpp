@@ -24,7 +24,8 @@ namespace {
 // A mask's tokens at a layer of `queries`: the side lengths follow from the mask's, as if the
 // image had them too (reference: IPAdapterMaskProcessor.downsample).
 Tensor mask_tokens(const Tensor& mask, int64_t queries) {
-  double ratio = static_cast<double>(mask.size(3)) / static_cast<double>(mask.size(2));
+  const auto of = nn::LatentGrid::of(mask);
+  double ratio = static_cast<double>(of.width) / static_cast<double>(of.height);
   auto height = static_cast<int64_t>(std::sqrt(static_cast<double>(queries) / ratio));
   height = std::max<int64_t>(height, 1);
   height += queries % height != 0 ? 1 : 0;
@@ -154,9 +155,9 @@ ImagePromptValues::Prompt ImagePrompt::prompt_of(Frame& frame, const Values& mad
 }
 
 std::vector<Value> ImagePrompt::masks_of(Frame& frame, const io::Image* mask) const {
-  int64_t grid = frame[vae].scale_factor();
+  const auto grid = frame[vae].grid(frame[width], frame[height]);
   std::vector<Value> all;
-  for (auto [rows, columns] : frame[unet].level_sizes(frame[height] / grid, frame[width] / grid)) {
+  for (auto [rows, columns] : frame[unet].level_sizes(grid.height, grid.width)) {
     all.emplace_back(
         mask ? mask_tokens(mask_pixels(*mask, frame[height], frame[width]), rows * columns)
              : at::ones({1, 1, 1}, at::kFloat),

@@ -69,9 +69,8 @@ Tensor sampled_latents(Frame& frame, const Component<nn::Autoencoder>& vae,
   // image of the run has a sample of its own.
   Tensor drawn;
   if (autoencoder.samples()) {
-    int64_t grid = autoencoder.scale_factor();
-    drawn = noise.randn(
-        {count, autoencoder.latent_channels(), pixels.size(2) / grid, pixels.size(3) / grid});
+    const auto of = nn::LatentGrid::of(pixels);
+    drawn = noise.randn(autoencoder.grid(of.width, of.height, static_cast<size_t>(count)).images());
   }
   Tensor sample = encoded_image(frame, vae, tiling, pixels, drawn);
   std::vector<int64_t> shape = sample.sizes().vec();
@@ -90,14 +89,8 @@ void EncodeImageBelowFullStrength::run(Frame& frame) const {
   if (frame[strength] != 1.0) EncodeImage::run(frame);
 }
 
-std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t count, int64_t width,
-                                  int64_t height) {
-  int64_t grid = vae.scale_factor();
-  return {static_cast<int64_t>(count), vae.latent_channels(), height / grid, width / grid};
-}
-
 void PrepareLatents::run(Frame& frame) const {
-  auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+  auto shape = frame[vae].grid(frame[width], frame[height], frame[seeds].size()).images();
   frame[noise] = initial_noise(frame[given_noise], *frame[noise_source], shape);
   frame[latents] = frame[noise] * frame[schedule].scheduler->init_noise_sigma();
 }
@@ -115,7 +108,7 @@ void NoiseImageLatents::run(Frame& frame) const {
   // The image's own, where it is made at another size than was asked for.
   auto shape = frame[image_latents].defined()
                    ? frame[image_latents].sizes().vec()
-                   : latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+                   : frame[vae].grid(frame[width], frame[height], frame[seeds].size()).images();
   frame[noise] = frame[noise_source]->randn(shape);
   bool alone = noise_alone_at_full_strength_ && frame[strength] == 1.0;
   frame[latents] = alone
@@ -146,10 +139,12 @@ void DecodeLatents::run(Frame& frame) const {
   std::vector<io::Image> made;
   // One at a time: decoding needs far more memory per image than anything before it.
   for (int64_t i = 0; i < sample.size(0); ++i) {
-    all.push_back(decoded(frame, sample.narrow(0, i, 1)));
-    made.push_back(tensor_to_image(all.back(), 0));
+    Tensor image = decoded(frame, sample.narrow(0, i, 1));
+    frame.check_finite(image, decoded_images.name() + " of the block " + name());
+    made.push_back(tensor_to_image(image, 0));
+    if (frame.is_read(decoded_images)) all.push_back(std::move(image));
   }
-  frame[decoded_images] = at::cat(all);
+  if (frame.is_read(decoded_images)) frame[decoded_images] = at::cat(all);
   frame[images] = std::move(made);
 }
 

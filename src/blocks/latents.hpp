@@ -111,9 +111,6 @@ class DecodeLatents : public Block {
 // `image` at {width, height} as an autoencoder takes it, {1, 3, H, W} in -1..1 (reference:
 // VaeImageProcessor.preprocess).
 Tensor image_tensor(const io::Image& image, int64_t width, int64_t height);
-// {images, latent channels, height, width} of a run's latents.
-std::vector<int64_t> latent_shape(const nn::Autoencoder& vae, size_t count, int64_t width,
-                                  int64_t height);
 // The image of one latent {1, C, h, w} as a denoiser leaves it: {1, 3, H, W} fp32, not clamped.
 Tensor decoded_image(Frame& frame, const Component<nn::Autoencoder>& vae, const TilingPorts& tiling,
                      const Tensor& latents);

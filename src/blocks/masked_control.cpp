@@ -36,7 +36,7 @@ void EncodeMaskedControl::check(Checks& checks) const {
 }
 
 Tensor EncodeMaskedControl::noise(Frame& frame) const {
-  const auto shape = latent_shape(frame[vae], 1, frame[width], frame[height]);
+  const auto shape = frame[vae].grid(frame[width], frame[height]).images();
   if (frame[controlnet].feeds_back()) return at::zeros(shape, at::kFloat);
   std::vector<Tensor> draws;
   for (uint64_t seed : frame[seeds]) draws.push_back(drawn_at(place_, seed, shape));
@@ -47,8 +47,9 @@ void EncodeMaskedControl::run(Frame& frame) const {
   const Tensor pixels = image_tensor(frame[image], frame[width], frame[height]);
   const Tensor masked = at::where(frame[mask_pixels] > 0.5, repainted, pixels);
   const Tensor latents = encoded_image(frame, vae, tiling, masked, noise(frame));
-  const Tensor kept =
-      (1 - frame[mask_latents]).expand({latents.size(0), 1, latents.size(2), latents.size(3)});
+  auto one_channel = nn::LatentGrid::of(latents);
+  one_channel.channels = 1;
+  const Tensor kept = (1 - frame[mask_latents]).expand(one_channel.images());
   Tensor values = at::cat({latents, kept}, 1);
   if (own_text_ && asks_without_prompt(frame)) values = at::cat({values, values});
   frame[control] = Value(values, Life::run);

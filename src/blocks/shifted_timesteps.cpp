@@ -23,7 +23,7 @@ std::shared_ptr<Scheduler> planned_shifted(const SchedulerChoice& choice, const 
 int64_t tokens_of_image(const nn::Autoencoder& vae, const LevelShift& shift, int64_t height,
                         int64_t width) {
   if (shift.counts_channels) return vae.latent_channels();
-  int64_t pixels = vae.scale_factor() * shift.patch;
+  int64_t pixels = vae.factors().side * shift.patch;
   return (height / pixels) * (width / pixels);
 }
 

@@ -62,8 +62,8 @@ const std::vector<Value>& T2IControl::features_for(Frame& frame, const RowBatch&
   const std::vector<Value>* of_second = frame[hires_features];
   const Tensor* of_first = frame[latents];
   if (!of_second || !of_first) return frame[features];
-  const Tensor& sample = batch.inputs.at("sample").front().tensor();
-  bool first = sample.size(2) == of_first->size(2) && sample.size(3) == of_first->size(3);
+  const auto sample = nn::LatentGrid::of(batch.inputs.at("sample").front().tensor());
+  bool first = sample.has_sides_of(nn::LatentGrid::of(*of_first));
   return first ? frame[features] : *of_second;
 }
 
@@ -92,9 +92,9 @@ void T2IControl::check(Checks& checks) const {
 }
 
 void T2IControl::check_loaded(Checks& checks) const {
-  int64_t rows = checks[height], columns = checks[width], grid = checks[vae].scale_factor();
-  auto made = checks[adapter].feature_shapes(rows, columns);
-  auto taken = checks[unet].adapter_shapes(rows / grid, columns / grid);
+  const auto grid = checks[vae].grid(checks[width], checks[height]);
+  auto made = checks[adapter].feature_shapes(checks[height], checks[width]);
+  auto taken = checks[unet].adapter_shapes(grid.height, grid.width);
   // The mid block takes what is left where it fits, as in the reference; further features have
   // no place.
   bool fits = made.size() + 1 >= taken.size() && made.size() <= taken.size();

@@ -9,7 +9,7 @@
 namespace omnirt::blocks {
 
 void SizeInTokens::check(Checks& checks) const {
-  const int64_t grid = checks[vae].scale_factor(), token = grid * patch_;
+  const int64_t grid = checks[vae].factors().side, token = grid * patch_;
   for (const Config<int64_t>* side : {&width, &height}) {
     auto given = checks.maybe(*side);
     if (!given) {

@@ -33,7 +33,8 @@ int64_t stride_of(std::optional<int64_t> given, int64_t window_size) {
 
 // Adds `part` to `sum` where the window is.
 void add_at(const Tensor& sum, const Window& window, const Tensor& part) {
-  int64_t width = sum.size(3), inside = std::min(window.right, width) - window.left;
+  int64_t width = nn::LatentGrid::of(sum).width,
+          inside = std::min(window.right, width) - window.left;
   Tensor rows = sum.narrow(2, window.top, window.bottom - window.top);
   rows.narrow(3, window.left, inside).add_(part.narrow(3, 0, inside));
   if (window.right > width)
@@ -84,7 +85,7 @@ std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, in
 }
 
 Tensor window_of(const Tensor& x, const Window& window) {
-  int64_t width = x.size(3);
+  int64_t width = nn::LatentGrid::of(x).width;
   Tensor rows = x.narrow(2, window.top, window.bottom - window.top);
   if (window.right <= width) return rows.narrow(3, window.left, window.right - window.left);
   return at::cat(
@@ -111,11 +112,12 @@ std::shared_ptr<const Block> DenoiseWindows::with_inner(const BlockList& inner) 
 std::unique_ptr<LoopState> DenoiseWindows::start(Frame& frame) const {
   auto state = std::make_unique<WindowWalks>();
   state->whole = frame[latents];
-  int64_t grid = frame[vae].scale_factor();
+  int64_t grid = frame[vae].factors().side;
   int64_t size = frame[window_size] / grid;
   int64_t stride = stride_of(frame.maybe(window_stride), frame[window_size]) / grid;
-  state->windows = windows_over(state->whole.size(2), state->whole.size(3), size,
-                                std::max<int64_t>(stride, 1), frame[circular_padding]);
+  const auto whole = nn::LatentGrid::of(state->whole);
+  state->windows = windows_over(whole.height, whole.width, size, std::max<int64_t>(stride, 1),
+                                frame[circular_padding]);
   const Walk walk = frame.within(*inner_, [&] { return inner_->begin(frame); });
   for (size_t i = 0; i < state->windows.size(); ++i) {
     auto own = planned(frame[scheduler], frame[num_inference_steps], frame[eta]);
@@ -171,7 +173,7 @@ void DenoiseWindows::check(Checks& checks) const {
   Checks of_inner = checks.within(*inner_);
   inner_->check(of_inner);
   int64_t size = checks[window_size], stride = stride_of(checks.maybe(window_stride), size);
-  int64_t grid = checks[vae].scale_factor();
+  int64_t grid = checks[vae].factors().side;
   for (auto [port, value] : {std::pair{&window_size, size}, {&window_stride, stride}}) {
     if (value % grid == 0) continue;
     checks.error({"config." + port->name(), std::to_string(value),
@@ -214,13 +216,13 @@ void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& w
 }
 
 Tensor DecodeCircular::decoded(Frame& frame, const Tensor& latents_of_one) const {
-  int64_t width = latents_of_one.size(3), beyond = std::min(margin, width);
+  int64_t width = nn::LatentGrid::of(latents_of_one).width, beyond = std::min(margin, width);
   Tensor padded = at::cat({latents_of_one.narrow(3, width - beyond, beyond), latents_of_one,
                            latents_of_one.narrow(3, 0, beyond)},
                           3);
   Tensor image = decoded_image(frame, vae, tiling, padded);
-  int64_t cut = beyond * frame[vae].scale_factor();
-  return image.narrow(3, cut, image.size(3) - 2 * cut).contiguous();
+  int64_t cut = beyond * frame[vae].factors().side;
+  return image.narrow(3, cut, nn::LatentGrid::of(image).width - 2 * cut).contiguous();
 }
 
 }  // namespace omnirt::blocks

@@ -70,7 +70,7 @@ io::Image Previews::draw(const Tensor& latents) const {
   if (pipeline_.find(preview_component)) return tensor_to_image(decoded(latents), 0);
   const PreviewMeans& means = *proposal_.family->preview_means(proposal_.spec->id);
   io::Image small = tensor_to_image(linear_preview(means, latents), 0);
-  int64_t grid = proposal_.autoencoder()->scale_factor();
+  int64_t grid = proposal_.autoencoder()->factors().side;
   return io::resize_lanczos(small, small.width * grid, small.height * grid);
 }
 

@@ -2,6 +2,8 @@
 #include <functional>
 #include <optional>
 
+#include "nn/frame_state.hpp"
+#include "nn/latent_grid.hpp"
 #include "nn/network.hpp"
 
 namespace omnirt::nn {
@@ -34,6 +36,13 @@ class Autoencoder : public Network {
   // drawn.
   virtual Tensor moments(Context& cx, const Tensor& image) const;
   virtual Tensor from_moments(Context& cx, const Tensor& moments, const NoiseSource& noise) const;
+  // One chunk of a video, in order, with what the chunks before left in `state`. The first chunk is
+  // one latent frame, or one frame of pixels; later ones are whole latent frames. Here: each frame
+  // is an image. latents {f, C, h, w} -> frames {F, 3, H, W}, as decode takes and returns them.
+  virtual Tensor decode_frames(Context& cx, const Tensor& latents, FrameState& state) const;
+  // frames {F, 3, H, W} -> moments {f, n, h, w}.
+  virtual Tensor frame_moments(Context& cx, const Tensor& frames, FrameState& state) const;
+
   // Pixels a side of the tiles in which the reference goes through large images when it is asked to
   // (config.sample_size); nothing: it is not gone through in tiles.
   virtual std::optional<int64_t> tile_size() const { return std::nullopt; }
@@ -41,7 +50,7 @@ class Autoencoder : public Network {
   // what their sides are multiples of, in pixels, and the largest of these up to tile_size(); 0
   // without one.
   virtual int64_t parts_of_tile() const { return 4; }
-  int64_t tile_grid() const { return parts_of_tile() * scale_factor(); }
+  int64_t tile_grid() const { return parts_of_tile() * factors().side; }
   int64_t default_tile_size() const;
 
   // Whether encode returns a distribution to sample from.
@@ -49,8 +58,10 @@ class Autoencoder : public Network {
   virtual int64_t latent_channels() const = 0;
   // Of its images: 4 where they have an alpha channel, also in -1..1.
   virtual int64_t image_channels() const { return 3; }
-  // Pixels a latent in height and width, as the reference's pipelines reckon it: 2^(levels - 1).
-  virtual int64_t scale_factor() const = 0;
+  // As the reference's pipelines compute them: 2^(levels - 1) pixels a side.
+  virtual LatentFactors factors() const = 0;
+  // The latents of images, or videos, of these pixels.
+  LatentGrid grid(int64_t width, int64_t height, size_t batch = 1, int64_t frames = 1) const;
   // Latents as a denoiser sees them are (encode(x) - shift_factor) * scaling_factor.
   virtual double scaling_factor() const = 0;
   virtual double shift_factor() const = 0;

@@ -84,7 +84,7 @@ void check_size(Proposal& proposal) {
     return value && value->origin == Origin::user;
   };
   if (!autoencoder || proposal.resumed || !(given(keys::width) || given(keys::height))) return;
-  const int64_t pixels = autoencoder->scale_factor();
+  const int64_t pixels = autoencoder->factors().side;
   auto made = made_size(proposal, pixels);
   auto trained = trained_size(proposal, pixels);
   if (!made || !trained || std::min(trained->width, trained->height) < least_trained_side ||

@@ -130,6 +130,27 @@ TEST(Run, WritesTheRequestThatMakesTheImageIntoTheFile) {
   fs::remove(file);
 }
 
+// Frames of a video are larger than all else in a run: what has no reader must not stay.
+TEST(Run, DropsValuesAfterTheirLastReader) {
+  std::map<std::string, std::set<std::string>> held;
+  RunHooks hooks;
+  hooks.on_block = [&](const std::string& block, const Frame& frame) {
+    for (const auto& [condition, values] : frame.values())
+      for (const auto& [name, value] : values) held[block].insert(name);
+  };
+  TemporaryFolder folder;
+  GenerateRequest request = emoji("a castle", 4);
+  request.config["output_dir"] = folder.path().string();
+  RunReport report;
+  engine().run(request, {}, hooks, report);
+  EXPECT_TRUE(held.at("denoise").contains("prompt_embeds"));
+  EXPECT_FALSE(held.at("decode_latents").contains("prompt_embeds"));
+  EXPECT_FALSE(held.at("decode_latents").contains("decoded_images")) << "nobody reads them";
+  EXPECT_TRUE(held.at("decode_latents").contains("images"));
+  EXPECT_FALSE(held.at("export_images").contains("latents"));
+  EXPECT_EQ(report.artifacts.size(), 1u);
+}
+
 TEST(StepCache, GivesTheImageWhateverTheBatches) {
   GenerateRequest request = emoji("a rocket", 3, 5);
   request.config.update({{"num_images_per_prompt", 2}, {"cache", "deep"}, {"cache_interval", 2}});

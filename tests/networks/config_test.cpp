@@ -151,11 +151,11 @@ TEST(NetworkConfig, HasTheReferencesDefaults) {
   EXPECT_EQ(unet->down_blocks.size(), 4u);
   EXPECT_EQ(unet->sample_size(), (std::array<int64_t, 2>{0, 0}));
   auto kl = make<AutoencoderKL>(autoencoder_kl_info());
-  EXPECT_EQ(kl->scale_factor(), 1);
+  EXPECT_EQ(kl->factors().side, 1);
   EXPECT_EQ(kl->scaling_factor(), 0.18215);
   EXPECT_TRUE(kl->force_upcast());
   auto tiny = make<AutoencoderTiny>(autoencoder_tiny_info());
-  EXPECT_EQ(tiny->scale_factor(), 8);
+  EXPECT_EQ(tiny->factors().side, 8);
   EXPECT_EQ(tiny->latent_channels(), 4);
   auto clip = make<CLIPTextModel>(clip_text_model_info());
   EXPECT_EQ(clip->max_tokens(), 77);

@@ -79,7 +79,7 @@ TEST(AutoencoderKLFlux2, DecodesPackedAndNormalisedLatentsAsTheReferencesPipelin
 TEST(AutoencoderKLFlux2, CountsASquareOfItsConvolutionsLatentsAsOne) {
   auto vae = make<AutoencoderKLFlux2>(autoencoder_kl_flux2_info());
   EXPECT_EQ(vae->latent_channels(), 128);
-  EXPECT_EQ(vae->scale_factor(), 16);
+  EXPECT_EQ(vae->factors().side, 16);
 }
 
 TEST(AutoencoderKLFlux2, RefusesPatchesThatThePipelineDoesNotKnow) {
@@ -92,7 +92,7 @@ TEST(AutoencoderTiny, OfFlux2CountsASquareOfItsConvolutionsLatentsAsOne) {
   auto tiny = make<AutoencoderTiny>(autoencoder_tiny_info(),
                                     {{"arch_variant", "flux_2"}, {"latent_channels", 32}});
   EXPECT_EQ(tiny->latent_channels(), 128);
-  EXPECT_EQ(tiny->scale_factor(), 16);
+  EXPECT_EQ(tiny->factors().side, 16);
   Json unknown = {{"_class_name", "AutoencoderTiny"}, {"arch_variant", "flux_3"}};
   EXPECT_THAT([&] { make_network(unknown, "vae"); },
               ThrowsMessage<Unsupported>(HasSubstr("arch_variant")));

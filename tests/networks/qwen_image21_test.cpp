@@ -55,7 +55,7 @@ TEST(AutoencoderKLQwenImage21, RefusesWhatItCannotMake) {
   const nn::NetworkInfo& info = autoencoder_kl_qwen_image21_info();
   auto vae = make<AutoencoderKLQwenImage21>(info);
   EXPECT_EQ(vae->latent_channels(), 64);
-  EXPECT_EQ(vae->scale_factor(), 16);
+  EXPECT_EQ(vae->factors().side, 16);
   EXPECT_EQ(vae->image_channels(), 4);
   auto refused = [&info](const Json& config) {
     return [&info, config] { make<AutoencoderKLQwenImage21>(info, config); };

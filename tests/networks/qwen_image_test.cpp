@@ -1,5 +1,6 @@
 // Qwen-Image's networks against diffusers and transformers, over tiny random checkpoints
 // (tools/goldens/qwen_image.py).
+#include <ATen/ops/cat.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -22,6 +23,11 @@ constexpr double tolerance = 1e-5;
 // A decoder's convolutions follow each other, some forty: by oneDNN's kernels for SSE4.1 the same
 // references differ from those of AVX-512 by 1.2e-5 at its end.
 constexpr double decoded_tolerance = 3e-5;
+
+// Of videos, where each frame also reads what earlier ones left: in the case with two channels,
+// whose norms divide by vectors near zero, the reference in fp32 is 1.3e-5 from itself in fp64, and
+// 6e-6 for images.
+constexpr double video_tolerance = 1e-4;
 
 Tensor last_state(Context& cx, const LoadedNetwork& loaded, const Tensors& tensors) {
   auto mask = tensors.find("in.mask");
@@ -128,11 +134,66 @@ TEST(AutoencoderKLQwenImage, DecodesNormalisedLatentsAsTheReferencesPipeline) {
   });
 }
 
+using Chunk = std::function<Tensor(Context&, const Tensor& rows, nn::FrameState&)>;
+
+// A video by chunks, of which the first is one row.
+Tensor by_chunks(Context& cx, const Tensor& rows, int64_t at_once, const Chunk& chunk) {
+  std::vector<Tensor> made;
+  nn::FrameState state;
+  for (int64_t from = 0; from < rows.size(0);) {
+    const int64_t count = from == 0 ? 1 : std::min(at_once, rows.size(0) - from);
+    made.push_back(chunk(cx, rows.narrow(0, from, count).contiguous(), state));
+    state = nn::FrameState(state.after());
+    from += count;
+  }
+  return at::cat(made);
+}
+
+// The reference decodes one latent frame at a time; chunks of any length give the same bits.
+TEST(AutoencoderKLQwenImage, DecodesVideosInChunksOfAnyLength) {
+  each_golden("qwen_image_vae", "video_decode", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& vae = loaded.as<nn::Autoencoder>();
+    Chunk chunk = [&](Context& cx, const Tensor& rows, nn::FrameState& state) {
+      return vae.decode_frames(cx, rows, state);
+    };
+    Context cx = loaded.context();
+    const Tensor& latents = t.at("in.latents");
+    const Tensor one_by_one = by_chunks(cx, latents, 1, chunk);
+    EXPECT_LT(difference(at::clamp(one_by_one, -1, 1), t.at("out.frames")), video_tolerance);
+    EXPECT_LT(difference(by_chunks(cx, latents, 2, chunk), one_by_one), video_tolerance);
+    // The references' sums depend on how many frames they are given.
+    if (!loaded.ops.causal_conv3d.kernels().empty() && loaded.binding->form().channels_last) {
+      EXPECT_TRUE(by_chunks(cx, latents, 2, chunk).equal(one_by_one));
+      EXPECT_TRUE(by_chunks(cx, latents, 3, chunk).equal(one_by_one));
+    }
+    expect_same_when_dry(loaded, [&](Context& c) { return by_chunks(c, latents, 2, chunk); });
+  });
+}
+
+TEST(AutoencoderKLQwenImage, EncodesVideosInChunks) {
+  each_golden("qwen_image_vae", "video_encode", [](const LoadedNetwork& loaded, const Tensors& t) {
+    const auto& vae = loaded.as<nn::Autoencoder>();
+    Chunk chunk = [&](Context& cx, const Tensor& rows, nn::FrameState& state) {
+      return vae.frame_moments(cx, rows, state);
+    };
+    Context cx = loaded.context();
+    const Tensor& frames = t.at("in.frames");
+    const Tensor moments = by_chunks(cx, frames, 4, chunk);
+    EXPECT_LT(difference(moments, t.at("out.moments")), tolerance);
+    EXPECT_LT(difference(by_chunks(cx, frames, 8, chunk), moments), tolerance);
+    const nn::LatentGrid grid = vae.grid(frames.size(3), frames.size(2), 1, frames.size(0));
+    EXPECT_EQ(moments.size(0), grid.frames);
+    expect_same_when_dry(loaded, [&](Context& c) { return by_chunks(c, frames, 4, chunk); });
+  });
+}
+
 TEST(AutoencoderKLQwenImage, HasEightPixelsALatentAndMaybeAlpha) {
   const nn::NetworkInfo& info = autoencoder_kl_qwen_image_info();
   auto vae = make<AutoencoderKLQwenImage>(info);
   EXPECT_EQ(vae->latent_channels(), 16);
-  EXPECT_EQ(vae->scale_factor(), 8);
+  EXPECT_EQ(vae->factors().side, 8);
+  EXPECT_EQ(vae->factors().frames, 4);
+  EXPECT_EQ(vae->grid(64, 32, 2, 17).videos(), (std::vector<int64_t>{2, 5, 16, 4, 8}));
   EXPECT_EQ(vae->image_channels(), 3);
   EXPECT_EQ(make<AutoencoderKLQwenImage>(info, {{"input_channels", 4}})->image_channels(), 4);
   EXPECT_THAT(

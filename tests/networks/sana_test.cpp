@@ -166,7 +166,7 @@ TEST(AutoencoderDCOriginals, AreRefusedWhereTheFinestLevelHasNoLayers) {
 TEST(AutoencoderDC, HasThirtyTwoPixelsALatentAndRefusesWhatItCannotMake) {
   auto vae = make<AutoencoderDC>(autoencoder_dc_info());
   EXPECT_EQ(vae->latent_channels(), 32);
-  EXPECT_EQ(vae->scale_factor(), 32);
+  EXPECT_EQ(vae->factors().side, 32);
   EXPECT_FALSE(vae->samples());
   auto refused = [](const Json& config) {
     return [config] { make<AutoencoderDC>(autoencoder_dc_info(), config); };

@@ -54,6 +54,22 @@ def kl_decode(model, seed, rows, height, width):
     return {"in.latents": latents, "out.image": model.decode(z).sample[:, :, 0]}
 
 
+def rows_of(video):
+    """{1, C, F, H, W} as frames below each other, {F, C, H, W}."""
+    return video[0].transpose(0, 1).contiguous()
+
+
+def kl_encode_video(model, seed, frames, height, width):
+    video = common.normal(seed, 1, model.config.input_channels, frames, height, width).clamp(-1, 1)
+    return {"in.frames": rows_of(video), "out.moments": rows_of(model._encode(video))}
+
+
+def kl_decode_video(model, seed, frames, height, width):
+    latents = common.normal(seed, 1, model.config.z_dim, frames, height, width)
+    z = latents * of_channels(model, "latents_std") + of_channels(model, "latents_mean")
+    return {"in.latents": rows_of(latents), "out.frames": rows_of(model.decode(z).sample)}
+
+
 def kl_case(seed, dtype=torch.float32, **config):
     from diffusers import AutoencoderKLQwenImage
 
@@ -70,6 +86,9 @@ def kl_case(seed, dtype=torch.float32, **config):
         yield "golden_encode_smallest", kl_encode(model, 710, 1, scale, scale)
         yield "golden_decode", kl_decode(model, 720, 2, 3, 5)
         yield "golden_decode_smallest", kl_decode(model, 730, 1, 1, 1)
+        # Frames in the reference's chunks: one, then four at a time.
+        yield "video_encode", kl_encode_video(model, 740, 9, 2 * scale, 3 * scale)
+        yield "video_decode", kl_decode_video(model, 750, 4, 2, 3)
 
     return make, goldens
 

@@ -20,7 +20,7 @@ void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 }
 
 void ImageSize::check_side(Checks& checks, const Config<int64_t>& side) const {
-  const int64_t token = checks[vae].scale_factor() * checks[transformer].patch_size();
+  const int64_t token = checks[vae].factors().side * checks[transformer].patch_size();
   auto pixels = checks.maybe(side);
   if (pixels)
     blocks::check_grid(checks, side, *pixels, token);

@@ -22,7 +22,8 @@ Trigger takes_channels(int64_t (*wanted)(const nn::Autoencoder&), std::string te
 }  // namespace
 
 int64_t channels_with_mask(const nn::Autoencoder& vae) {
-  return 2 * vae.latent_channels() + vae.scale_factor() * vae.scale_factor();
+  const int64_t side = vae.factors().side;
+  return 2 * vae.latent_channels() + side * side;
 }
 
 int64_t channels_with_control(const nn::Autoencoder& vae) {
@@ -42,14 +43,14 @@ void EncodeMasked::run(Frame& frame) const {
   Tensor pixels = blocks::image_tensor(frame[image], frame[width], frame[height]) * (1 - mask);
   auto count = static_cast<int64_t>(frame[seeds].size());
   Tensor encoded = blocks::sampled_latents(frame, vae, tiling, pixels, count, *frame[noise_source]);
-  Tensor squares = nn::packed_patches(mask, frame[vae].scale_factor());
+  Tensor squares = nn::packed_patches(mask, frame[vae].factors().side);
   Tensor of_each = squares.expand({count, squares.size(1), squares.size(2), squares.size(3)});
   frame[extra_channels] = at::cat({encoded, of_each}, 1);
 }
 
 void SkipMaskedImage::run(Frame& frame) const {
   frame[noise_source]->randn(
-      blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]));
+      frame[vae].grid(frame[width], frame[height], frame[seeds].size()).images());
 }
 
 void EncodeControl::run(Frame& frame) const {

@@ -45,7 +45,7 @@ double shape_of(KontextSize size) {
 }
 
 int64_t token_of(const nn::Autoencoder& vae) {
-  return vae.scale_factor() * nn::patch_side;
+  return vae.factors().side * nn::patch_side;
 }
 
 // The mode of what the encoder makes of an image at this size, {1, C, h, w}.
@@ -65,7 +65,7 @@ ReferenceTokens reference_of(Frame& frame, const Component<nn::Autoencoder>& vae
                              bool resized) {
   const KontextSize size = looked_at({image.width, image.height}, resized, token_of(frame[vae]));
   Tensor packed = nn::packed_patches(mode_latents(frame, vae, tiling, image, size));
-  const int64_t rows = packed.size(2), columns = packed.size(3);
+  const auto [rows, columns] = nn::LatentGrid::of(packed).sides();
   Tensor places = at::zeros({rows, columns, 4}, at::kFloat);
   places.select(2, 0).fill_(1);
   places.select(2, 1).copy_(at::arange(rows, at::kFloat).unsqueeze(1));
@@ -101,7 +101,7 @@ KontextSize looked_at(KontextSize given, bool resized, int64_t token) {
 
 void SizeOfArea::check(Checks& checks) const {
   const int64_t token = token_of(checks[vae]);
-  const int64_t usual = usual_latents * checks[vae].scale_factor();
+  const int64_t usual = usual_latents * checks[vae].factors().side;
   const KontextSize given{checks.maybe(width).value_or(usual),
                           checks.maybe(height).value_or(usual)};
   const KontextSize made = of_area(given, checks[area], token);

@@ -22,7 +22,7 @@ io::Image within_limits(const io::Image& image) {
 void encode(Frame& frame, const Component<nn::Autoencoder>& vae, const blocks::TilingPorts& tiling,
             Noise& noise, const std::vector<io::Image>& images, std::vector<Tensor>& latents) {
   for (const io::Image& image : images) {
-    Tensor pixels = blocks::middle_of(image, frame[vae].scale_factor());
+    Tensor pixels = blocks::middle_of(image, frame[vae].factors().side);
     latents.push_back(blocks::sampled_latents(frame, vae, tiling, pixels, 1, noise));
   }
 }
@@ -31,7 +31,7 @@ void encode(Frame& frame, const Component<nn::Autoencoder>& vae, const blocks::T
 Tensor ids_of(const std::vector<Tensor>& latents) {
   std::vector<Tensor> ids;
   for (const Tensor& each : latents) {
-    int64_t height = each.size(2), width = each.size(3);
+    const auto [height, width] = nn::LatentGrid::of(each).sides();
     Tensor made = at::zeros({height, width, 4}, at::kFloat);
     made.select(2, 0).fill_(time_scale * static_cast<int64_t>(ids.size() + 1));
     made.select(2, 1).copy_(at::arange(height, at::kFloat).unsqueeze(1));
@@ -74,8 +74,8 @@ void EncodeRepaintReferences::run(Frame& frame) const {
 
 void KeepSmoothly::run(Frame& frame) const {
   const Tensor& mask = frame[mask_pixels];
-  int64_t grid = frame[vae].scale_factor();
-  frame[keep_mask] = at::upsample_bilinear2d(mask, {mask.size(2) / grid, mask.size(3) / grid},
+  const auto of = nn::LatentGrid::of(mask);
+  frame[keep_mask] = at::upsample_bilinear2d(mask, frame[vae].grid(of.width, of.height).sides(),
                                              /*align_corners=*/false);
 }
 

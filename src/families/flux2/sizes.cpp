@@ -53,7 +53,7 @@ void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 }
 
 void ImageSize::check(Checks& checks) const {
-  int64_t grid = checks[vae].scale_factor();
+  int64_t grid = checks[vae].factors().side;
   check_images(checks, grid);
   if (const ImageInput* given = checks.image(image)) {
     Size size = in_whole_latents(size_of(given->info), grid);

@@ -33,7 +33,7 @@ Tensor ids_of(const std::vector<Tensor>& latents) {
   constexpr double scale = Flux3Transformer2DModel::image_rope_scale;
   std::vector<Tensor> ids;
   for (const Tensor& each : latents) {
-    const int64_t height = each.size(2), width = each.size(3);
+    const auto [height, width] = nn::LatentGrid::of(each).sides();
     Tensor made = at::zeros({height, width, 4}, at::kFloat);
     made.select(2, 1).copy_((at::arange(height, at::kFloat) * scale).unsqueeze(1));
     made.select(2, 2).copy_((at::arange(width, at::kFloat) * scale).unsqueeze(0));
@@ -59,7 +59,7 @@ io::Image reflected_to(const io::Image& image, Size size, int64_t grid) {
 }
 
 void EncodeReferences::run(Frame& frame) const {
-  const int64_t grid = image_grid(frame[vae].scale_factor());
+  const int64_t grid = image_grid(frame[vae].factors().side);
   const auto* more = frame[further];
   const bool several = more && !more->empty();
   std::vector<Tensor> all;
@@ -77,7 +77,7 @@ void CropToReference::run(Frame& frame) const {
   const auto* more = frame[further];
   if (more && !more->empty()) return;
   const io::Image& given = frame[image];
-  const int64_t grid = image_grid(frame[vae].scale_factor());
+  const int64_t grid = image_grid(frame[vae].factors().side);
   const io::Region region = placed({given.height, given.width}, grid).region();
   for (io::Image& each : frame[images]) each = io::crop(each, region);
 }

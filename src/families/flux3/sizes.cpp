@@ -91,7 +91,7 @@ void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 }
 
 void ImageSize::check(Checks& checks) const {
-  const int64_t grid = checks[vae].scale_factor();
+  const int64_t grid = checks[vae].factors().side;
   const std::optional<Size> size = of_reference(checks, image_grid(grid));
   auto settle = [&](const Config<int64_t>& port, int64_t side) {
     if (auto given = checks.maybe(port))

@@ -15,7 +15,7 @@ void ImageSize::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
 }
 
 void ImageSize::check_side(Checks& checks, const Config<int64_t>& side, size_t axis) const {
-  const int64_t latent = checks[vae].scale_factor();
+  const int64_t latent = checks[vae].factors().side;
   const int64_t token = latent * checks[transformer].patch_size();
   auto pixels = checks.maybe(side);
   if (!pixels) {

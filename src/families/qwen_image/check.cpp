@@ -23,7 +23,7 @@ void CheckParts::check(Checks& checks) const {
 }
 
 void ImageSize::check(Checks& checks) const {
-  int64_t grid = checks[vae].scale_factor() * checks[transformer].patch_size();
+  int64_t grid = checks[vae].factors().side * checks[transformer].patch_size();
   for (const Config<int64_t>* port : {&width, &height}) {
     if (auto given = checks.maybe(*port))
       blocks::check_grid(checks, *port, *given, grid);

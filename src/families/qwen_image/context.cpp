@@ -25,12 +25,12 @@ void EncodeContextImage::run(Frame& frame) const {
   const Tensor pixels = blocks::control_pixels(frame[context_image], 3, frame[height], frame[width],
                                                frame[image_fit], {});
   // Noise of zeros: the distribution's mode.
-  const Tensor none =
-      at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]), at::kFloat);
+  const Tensor none = at::zeros(frame[vae].grid(frame[width], frame[height]).images(), at::kFloat);
   const Tensor packed =
       nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels * 2.0 - 1.0, none));
   frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
-  frame[ids] = blocks::ids_from_middle(/*number=*/1, packed.size(2), packed.size(3));
+  const auto [rows, columns] = nn::LatentGrid::of(packed).sides();
+  frame[ids] = blocks::ids_from_middle(/*number=*/1, rows, columns);
 }
 
 }  // namespace omnirt::qwen_image

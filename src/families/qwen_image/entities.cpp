@@ -61,11 +61,10 @@ void PlaceEntities::check(Checks& checks) const {
 }
 
 Tensor PlaceEntities::token_masks(Frame& frame) const {
-  const int64_t grid = frame[vae].scale_factor();
+  const auto grid = frame[vae].grid(frame[width], frame[height]);
   std::vector<Tensor> all;
   for (const io::Image& mask : frame[entity_masks]) {
-    const io::Image small =
-        io::resize_nearest(io::to_rgb(mask), frame[width] / grid, frame[height] / grid);
+    const io::Image small = io::resize_nearest(io::to_rgb(mask), grid.width, grid.height);
     const Tensor white =
         (image_to_tensor(small).mean(1, /*keepdim=*/true) > 0.5).to(at::kFloat);  // {1, 1, h, w}
     if (!white.any().item<bool>()) throw blocks::entity_is_nowhere(all.size());

@@ -103,9 +103,9 @@ void EncodeEdit::run(Frame& frame) const {
     // A token of the text encoder's is a square of 2x2 latents.
     sequence.images.push_back({2 * sides[i][0].item<int64_t>(), 2 * sides[i][1].item<int64_t>()});
   }
-  const int64_t scale = frame[vae].scale_factor();
+  const auto grid = frame[vae].grid(frame[width], frame[height]);
   sequence.text = padded.embeds.size(1);
-  sequence.made = {frame[height] / scale, frame[width] / scale};
+  sequence.made = {grid.height, grid.width};
   const Places places = places_of(sequence, padded.mask);
   frame[ids] = places.prefix_ids;
   frame[mask] = places.prefix_mask;

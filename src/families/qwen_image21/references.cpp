@@ -17,8 +17,7 @@ void EncodeReferences::run(Frame& frame) const {
   for (const io::Image& given : resized_images(frame[image], frame[further], frame[resolution])) {
     const Tensor pixels = image_to_tensor(given) * 2.0 - 1.0;
     // Noise of zeros: the distribution's mode, for which the reference draws nothing.
-    const Tensor none =
-        at::zeros(blocks::latent_shape(frame[vae], 1, given.width, given.height), at::kFloat);
+    const Tensor none = at::zeros(frame[vae].grid(given.width, given.height).images(), at::kFloat);
     all.push_back(blocks::encoded_image(frame, vae, tiling, pixels, none));
   }
   frame[latents] = blocks::tokens_of(all);

@@ -25,7 +25,7 @@ constexpr int64_t whole_image = -1;
 
 // Tokens of an image of these sides in pixels: rows and columns.
 std::array<int64_t, 2> token_grid(const nn::Autoencoder& vae, int64_t width, int64_t height) {
-  const int64_t token = vae.scale_factor() * nn::patch_side;
+  const int64_t token = vae.factors().side * nn::patch_side;
   return {height / token, width / token};
 }
 
@@ -59,7 +59,7 @@ void CheckLayered::check(Checks& checks) const {
                   "give another image"});
     return;
   }
-  const int64_t grid = checks[vae].scale_factor() * checks[transformer].patch_size();
+  const int64_t grid = checks[vae].factors().side * checks[transformer].patch_size();
   for (const auto& [port, made] : {std::pair{&width, size.width}, {&height, size.height}}) {
     const int64_t wanted = made / grid * grid;
     const auto asked = checks.maybe(*port);
@@ -77,8 +77,7 @@ void CheckLayered::check(Checks& checks) const {
 
 void PrepareLayers::run(Frame& frame) const {
   const int64_t images = frame[count] + 1;
-  const auto shape =
-      blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
+  const auto shape = frame[vae].grid(frame[width], frame[height], frame[seeds].size()).images();
   // In the order in which the reference draws them.
   Tensor drawn = frame[noise_source]->randn({shape[0], images, shape[1], shape[2], shape[3]});
   Tensor below = drawn.transpose(1, 2).reshape({shape[0], shape[1], images * shape[2], shape[3]});
@@ -100,10 +99,9 @@ void EncodeWhole::run(Frame& frame) const {
     given = io::resize_lanczos(given, frame[width], frame[height]);
   const Tensor pixels = image_to_tensor(given) * 2.0 - 1.0;
   // Noise of zeros: the distribution's mode, for which the reference draws nothing.
-  const Tensor none =
-      at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]), at::kFloat);
+  const Tensor none = at::zeros(frame[vae].grid(frame[width], frame[height]).images(), at::kFloat);
   const Tensor packed = nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
-  const int64_t rows = packed.size(2), columns = packed.size(3);
+  const auto [rows, columns] = nn::LatentGrid::of(packed).sides();
   frame[latents] = packed.flatten(2).transpose(1, 2).contiguous();
   frame[ids] = blocks::ids_from_middle(whole_image, rows, columns);
   // Behind the last position of each axis (diffusers QwenEmbedLayer3DRope).
@@ -117,17 +115,19 @@ void DecodeLayers::check(Checks& checks) const {
 
 void DecodeLayers::run(Frame& frame) const {
   const Tensor& sample = frame[latents];
-  const int64_t height = sample.size(2) / (frame[count] + 1);
+  const int64_t height = nn::LatentGrid::of(sample).height / (frame[count] + 1);
   std::vector<Tensor> all;
   std::vector<io::Image> made;
   for (int64_t i = 0; i < sample.size(0); ++i) {
     for (int64_t layer = 1; layer <= frame[count]; ++layer) {
       const Tensor one = sample.narrow(0, i, 1).narrow(2, layer * height, height).contiguous();
-      all.push_back(blocks::decoded_image(frame, vae, tiling, one));
-      made.push_back(tensor_to_image(all.back(), 0));
+      Tensor image = blocks::decoded_image(frame, vae, tiling, one);
+      frame.check_finite(image, decoded_images.name() + " of the block " + name());
+      made.push_back(tensor_to_image(image, 0));
+      if (frame.is_read(decoded_images)) all.push_back(std::move(image));
     }
   }
-  frame[decoded_images] = at::cat(all);
+  if (frame.is_read(decoded_images)) frame[decoded_images] = at::cat(all);
   frame[images] = std::move(made);
 }
 

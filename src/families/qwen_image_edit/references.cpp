@@ -15,18 +15,17 @@ void EncodeEditImages::run(Frame& frame) const {
   std::vector<io::Image> images{frame[image]};
   if (const auto* more = frame[further]) images.insert(images.end(), more->begin(), more->end());
   const nn::Autoencoder& autoencoder = frame[vae];
-  const int64_t token = autoencoder.scale_factor() * nn::patch_side;
+  const int64_t token = autoencoder.factors().side * nn::patch_side;
   int64_t most = std::max(frame[width], frame[height]) / token / 2;
   std::vector<Tensor> tokens, places;
   for (const io::Image& given : images) {
     const Size size = size_of_area(latents_area, given.height, given.width);
     const Tensor pixels = blocks::image_tensor(given, size.width, size.height);
     // Noise of zeros: the distribution's mode, for which the reference draws nothing.
-    const Tensor none =
-        at::zeros(blocks::latent_shape(autoencoder, 1, size.width, size.height), at::kFloat);
+    const Tensor none = at::zeros(autoencoder.grid(size.width, size.height).images(), at::kFloat);
     const Tensor packed =
         nn::packed_patches(blocks::encoded_image(frame, vae, tiling, pixels, none));
-    const int64_t rows = packed.size(2), columns = packed.size(3);
+    const auto [rows, columns] = nn::LatentGrid::of(packed).sides();
     tokens.push_back(packed.flatten(2).transpose(1, 2));
     places.push_back(
         blocks::ids_from_middle(static_cast<int64_t>(places.size()) + 1, rows, columns));

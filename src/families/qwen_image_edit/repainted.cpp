@@ -23,7 +23,7 @@ void FitRepainted::run(Frame& frame) const {
 
 void GoByRepainted::run(Frame& frame) const {
   const Tensor packed = nn::packed_patches(frame[image_latents]);
-  const int64_t rows = packed.size(2), columns = packed.size(3);
+  const auto [rows, columns] = nn::LatentGrid::of(packed).sides();
   frame[tokens] = packed.flatten(2).transpose(1, 2).contiguous();
   frame[ids] = blocks::ids_from_middle(1, rows, columns);
   frame[start] = at::full({1, 1}, std::max(rows / 2, columns / 2), at::kFloat);

@@ -69,7 +69,7 @@ void CheckEdit::check(Checks& checks) const {
     if (!check_edit_image(checks, field, info)) return;
   const io::ImageInfo& last = all.back().second;
   const Size size = size_of_area(latents_area, last.height, last.width);
-  const int64_t grid = checks[vae].scale_factor() * checks[transformer].patch_size();
+  const int64_t grid = checks[vae].factors().side * checks[transformer].patch_size();
   for (const auto& [port, side] : {std::pair{&width, size.width}, {&height, size.height}}) {
     if (auto given = checks.maybe(*port))
       blocks::check_grid(checks, *port, *given, grid);

@@ -59,7 +59,7 @@ void CheckParts::check(Checks& checks) const {
 
 void ImageSize::check(Checks& checks) const {
   const SD3Transformer2DModel& network = checks[transformer];
-  const int64_t latent = checks[vae].scale_factor(), token = latent * network.patch_size();
+  const int64_t latent = checks[vae].factors().side, token = latent * network.patch_size();
   const int64_t most = network.max_side() * token;
   for (const Config<int64_t>* side : {&width, &height}) {
     auto given = checks.maybe(*side);

@@ -26,7 +26,7 @@ void EncodeControl::check(Checks& checks) const {
 
 Tensor EncodeControl::drawn(Frame& frame) const {
   const bool guided = blocks::asks_without_prompt(frame);
-  auto shape = blocks::latent_shape(frame[vae], guided ? 2 : 1, frame[width], frame[height]);
+  auto shape = frame[vae].grid(frame[width], frame[height], guided ? 2 : 1).images();
   std::vector<Tensor> with, without;
   for (uint64_t seed : frame[seeds]) {
     const Tensor both = blocks::drawn_at(place_, seed, shape);

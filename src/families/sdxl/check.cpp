@@ -103,7 +103,7 @@ void SizeOfLatents::check(Checks& checks) const {
                   "these are of a video", "give {images, channels, height, width}"});
     return;
   }
-  int64_t grid = checks[vae].scale_factor(), channels = checks[vae].latent_channels();
+  int64_t grid = checks[vae].factors().side, channels = checks[vae].latent_channels();
   settle_side(checks, width, shape[3] * grid);
   settle_side(checks, height, shape[2] * grid);
   if (shape[1] != channels) {

@@ -8,7 +8,7 @@ namespace omnirt::families {
 void TakeLatents::run(Frame& frame) const {
   size_t count = frame[seeds].size();
   Tensor all = blocks::latents_per_image(frame[given], static_cast<int64_t>(count));
-  auto shape = blocks::latent_shape(frame[vae], count, frame[width], frame[height]);
+  auto shape = frame[vae].grid(frame[width], frame[height], count).images();
   std::string fault = blocks::latents_fault(all.sizes().vec(), shape);
   if (!fault.empty()) throw InvalidRequest({"inputs.latents", "", fault, "make the state anew"});
   frame[image_latents] = all;

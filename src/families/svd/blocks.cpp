@@ -72,12 +72,11 @@ void EncodeFirstLatents::run(Frame& frame) const {
     pixels.push_back(blocks::image_tensor(first, frame[width], frame[height]));
   Tensor image = at::cat(pixels);
   image = image + frame[noise_aug_strength] * frame[noise_source]->randn(image.sizes());
-  int64_t grid = frame[vae].scale_factor();
+  const auto grid = frame[vae].grid(frame[width], frame[height]);
   std::vector<Tensor> latents;
   for (int64_t i = 0; i < image.size(0); ++i) {
     // Noise of zeros: the mode is taken, not a sample.
-    Tensor none = at::zeros(
-        {1, frame[vae].latent_channels(), image.size(2) / grid, image.size(3) / grid}, at::kFloat);
+    Tensor none = at::zeros(grid.images(), at::kFloat);
     Tensor encoded = host(frame.call(
         vae, {{"pixels", {image.narrow(0, i, 1)}}, {"noise", {none}}},
         [](const nn::Autoencoder& network, Context& cx, const Values& in) {
@@ -109,10 +108,10 @@ void TakeVideoNoise::run(Frame& frame) const {
 }
 
 std::vector<int64_t> TakeVideoNoise::wanted(const Checks& checks) const {
-  auto shape = blocks::latent_shape(checks[vae], static_cast<size_t>(checks[num_videos]),
-                                    checks[width], checks[height]);
-  shape.insert(shape.begin() + 1, checks[num_frames]);
-  return shape;
+  return checks[vae]
+      .grid(checks[width], checks[height], static_cast<size_t>(checks[num_videos]),
+            checks[num_frames])
+      .videos();
 }
 
 void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
@@ -120,9 +119,9 @@ void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) c
 }
 
 void PrepareVideoLatents::run(Frame& frame) const {
-  auto shape = blocks::latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
-  shape.insert(shape.begin() + 1, frame[num_frames]);
-  frame[latents] = blocks::initial_noise(frame[given_noise], *frame[noise_source], shape) *
+  const auto grid =
+      frame[vae].grid(frame[width], frame[height], frame[seeds].size(), frame[num_frames]);
+  frame[latents] = blocks::initial_noise(frame[given_noise], *frame[noise_source], grid.videos()) *
                    frame[schedule].scheduler->init_noise_sigma();
 }
 

@@ -49,14 +49,15 @@ void EncodeControl::check(Checks& checks) const {
 
 Tensor EncodeControl::mode(Frame& frame, const Tensor& pixels) const {
   // Noise of zeros: the reference draws nothing.
-  const Tensor none =
-      at::zeros(blocks::latent_shape(frame[vae], 1, frame[width], frame[height]), at::kFloat);
+  const Tensor none = at::zeros(frame[vae].grid(frame[width], frame[height]).images(), at::kFloat);
   return blocks::encoded_image(frame, vae, tiling, pixels, none);
 }
 
 Tensor EncodeControl::rest(Frame& frame, const Tensor& latents) const {
-  const int64_t more = frame[controlnet].control_channels() - latents.size(1);
-  return at::zeros({1, more, latents.size(2), latents.size(3)}, at::kFloat);
+  auto grid = nn::LatentGrid::of(latents);
+  grid.batch = 1;
+  grid.channels = frame[controlnet].control_channels() - grid.channels;
+  return at::zeros(grid.images(), at::kFloat);
 }
 
 void EncodeControl::run(Frame& frame) const {

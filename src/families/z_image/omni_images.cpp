@@ -19,7 +19,7 @@ constexpr int64_t usual_omni_side = 1024;
 using blocks::Size;
 
 int64_t token_side(const nn::Autoencoder& vae) {
-  return vae.scale_factor() * ZImageTransformer2DConfig::patch_size;
+  return vae.factors().side * ZImageTransformer2DConfig::patch_size;
 }
 
 std::vector<io::Image> all_images(const io::Image& first, const std::vector<io::Image>* more) {
@@ -41,8 +41,9 @@ std::vector<float> places_along(int64_t count, int64_t latents) {
 
 // {1, rows * columns, 2}.
 Tensor places_of(int64_t rows, int64_t columns, const Tensor& latents) {
-  const std::vector<float> down = places_along(rows, latents.size(2)),
-                           across = places_along(columns, latents.size(3));
+  const auto grid = nn::LatentGrid::of(latents);
+  const std::vector<float> down = places_along(rows, grid.height),
+                           across = places_along(columns, grid.width);
   Tensor made = at::empty({1, rows * columns, 2}, at::kFloat);
   auto* place = made.mutable_data_ptr<float>();
   for (float y : down) {
@@ -80,7 +81,7 @@ void OmniSize::check_positions(Checks& checks, const Config<int64_t>& side, size
 }
 
 bool OmniSize::check_images(Checks& checks, int64_t pixels) const {
-  const int64_t grid = token_side(checks[vae]), scale = checks[vae].scale_factor();
+  const int64_t grid = token_side(checks[vae]), scale = checks[vae].factors().side;
   const std::vector<int64_t>& lens = checks[transformer].axes_lens();
   auto takes = [&](const std::string& field, const io::ImageInfo& info) {
     const Size size{info.height, info.width};

@@ -26,7 +26,7 @@ void ImageSize::check_positions(Checks& checks, const Config<int64_t>& side, siz
 }
 
 void ImageSize::check(Checks& checks) const {
-  int64_t grid = checks[vae].scale_factor() * checks[transformer].patch_size();
+  int64_t grid = checks[vae].factors().side * checks[transformer].patch_size();
   const ImageInput* given = checks.image(image);
   if (given) blocks::settle_from_image(checks, width, height, image.name(), given->info, grid);
   for (const Config<int64_t>* side : {&width, &height}) {

@@ -23,8 +23,8 @@ class AutoencoderDC final : public nn::Autoencoder {
   bool samples() const override { return false; }
   int64_t latent_channels() const override { return config_.latent_channels; }
   int64_t image_channels() const override { return config_.in_channels; }
-  int64_t scale_factor() const override {
-    return int64_t{1} << (config_.encoder_block_out_channels.size() - 1);
+  nn::LatentFactors factors() const override {
+    return {.side = int64_t{1} << (config_.encoder_block_out_channels.size() - 1)};
   }
   double scaling_factor() const override { return config_.scaling_factor; }
   double shift_factor() const override { return 0; }

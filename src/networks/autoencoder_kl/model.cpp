@@ -74,8 +74,8 @@ Tensor AutoencoderKL::decode(Context& cx, const Tensor& latents) const {
   return decoder.forward(cx, post_quant_conv ? post_quant_conv->forward(cx, z) : z);
 }
 
-int64_t AutoencoderKL::scale_factor() const {
-  return int64_t{1} << (config_.block_out_channels.size() - 1);
+nn::LatentFactors AutoencoderKL::factors() const {
+  return {.side = int64_t{1} << (config_.block_out_channels.size() - 1)};
 }
 
 const nn::NetworkInfo& autoencoder_kl_info() {

@@ -30,7 +30,7 @@ class AutoencoderKL final : public nn::Autoencoder {
 
   bool samples() const override { return true; }
   int64_t latent_channels() const override { return config_.latent_channels; }
-  int64_t scale_factor() const override;
+  nn::LatentFactors factors() const override;
   double scaling_factor() const override { return config_.scaling_factor; }
   double shift_factor() const override { return config_.shift_factor.value_or(0); }
   bool force_upcast() const override { return config_.force_upcast; }

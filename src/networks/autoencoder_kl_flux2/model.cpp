@@ -89,8 +89,8 @@ Tensor AutoencoderKLFlux2::decode(Context& cx, const Tensor& latents) const {
   return decoder.forward(cx, post_quant_conv ? post_quant_conv->forward(cx, z) : z);
 }
 
-int64_t AutoencoderKLFlux2::scale_factor() const {
-  return nn::patch_side << (config_.block_out_channels.size() - 1);
+nn::LatentFactors AutoencoderKLFlux2::factors() const {
+  return {.side = nn::patch_side << (config_.block_out_channels.size() - 1)};
 }
 
 const nn::NetworkInfo& autoencoder_kl_flux2_info() {

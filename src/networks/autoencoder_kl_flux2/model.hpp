@@ -25,7 +25,7 @@ class LatentStatistics final : public nn::Module {
 // FLUX.2's autoencoder (diffusers autoencoder_kl_flux2.py). To denoisers each 2x2 square of its
 // latents is one latent of four times the channels, normalised by the statistics that the
 // checkpoint brings (diffusers Flux2KleinPipeline._patchify_latents, _encode_vae_image); so are the
-// latents that it returns and takes here, and scale_factor() is twice the convolutions'.
+// latents that it returns and takes here, and factors().side is twice the convolutions'.
 class AutoencoderKLFlux2 final : public nn::Autoencoder {
  public:
   AutoencoderKLFlux2(const AutoencoderKLFlux2Config& config, Json json);
@@ -48,7 +48,7 @@ class AutoencoderKLFlux2 final : public nn::Autoencoder {
 
   bool samples() const override { return false; }
   int64_t latent_channels() const override { return 4 * config_.latent_channels; }
-  int64_t scale_factor() const override;
+  nn::LatentFactors factors() const override;
   double scaling_factor() const override { return 1; }
   double shift_factor() const override { return 0; }
   bool force_upcast() const override { return false; }

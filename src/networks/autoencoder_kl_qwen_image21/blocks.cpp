@@ -18,7 +18,7 @@ QwenImage21ResidualDownBlock::QwenImage21ResidualDownBlock(Module* parent, const
     : Module(parent, name), resnets(this, "resnets"), out_(out), over_time_(over_time) {
   for (int64_t i = 0; i < count; ++i) resnets.add(i == 0 ? in : out, out, FilterFrames::none);
   if (halved)
-    downsampler.emplace(this, "downsampler", out, out, nn::OneFrameResample::Way::down, over_time,
+    downsampler.emplace(this, "downsampler", out, out, nn::CausalResample::Way::down, over_time,
                         FilterFrames::none);
 }
 
@@ -26,7 +26,7 @@ Tensor QwenImage21ResidualDownBlock::forward(Context& cx, const Tensor& x) const
   const Tensor around = shortened(cx, x, out_, downsampler.has_value(), over_time_);
   Tensor h = x;
   for (size_t i = 0; i < resnets.size(); ++i) h = resnets[i].forward(cx, h);
-  if (downsampler) return downsampler->added(cx, h, &around);
+  if (downsampler) return downsampler->added(cx, h, around);
   return cx.ops().add(cx, {h, around});
 }
 
@@ -36,7 +36,7 @@ QwenImage21ResidualUpBlock::QwenImage21ResidualUpBlock(Module* parent, const std
     : Module(parent, name), resnets(this, "resnets"), out_(out), over_time_(over_time) {
   for (int64_t i = 0; i < count; ++i) resnets.add(i == 0 ? in : out, out, FilterFrames::none);
   if (doubled)
-    upsampler.emplace(this, "upsampler", out, out, nn::OneFrameResample::Way::up, over_time,
+    upsampler.emplace(this, "upsampler", out, out, nn::CausalResample::Way::up, over_time,
                       FilterFrames::none);
 }
 
@@ -45,7 +45,7 @@ Tensor QwenImage21ResidualUpBlock::forward(Context& cx, const Tensor& x) const {
   for (size_t i = 0; i < resnets.size(); ++i) h = resnets[i].forward(cx, h);
   if (!upsampler) return h;
   const Tensor around = lengthened(cx, x, out_, over_time_);
-  return upsampler->added(cx, h, &around);
+  return upsampler->added(cx, h, around);
 }
 
 QwenImage21Encoder3d::QwenImage21Encoder3d(Module* parent, const std::string& name,

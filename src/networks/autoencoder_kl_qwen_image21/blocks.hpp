@@ -1,6 +1,6 @@
 #pragma once
 #include "networks/autoencoder_kl_qwen_image21/config.hpp"
-#include "nn/blocks/one_frame_autoencoder.hpp"
+#include "nn/blocks/causal_autoencoder.hpp"
 
 namespace omnirt {
 
@@ -14,8 +14,8 @@ class QwenImage21ResidualDownBlock final : public nn::Module {
   const char* class_name() const override { return "QwenImage21ResidualDownBlock"; }
   Tensor forward(Context& cx, const Tensor& x) const;
 
-  nn::ModuleList<nn::OneFrameResnet> resnets;
-  std::optional<nn::OneFrameResample> downsampler;
+  nn::ModuleList<nn::CausalResnet> resnets;
+  std::optional<nn::CausalResample> downsampler;
 
  private:
   int64_t out_;
@@ -30,8 +30,8 @@ class QwenImage21ResidualUpBlock final : public nn::Module {
   const char* class_name() const override { return "QwenImage21ResidualUpBlock"; }
   Tensor forward(Context& cx, const Tensor& x) const;
 
-  nn::ModuleList<nn::OneFrameResnet> resnets;
-  std::optional<nn::OneFrameResample> upsampler;
+  nn::ModuleList<nn::CausalResnet> resnets;
+  std::optional<nn::CausalResample> upsampler;
 
  private:
   int64_t out_;
@@ -48,7 +48,7 @@ class QwenImage21Encoder3d final : public nn::Module {
 
   nn::CausalConv3d conv_in;
   nn::ModuleList<QwenImage21ResidualDownBlock> down_blocks;
-  nn::OneFrameMidBlock mid_block;
+  nn::CausalMidBlock mid_block;
   nn::ChannelRmsNorm norm_out;
   nn::CausalConv3d conv_out;
 };
@@ -62,7 +62,7 @@ class QwenImage21Decoder3d final : public nn::Module {
   Tensor forward(Context& cx, const Tensor& latents) const;
 
   nn::CausalConv3d conv_in;
-  nn::OneFrameMidBlock mid_block;
+  nn::CausalMidBlock mid_block;
   nn::ModuleList<QwenImage21ResidualUpBlock> up_blocks;
   nn::ChannelRmsNorm norm_out;
   nn::CausalConv3d conv_out;

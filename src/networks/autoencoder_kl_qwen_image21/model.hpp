@@ -1,6 +1,6 @@
 #pragma once
 #include "networks/autoencoder_kl_qwen_image21/blocks.hpp"
-#include "nn/blocks/one_frame_network.hpp"
+#include "nn/blocks/causal_autoencoder_network.hpp"
 
 namespace omnirt {
 
@@ -9,11 +9,11 @@ namespace omnirt {
 // normalised channel by channel with the config's means and spreads, as the reference's pipelines
 // do outside it.
 class AutoencoderKLQwenImage21 final
-    : public nn::OneFrameAutoencoder<QwenImage21Encoder3d, QwenImage21Decoder3d,
-                                     AutoencoderKLQwenImage21Config> {
+    : public nn::CausalAutoencoder<QwenImage21Encoder3d, QwenImage21Decoder3d,
+                                   AutoencoderKLQwenImage21Config> {
  public:
   AutoencoderKLQwenImage21(const AutoencoderKLQwenImage21Config& config, Json json)
-      : OneFrameAutoencoder(config, std::move(json), /*frames=*/0) {}
+      : CausalAutoencoder(config, std::move(json), /*frames=*/0) {}
   const char* class_name() const override { return "AutoencoderKLQwenImage21"; }
   int64_t image_channels() const override { return own().in_channels; }
 };

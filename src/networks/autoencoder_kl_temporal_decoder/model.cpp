@@ -36,8 +36,8 @@ Tensor AutoencoderKLTemporalDecoder::decode(Context& cx, const Tensor& latents) 
   return decoder.forward(cx, nn::in_form(cx, latents));
 }
 
-int64_t AutoencoderKLTemporalDecoder::scale_factor() const {
-  return int64_t{1} << (config_.block_out_channels.size() - 1);
+nn::LatentFactors AutoencoderKLTemporalDecoder::factors() const {
+  return {.side = int64_t{1} << (config_.block_out_channels.size() - 1)};
 }
 
 const nn::NetworkInfo& autoencoder_kl_temporal_decoder_info() {

@@ -30,8 +30,9 @@ int64_t AutoencoderTiny::latent_channels() const {
   return config_.latent_channels * (config_.flux_2() ? nn::patch_side * nn::patch_side : 1);
 }
 
-int64_t AutoencoderTiny::scale_factor() const {
-  return (config_.flux_2() ? nn::patch_side : 1) << (config_.decoder_block_out_channels.size() - 1);
+nn::LatentFactors AutoencoderTiny::factors() const {
+  return {.side = (config_.flux_2() ? nn::patch_side : 1)
+                  << (config_.decoder_block_out_channels.size() - 1)};
 }
 
 const nn::NetworkInfo& autoencoder_tiny_info() {

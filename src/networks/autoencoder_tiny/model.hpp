@@ -6,7 +6,7 @@ namespace omnirt {
 
 // A small distilled autoencoder (TAESD, github madebyollin/taesd; diffusers autoencoder_tiny.py).
 // That of FLUX.2 takes and returns latents as FLUX.2's denoisers do: packed (nn/patches.hpp), so
-// that scale_factor() is twice the convolutions', and normalised, which it was trained on.
+// that factors().side is twice the convolutions', and normalised, which it was trained on.
 class AutoencoderTiny final : public nn::Autoencoder {
  public:
   AutoencoderTiny(const AutoencoderTinyConfig& config, Json json);
@@ -19,7 +19,7 @@ class AutoencoderTiny final : public nn::Autoencoder {
 
   bool samples() const override { return false; }
   int64_t latent_channels() const override;
-  int64_t scale_factor() const override;
+  nn::LatentFactors factors() const override;
   double scaling_factor() const override { return config_.scaling_factor; }
   double shift_factor() const override { return config_.shift_factor; }
   bool force_upcast() const override { return false; }  // as the reference sets it, always

@@ -1,4 +1,4 @@
-#include "nn/blocks/one_frame_autoencoder.hpp"
+#include "nn/blocks/causal_autoencoder.hpp"
 
 #include <cmath>
 
@@ -39,17 +39,44 @@ CausalConv3d::CausalConv3d(Module* parent, const std::string& name, int64_t in, 
   own(bias);
 }
 
-Tensor CausalConv3d::forward(Context& cx, const Tensor& x, const Tensor* residual) const {
-  const bool frames = weight.shape.size() == 5;
-  const Tensor filter =
-      frames ? cx[weight].select(2, weight.shape[2] - 1).contiguous() : cx[weight];
+Tensor CausalConv3d::forward(Context& cx, const Tensor& x, FrameState* state,
+                             const Tensor* residual) const {
   const int64_t around = weight.shape.back() / 2;
-  return cx.ops().conv2d(cx, {.x = x,
-                              .weight = filter,
-                              .bias = cx.maybe(bias),
-                              .padding = {around, around, around, around},
-                              .residual = residual,
-                              .pack = cx.packing(weight)});
+  if (weight.shape.size() == 4) {
+    return cx.ops().conv2d(cx, {.x = x,
+                                .weight = cx[weight],
+                                .bias = cx.maybe(bias),
+                                .padding = {around, around, around, around},
+                                .residual = residual,
+                                .pack = cx.packing(weight)});
+  }
+  const int64_t read_before = weight.shape[2] - 1;
+  const Tensor* past = state ? state->past(path()) : nullptr;
+  Tensor y = cx.ops().causal_conv3d(cx, {.x = x,
+                                         .weight = cx[weight],
+                                         .bias = cx.maybe(bias),
+                                         .frames = state ? x.size(0) : 1,
+                                         .zeros = read_before - (past ? past->size(0) : 0),
+                                         .past = past,
+                                         .padding = {around, around, around, around},
+                                         .residual = residual,
+                                         .pack = cx.packing(weight)});
+  if (state && read_before > 0)
+    state->keep(path(), cx.ops().last_frames(cx, {x, past, read_before}));
+  return y;
+}
+
+Tensor CausalConv3d::halved(Context& cx, const Tensor& x, FrameState& state) const {
+  const Tensor* past = state.past(path());
+  state.keep(path(), cx.ops().last_frames(cx, {.x = x}));
+  if (!past) return x;
+  return cx.ops().causal_conv3d(cx, {.x = x,
+                                     .weight = cx[weight],
+                                     .bias = cx.maybe(bias),
+                                     .frames = x.size(0),
+                                     .past = past,
+                                     .time_stride = 2,
+                                     .pack = cx.packing(weight)});
 }
 
 ChannelRmsNorm::ChannelRmsNorm(Module* parent, const std::string& name, int64_t channels,
@@ -68,9 +95,9 @@ Tensor ChannelRmsNorm::activated(Context& cx, const Tensor& x) const {
   return cx.ops().activate(cx, {forward(cx, x), ops::Activation::silu});
 }
 
-OneFrameResnet::OneFrameResnet(Module* parent, const std::string& name, int64_t in, int64_t out,
-                               FilterFrames frames)
-    : OneFramePart(parent, name),
+CausalResnet::CausalResnet(Module* parent, const std::string& name, int64_t in, int64_t out,
+                           FilterFrames frames)
+    : CausalPart(parent, name),
       norm1(this, "norm1", in, 3),
       conv1(this, "conv1", in, out, frames_of(frames, 3), 3),
       norm2(this, "norm2", out, 3),
@@ -78,21 +105,21 @@ OneFrameResnet::OneFrameResnet(Module* parent, const std::string& name, int64_t 
   if (in != out) conv_shortcut.emplace(this, "conv_shortcut", in, out, frames_of(frames, 1), 1);
 }
 
-Tensor OneFrameResnet::forward(Context& cx, const Tensor& x) const {
+Tensor CausalResnet::forward(Context& cx, const Tensor& x, FrameState* state) const {
   return cx.segment(path(), [&] {
-    Tensor kept = conv_shortcut ? conv_shortcut->forward(cx, x) : x;
-    Tensor h = conv1.forward(cx, norm1.activated(cx, x));
-    return conv2.forward(cx, norm2.activated(cx, h), &kept);
+    Tensor kept = conv_shortcut ? conv_shortcut->forward(cx, x, state) : x;
+    Tensor h = conv1.forward(cx, norm1.activated(cx, x), state);
+    return conv2.forward(cx, norm2.activated(cx, h), state, &kept);
   });
 }
 
-OneFrameAttention::OneFrameAttention(Module* parent, const std::string& name, int64_t channels)
+FrameAttention::FrameAttention(Module* parent, const std::string& name, int64_t channels)
     : Module(parent, name),
       norm(this, "norm", channels, 2),
       to_qkv(this, "to_qkv", channels, 3 * channels, conv1x1),
       proj(this, "proj", channels, channels, conv1x1) {}
 
-Tensor OneFrameAttention::forward(Context& cx, const Tensor& x) const {
+Tensor FrameAttention::forward(Context& cx, const Tensor& x) const {
   const int64_t channels = x.size(1);
   Tensor all = tokens_of(to_qkv.forward(cx, norm.forward(cx, x)));
   auto part = [&](int64_t i) { return all.narrow(2, i * channels, channels); };
@@ -102,31 +129,50 @@ Tensor OneFrameAttention::forward(Context& cx, const Tensor& x) const {
   return proj.forward(cx, image_of(y, x.size(2), x.size(3)), {.residual = &x});
 }
 
-OneFrameResample::OneFrameResample(Module* parent, const std::string& name, int64_t in, int64_t out,
-                                   Way way, bool over_time, FilterFrames frames)
-    : OneFramePart(parent, name), resample(this, "resample"), way_(way) {
+CausalResample::CausalResample(Module* parent, const std::string& name, int64_t in, int64_t out,
+                               Way way, bool over_time, FilterFrames frames)
+    : CausalPart(parent, name), resample(this, "resample"), way_(way) {
   const bool up = way == Way::up;
   resample.add_at(1, in, out, up ? Conv2dOptions() : half_size);
   if (over_time)
     time_conv.emplace(this, "time_conv", in, up ? 2 * in : in, frames_of(frames, 3), 1);
 }
 
-Tensor OneFrameResample::added(Context& cx, const Tensor& x, const Tensor* residual) const {
+Tensor CausalResample::resampled(Context& cx, const Tensor& x, const Tensor* residual) const {
   ConvEpilogue epilogue{.residual = residual};
   if (way_ == Way::up) epilogue.upsample_to = {2 * x.size(2), 2 * x.size(3)};
   return resample[0].forward(cx, x, epilogue);
 }
 
-OneFrameMidBlock::OneFrameMidBlock(Module* parent, const std::string& name, int64_t channels,
-                                   FilterFrames frames)
+// The convolution makes the channels of both frames.
+Tensor CausalResample::doubled(Context& cx, const Tensor& x, FrameState& state) const {
+  const int64_t pixels = x.size(2) * x.size(3), channels = x.size(1);
+  Tensor both = tokens_of(time_conv->forward(cx, x, &state));
+  Tensor frames = cx.ops().swap_rows(cx, {both.reshape({-1, 2, channels}), /*outer=*/pixels});
+  return image_of(frames, x.size(2), x.size(3));
+}
+
+Tensor CausalResample::forward(Context& cx, const Tensor& x, FrameState* state) const {
+  const bool over_time = state && time_conv;
+  if (!over_time) return resampled(cx, x, nullptr);
+  if (way_ == Way::down) return time_conv->halved(cx, resampled(cx, x, nullptr), *state);
+  return resampled(cx, state->begins() ? x : doubled(cx, x, *state), nullptr);
+}
+
+Tensor CausalResample::added(Context& cx, const Tensor& x, const Tensor& residual) const {
+  return resampled(cx, x, &residual);
+}
+
+CausalMidBlock::CausalMidBlock(Module* parent, const std::string& name, int64_t channels,
+                               FilterFrames frames)
     : Module(parent, name), attentions(this, "attentions"), resnets(this, "resnets") {
   attentions.add(channels);
   for (int i = 0; i < 2; ++i) resnets.add(channels, channels, frames);
 }
 
-Tensor OneFrameMidBlock::forward(Context& cx, const Tensor& x) const {
-  Tensor h = attentions[0].forward(cx, resnets[0].forward(cx, x));
-  return resnets[1].forward(cx, h);
+Tensor CausalMidBlock::forward(Context& cx, const Tensor& x, FrameState* state) const {
+  Tensor h = attentions[0].forward(cx, resnets[0].forward(cx, x, state));
+  return resnets[1].forward(cx, h, state);
 }
 
 // Latents are small and their channels few, so that each goes by itself.

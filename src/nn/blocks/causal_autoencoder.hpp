@@ -3,25 +3,31 @@
 #include <optional>
 #include <vector>
 
+#include "nn/frame_state.hpp"
 #include "nn/layers.hpp"
 
-// What the autoencoders have in common that were made for videos (Wan's, Wan Team 2025, arXiv
-// 2503.20314) and are used for images: videos of one frame.
+// The parts of Wan's autoencoders (Wan Team 2025, arXiv 2503.20314). Each takes either images, of
+// which each is a video of one frame, or consecutive frames of one video as rows of a batch, with
+// the state that the chunk before left (FrameState); the first chunk of a video is one frame.
 namespace omnirt::nn {
 
 // Whether the filters in a model's files reach over frames, or are those of one image.
 enum class FilterFrames { all, none };
 
 // A convolution over frames, rows and columns that reads no later frame (diffusers
-// QwenImageCausalConv3d), for videos of one frame: of its weight {out, in, frames, k, k} only the
-// last frame's part meets anything but zeros, so that it is a convolution of that image.
+// QwenImageCausalConv3d).
 class CausalConv3d final : public Module {
  public:
-  // `time`, `kernel`: frames, and rows and columns, of the weight; no frames: {out, in, k, k}.
+  // `time`, `kernel`: frames, and rows and columns, of the weight; no frames: {out, in, k, k}, for
+  // images alone.
   CausalConv3d(Module* parent, const std::string& name, int64_t in, int64_t out, int64_t time,
                int64_t kernel);
-  // x {B, in, H, W}, of one frame; {B, out, H, W}.
-  Tensor forward(Context& cx, const Tensor& x, const Tensor* residual = nullptr) const;
+  // x {B, in, H, W}; {B, out, H, W}. `residual` is added to the result.
+  Tensor forward(Context& cx, const Tensor& x, FrameState* state = nullptr,
+                 const Tensor* residual = nullptr) const;
+  // Half the frames of a video: x {2 n, in, H, W} after a first chunk of one frame, which is
+  // returned as it is.
+  Tensor halved(Context& cx, const Tensor& x, FrameState& state) const;
 
   Param weight, bias;
 };
@@ -39,18 +45,18 @@ class ChannelRmsNorm final : public Module {
 };
 
 // A part of the encoder's list, or of a level of the decoder.
-class OneFramePart : public Module {
+class CausalPart : public Module {
  public:
   using Module::Module;
-  virtual Tensor forward(Context& cx, const Tensor& x) const = 0;
+  virtual Tensor forward(Context& cx, const Tensor& x, FrameState* state = nullptr) const = 0;
 };
 
-class OneFrameResnet final : public OneFramePart {
+class CausalResnet final : public CausalPart {
  public:
-  OneFrameResnet(Module* parent, const std::string& name, int64_t in, int64_t out,
-                 FilterFrames frames = FilterFrames::all);
+  CausalResnet(Module* parent, const std::string& name, int64_t in, int64_t out,
+               FilterFrames frames = FilterFrames::all);
   const char* class_name() const override { return "QwenImageResidualBlock"; }
-  Tensor forward(Context& cx, const Tensor& x) const override;
+  Tensor forward(Context& cx, const Tensor& x, FrameState* state = nullptr) const override;
 
   ChannelRmsNorm norm1;
   CausalConv3d conv1;
@@ -59,10 +65,10 @@ class OneFrameResnet final : public OneFramePart {
   std::optional<CausalConv3d> conv_shortcut;
 };
 
-// Attention over the pixels of the frame, of one head (diffusers QwenImageAttentionBlock).
-class OneFrameAttention final : public Module {
+// Attention over the pixels of each frame, of one head (diffusers QwenImageAttentionBlock).
+class FrameAttention final : public Module {
  public:
-  OneFrameAttention(Module* parent, const std::string& name, int64_t channels);
+  FrameAttention(Module* parent, const std::string& name, int64_t channels);
   const char* class_name() const override { return "QwenImageAttentionBlock"; }
   Tensor forward(Context& cx, const Tensor& x) const;
 
@@ -70,34 +76,38 @@ class OneFrameAttention final : public Module {
   Conv2d to_qkv, proj;
 };
 
-// Twice or half the rows and columns (diffusers QwenImageResample). Where it changes the count of
-// frames too, files have time_conv, which no video of one frame meets.
-class OneFrameResample final : public OneFramePart {
+// Twice or half the rows and columns, and frames where it has time_conv and works on a video
+// (diffusers QwenImageResample). A video's first frame stays one.
+class CausalResample final : public CausalPart {
  public:
   enum class Way { up, down };
-  OneFrameResample(Module* parent, const std::string& name, int64_t in, int64_t out, Way way,
-                   bool over_time, FilterFrames frames = FilterFrames::all);
+  CausalResample(Module* parent, const std::string& name, int64_t in, int64_t out, Way way,
+                 bool over_time, FilterFrames frames = FilterFrames::all);
   const char* class_name() const override { return "QwenImageResample"; }
-  Tensor forward(Context& cx, const Tensor& x) const override { return added(cx, x, nullptr); }
-  // The same plus `residual`, of the result's shape; null: nothing.
-  Tensor added(Context& cx, const Tensor& x, const Tensor* residual) const;
+  Tensor forward(Context& cx, const Tensor& x, FrameState* state = nullptr) const override;
+  // The same of images, plus `residual`, of the result's shape.
+  Tensor added(Context& cx, const Tensor& x, const Tensor& residual) const;
 
   ModuleList<Conv2d> resample;  // 0 is the padding or the nearest-neighbour resize
   std::optional<CausalConv3d> time_conv;
 
  private:
+  Tensor resampled(Context& cx, const Tensor& x, const Tensor* residual) const;
+  // Two frames of each.
+  Tensor doubled(Context& cx, const Tensor& x, FrameState& state) const;
+
   Way way_;
 };
 
-class OneFrameMidBlock final : public Module {
+class CausalMidBlock final : public Module {
  public:
-  OneFrameMidBlock(Module* parent, const std::string& name, int64_t channels,
-                   FilterFrames frames = FilterFrames::all);
+  CausalMidBlock(Module* parent, const std::string& name, int64_t channels,
+                 FilterFrames frames = FilterFrames::all);
   const char* class_name() const override { return "QwenImageMidBlock"; }
-  Tensor forward(Context& cx, const Tensor& x) const;
+  Tensor forward(Context& cx, const Tensor& x, FrameState* state = nullptr) const;
 
-  ModuleList<OneFrameAttention> attentions;
-  ModuleList<OneFrameResnet> resnets;
+  ModuleList<FrameAttention> attentions;
+  ModuleList<CausalResnet> resnets;
 };
 
 // x * scale[c] + shift[c] for each channel c of {B, C, H, W}.

@@ -2,19 +2,19 @@
 #include <utility>
 
 #include "nn/autoencoder.hpp"
-#include "nn/blocks/one_frame_autoencoder.hpp"
+#include "nn/blocks/causal_autoencoder.hpp"
 #include "nn/feature_metadata.hpp"
 #include "nn/layout.hpp"
 
 namespace omnirt::nn {
 
-// A network of an encoder and a decoder of videos of one frame, whose latents are normalised
-// channel by channel. Config has z_dim, dim_mult, latents_mean and latents_std.
+// An autoencoder of these parts for images, whose latents are normalised channel by channel. Config
+// has z_dim, dim_mult, latents_mean and latents_std.
 template <class Encoder, class Decoder, class Config>
-class OneFrameAutoencoder : public Autoencoder {
+class CausalAutoencoder : public Autoencoder {
  public:
   // `frames` of the filters between the two, as CausalConv3d has them.
-  OneFrameAutoencoder(const Config& config, Json json, int64_t frames)
+  CausalAutoencoder(const Config& config, Json json, int64_t frames)
       : Autoencoder(std::move(json)),
         encoder(this, "encoder", config),
         quant_conv(this, "quant_conv", 2 * config.z_dim, 2 * config.z_dim, frames, 1),
@@ -27,24 +27,29 @@ class OneFrameAutoencoder : public Autoencoder {
 
   // The distribution of the latents before they are normalised, of an image {B, C, H, W} in -1..1.
   DiagonalGaussian distribution(Context& cx, const Tensor& image) const {
-    Tensor moments = quant_conv.forward(cx, encoder.forward(cx, in_form(cx, image)));
-    auto halves = moments.chunk(2, 1);
-    return {halves[0], halves[1]};
+    return halves_of(moments(cx, image));
   }
   // One draw from it, normalised; noise of zeros yields the mode.
   Tensor encode(Context& cx, const Tensor& image, const NoiseSource& noise) const override {
-    DiagonalGaussian latents = distribution(cx, image);
+    return from_moments(cx, moments(cx, image), noise);
+  }
+  Tensor moments(Context& cx, const Tensor& image) const override {
+    return quant_conv.forward(cx, encoder.forward(cx, in_form(cx, image)));
+  }
+  Tensor from_moments(Context& cx, const Tensor& moments, const NoiseSource& noise) const override {
+    DiagonalGaussian latents = halves_of(moments);
     Tensor drawn = latents.sample(cx, noise(latents.mean.sizes()));
     return normalised_channels(cx, drawn, config_.latents_mean, config_.latents_std);
   }
   Tensor decode(Context& cx, const Tensor& latents) const override {
-    Tensor z = scaled_channels(cx, in_form(cx, latents), config_.latents_std, config_.latents_mean);
-    return decoder.forward(cx, post_quant_conv.forward(cx, in_form(cx, z)));
+    return decoder.forward(cx, decoded_from(cx, latents));
   }
 
   bool samples() const override { return true; }
   int64_t latent_channels() const override { return config_.z_dim; }
-  int64_t scale_factor() const override { return int64_t{1} << (config_.dim_mult.size() - 1); }
+  LatentFactors factors() const override {
+    return {.side = int64_t{1} << (config_.dim_mult.size() - 1)};
+  }
   double scaling_factor() const override { return 1; }
   double shift_factor() const override { return 0; }
   bool force_upcast() const override { return false; }
@@ -55,8 +60,18 @@ class OneFrameAutoencoder : public Autoencoder {
 
  protected:
   const Config& own() const { return config_; }
+  // What the decoder takes of normalised latents.
+  Tensor decoded_from(Context& cx, const Tensor& latents) const {
+    Tensor z = scaled_channels(cx, in_form(cx, latents), config_.latents_std, config_.latents_mean);
+    return post_quant_conv.forward(cx, in_form(cx, z));
+  }
 
  private:
+  static DiagonalGaussian halves_of(const Tensor& moments) {
+    auto halves = moments.chunk(2, 1);
+    return {halves[0], halves[1]};
+  }
+
   Config config_;
 };
 
