@@ -1,65 +1,20 @@
 #pragma once
-#include <deque>
-#include <optional>
-
+#include "blocks/denoise_parts.hpp"
 #include "blocks/set_timesteps.hpp"
-#include "blocks/slots.hpp"
-#include "nn/denoiser_network.hpp"
-#include "pipeline/frame.hpp"
-#include "pipeline/keys.hpp"
 #include "pipeline/loop.hpp"
-#include "tensor/generator.hpp"
 
 namespace omnirt::blocks {
 
-// An input of the network that stays the same through the run, as a port of the loop: a tensor of
-// each condition, {B or 1, ...}; left out where no one makes it.
-struct ConstantInput {
-  std::string port;
-  std::string input;  // as the network names it
-  std::string help;
-};
-
-struct DenoiseOptions {
-  std::string network = "unet";
-  std::vector<ConstantInput> constants{};
-  // What a model makes of a guider's result, next to the prediction under the prompt alone; null:
-  // nothing.
-  Tensor (*after_guidance)(const Tensor& guided, const Tensor& cond) = nullptr;
-  std::string name = "denoise";
-  Trigger trigger{};
-  // The port that says which of prompt_embeds are tokens, for networks that take no padding: each
-  // image's texts are cut to theirs. "": all are.
-  std::string text_mask{};
-};
-
-// The loop over a schedule's calls: asks for a prediction per image and condition, lets the guider
-// combine them, and takes the scheduler's step. Extra channels are joined to the latents for
-// networks that were made for inpainting.
+// The loop over a schedule's calls. At each step it runs its blocks: `prepare_input` makes the
+// network's input, `predict` asks the network, `step` takes the scheduler's step. Each can be
+// replaced, and others inserted before, between and after them.
 class DenoiseLoop : public WalkLoop {
  public:
-  Component<nn::DenoiserNetwork> unet;
-  Config<int64_t> max_batch_rows{this, keys::max_batch_rows};
-  Config<double> guidance_scale{this, keys::guidance_scale};
-  Config<CacheKind> cache{this, keys::cache};
-  Config<int64_t> cache_interval{this, keys::cache_interval};
-  Config<int64_t> cache_branch{this, keys::cache_branch};
-  Config<int64_t> cache_order{this, keys::cache_order};
-  Config<double> cache_threshold{this, keys::cache_threshold};
-  Config<Json> cache_ratios{this, keys::cache_ratios};
-  Config<int64_t> cache_max_skips{this, keys::cache_max_skips};
-  Config<double> cache_retention{this, keys::cache_retention};
-  Config<int64_t> disable_cache_before_step{this, keys::disable_cache_before_step};
-  Config<int64_t> disable_cache_after_step{this, keys::disable_cache_after_step};
-  Config<int64_t> max_order{this, keys::max_order};
-  Config<FactorsType> taylor_factors_dtype{this, keys::taylor_factors_dtype};
-  Config<bool> use_lite_mode{this, keys::use_lite_mode};
   Input<Schedule> schedule{this, slots::schedule};
-  Input<Tensor> prompt_embeds{this, slots::prompt_embeds};
-  OptionalInput<Tensor> extra_channels{this, slots::extra_channels};
   InOut<Tensor> latents{this, slots::latents};
   InOut<std::shared_ptr<Noise>> noise_source{this, slots::noise_source};
 
+  // Throws InvalidRequest for parts that the loop cannot run.
   explicit DenoiseLoop(const DenoiseOptions& options = {});
   Walk begin(Frame& frame) const override;
   bool want(Frame& frame, Walk& walk, std::vector<Row>& rows) const override;
@@ -68,31 +23,21 @@ class DenoiseLoop : public WalkLoop {
   Denoiser denoiser(Frame& frame) const override;
   void check(Checks& checks) const override;
   void check_loaded(Checks& checks) const override;
+  BlockList inner() const override { return options_.parts; }
+  std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 
  protected:
   // A walk of these latents along this schedule, with all that the loop's steps share.
   Walk begun(Frame& frame, Schedule along, Tensor from) const;
+  // The same loop with other options.
+  virtual std::shared_ptr<const Block> with_options(const DenoiseOptions& options) const;
 
  private:
-  void check_restored(Checks& checks) const;
-  void check_cache(Checks& checks) const;
-  void check_ratios(Checks& checks) const;
-  Tensor text_of(Frame& frame, const Condition& condition, int64_t image) const;
-  SharedStep step(Frame& frame, const Walk& walk) const;
-  void plan_prediction(Frame& frame, SharedStep& plan) const;
-  void make_constants(Frame& frame, Walk& walk) const;
-  std::map<std::string, Tensor> constants(Frame& frame, const Condition& condition,
-                                          int64_t image) const;
+  size_t asks_at() const;
+  void run_parts(Frame& frame, Walk& walk, size_t first, size_t end) const;
 
-  struct ConstantPort {
-    ConstantPort(Block* block, const ConstantInput& constant)
-        : port(block, constant.port, constant.help), input(constant.input) {}
-    OptionalInput<Tensor> port;
-    std::string input;
-  };
-  std::deque<ConstantPort> constants_;
-  Tensor (*after_guidance_)(const Tensor& guided, const Tensor& cond);
-  std::optional<OptionalInput<Tensor>> text_mask_;
+  DenoiseOptions options_;
+  const PredictPart* predict_ = nullptr;  // null: no part asks the network
 };
 
 }  // namespace omnirt::blocks

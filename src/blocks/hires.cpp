@@ -183,6 +183,10 @@ std::shared_ptr<Scheduler> DenoiseHires::whole_schedule(const SchedulerChoice& c
   return planned(choice, steps, eta_of_steps);
 }
 
+std::shared_ptr<const Block> DenoiseHires::with_options(const DenoiseOptions& options) const {
+  return std::make_shared<DenoiseHires>(options, first_);
+}
+
 Walk DenoiseHires::begin(Frame& frame) const {
   const Tensor& start = frame[hires_start];
   int64_t steps = frame.maybe(hires_steps).value_or(frame[num_inference_steps]);

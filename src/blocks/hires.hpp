@@ -184,6 +184,7 @@ class DenoiseHires : public DenoiseLoop {
   virtual std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
                                                     double eta_of_steps,
                                                     at::IntArrayRef latents) const;
+  std::shared_ptr<const Block> with_options(const DenoiseOptions& options) const override;
 
  private:
   FirstStep first_;

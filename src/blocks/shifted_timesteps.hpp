@@ -87,6 +87,9 @@ class DenoiseShiftedHires final : public DenoiseHires {
   std::shared_ptr<Scheduler> whole_schedule(const SchedulerChoice& choice, int64_t steps,
                                             double eta_of_steps,
                                             at::IntArrayRef latents) const override;
+  std::shared_ptr<const Block> with_options(const DenoiseOptions& options) const override {
+    return std::make_shared<DenoiseShiftedHires>(shift_, options);
+  }
 
  private:
   LevelShift shift_;

@@ -59,12 +59,15 @@ void check_state(const LoopBlock& loop) {
 struct WindowWalks final : LoopState {
   std::vector<Window> windows;
   std::vector<Walk> walks;
-  std::vector<size_t> rows;  // that each window asked for
-  Tensor whole;              // {B, C, H, W}
+  std::vector<size_t> rows;                // that each window asked for
+  Tensor whole;                            // {B, C, H, W}
+  std::vector<DenoisedWindow> denoised{};  // by the last step
+  LocalValues::Made made{};                // what the blocks after the walks make
 
   LoopProgress next() const override { return walks.front().next(); }
   LoopProgress progress() const override { return walks.front().progress(); }
   const Tensor& sample() const override { return whole; }
+  size_t images() const override { return windows.size() * LoopState::images(); }
 };
 
 WindowWalks& walks_of(LoopState& state) {
@@ -93,20 +96,36 @@ Tensor window_of(const Tensor& x, const Window& window) {
       3);
 }
 
-DenoiseWindows::DenoiseWindows(std::shared_ptr<const WalkLoop> inner, Trigger trigger)
+void JoinWindows::run(Frame& frame, const StepAt& /*at*/) const {
+  Tensor& whole = frame[latents];
+  Tensor sum = at::zeros_like(whole), count = at::zeros_like(whole);
+  for (const auto& [window, part] : frame[windows]) {
+    add_at(sum, window, part);
+    add_at(count, window, part.new_ones(part.sizes()));
+  }
+  whole = sum / count;
+}
+
+DenoiseWindows::DenoiseWindows(const BlockList& inner, Trigger trigger)
     : LoopBlock("denoise_windows", Stage::denoise_loop, Guidance::takes_over, std::move(trigger)),
-      inner_(std::move(inner)) {
+      all_(inner) {
+  if (all_.empty() || !as_walk_loop(*all_.front())) {
+    refuse_inner(all_.empty() ? "" : all_.front()->name(),
+                 "needs a loop whose state is one walk (WalkLoop)");
+  }
+  inner_ = as_walk_loop(*all_.front());
   check_state(*inner_);
   adopt_ports(*inner_);
+  join_.assign(all_.begin() + 1, all_.end());
+  for (const auto& part : join_) {
+    if (!as_denoise_part(*part))
+      refuse_inner(part->name(), "runs a DenoisePart after the windows' steps");
+  }
+  adopt_list(join_, Made::is_local, {denoised_windows.name});
 }
 
 std::shared_ptr<const Block> DenoiseWindows::with_inner(const BlockList& inner) const {
-  if (inner.empty() || !as_walk_loop(*inner.front())) {
-    refuse_inner(inner.empty() ? "" : inner.front()->name(),
-                 "needs a loop whose state is one walk (WalkLoop)");
-  }
-  auto loop = std::static_pointer_cast<const WalkLoop>(inner.front());
-  return std::make_shared<DenoiseWindows>(std::move(loop), trigger());
+  return std::make_shared<DenoiseWindows>(inner, trigger());
 }
 
 std::unique_ptr<LoopState> DenoiseWindows::start(Frame& frame) const {
@@ -148,17 +167,20 @@ bool DenoiseWindows::want(Frame& frame, LoopState& state, std::vector<Row>& rows
 void DenoiseWindows::accept(Frame& frame, LoopState& state,
                             const std::vector<Tensor>& predictions) const {
   WindowWalks& at = walks_of(state);
-  Tensor sum = at::zeros_like(at.whole), count = at::zeros_like(at.whole);
+  const LoopProgress step = at.next();
+  at.denoised.clear();
   auto first = predictions.begin();
   for (size_t i = 0; i < at.walks.size(); ++i) {
     auto last = first + static_cast<int64_t>(at.rows[i]);
     frame.within(*inner_, [&] { inner_->accept(frame, at.walks[i], {first, last}); });
     first = last;
-    const Tensor& part = at.walks[i].latents;
-    add_at(sum, at.windows[i], part);
-    add_at(count, at.windows[i], part.new_ones(part.sizes()));
+    at.denoised.push_back({at.windows[i], at.walks[i].latents});
   }
-  at.whole = sum / count;
+  LocalValues values(at.made);
+  values.bind(slots::latents.name, at.whole);
+  values.bind(denoised_windows.name, at.denoised);
+  for (const auto& part : join_)
+    run_part(frame, *part, StepAt{step.step, step.timestep, step.steps}, values);
 }
 
 void DenoiseWindows::finish(Frame& frame, LoopState& state) const {
@@ -170,8 +192,11 @@ Denoiser DenoiseWindows::denoiser(Frame& frame) const {
 }
 
 void DenoiseWindows::check(Checks& checks) const {
-  Checks of_inner = checks.within(*inner_);
-  inner_->check(of_inner);
+  check_parts(all_, checks);
+  check_windows(checks);
+}
+
+void DenoiseWindows::check_windows(Checks& checks) const {
   int64_t size = checks[window_size], stride = stride_of(checks.maybe(window_stride), size);
   int64_t grid = checks[vae].factors().side;
   for (auto [port, value] : {std::pair{&window_size, size}, {&window_stride, stride}}) {
@@ -204,15 +229,14 @@ void DenoiseWindows::check(Checks& checks) const {
 }
 
 void DenoiseWindows::check_loaded(Checks& checks) const {
-  Checks of_inner = checks.within(*inner_);
-  inner_->check_loaded(of_inner);
+  check_loaded_parts(all_, checks);
 }
 
-void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows) {
-  options.trigger = !windows;
+void add_denoise_loops(BlockList& list, const DenoiseOptions& options, const Trigger& windows) {
   auto denoise = std::make_shared<DenoiseLoop>(options);
   list.push_back(denoise);
-  list.push_back(std::make_shared<DenoiseWindows>(denoise, windows));
+  list.push_back(std::make_shared<DenoiseWindows>(
+      BlockList{denoise, std::make_shared<JoinWindows>()}, windows));
 }
 
 Tensor DecodeCircular::decoded(Frame& frame, const Tensor& latents_of_one) const {

@@ -25,9 +25,29 @@ std::vector<Window> windows_over(int64_t height, int64_t width, int64_t size, in
 // x {B, C, H, W}: what the window shows, {B, C, h, w}.
 Tensor window_of(const Tensor& x, const Window& window);
 
-// Denoises latents that are larger than the network's images in overlapping windows, averaged
-// after each step (MultiDiffusion, Bar-Tal et al. 2023, arXiv 2302.08113, equation 5): a walk per
-// window, all through the same loop.
+// What the walk in one window made of its part of the latents.
+struct DenoisedWindow {
+  Window window;
+  Tensor latents;  // {B, C, h, w}
+};
+
+inline constexpr Slot<std::vector<DenoisedWindow>> denoised_windows{
+    "denoised_windows", "each window's part of the latents after the step"};
+
+// The latents after a step: where windows overlap, their mean (MultiDiffusion, Bar-Tal et al. 2023,
+// arXiv 2302.08113, equation 5).
+class JoinWindows final : public DenoisePart {
+ public:
+  Input<std::vector<DenoisedWindow>> windows{this, denoised_windows};
+  InOut<Tensor> latents{this, slots::latents};
+
+  JoinWindows() : DenoisePart("join_windows") {}
+  void run(Frame& frame, const StepAt& at) const override;
+};
+
+// Denoises latents that are larger than the network's images in overlapping windows, joined after
+// each step: a walk per window, all through the same loop. Runs two blocks: that loop, and the one
+// that joins.
 class DenoiseWindows final : public LoopBlock {
  public:
   Component<SchedulerChoice> scheduler{this, "scheduler"};
@@ -42,8 +62,9 @@ class DenoiseWindows final : public LoopBlock {
   Input<Schedule> schedule{this, slots::schedule};
   InOut<Tensor> latents{this, slots::latents};
 
-  // `inner` must keep all its state in its walk; another loop is refused: InvalidRequest.
-  DenoiseWindows(std::shared_ptr<const WalkLoop> inner, Trigger trigger);
+  // `inner`: a WalkLoop that keeps all its state in its walk, and the DenoiseParts that run after
+  // all windows' steps. Throws InvalidRequest for other lists.
+  DenoiseWindows(const BlockList& inner, Trigger trigger);
   std::unique_ptr<LoopState> start(Frame& frame) const override;
   bool want(Frame& frame, LoopState& state, std::vector<Row>& rows) const override;
   void accept(Frame& frame, LoopState& state,
@@ -52,15 +73,19 @@ class DenoiseWindows final : public LoopBlock {
   Denoiser denoiser(Frame& frame) const override;
   void check(Checks& checks) const override;
   void check_loaded(Checks& checks) const override;
-  BlockList inner() const override { return {inner_}; }
+  BlockList inner() const override { return all_; }
   std::shared_ptr<const Block> with_inner(const BlockList& inner) const override;
 
  private:
-  std::shared_ptr<const WalkLoop> inner_;
+  void check_windows(Checks& checks) const;
+
+  BlockList all_;
+  const WalkLoop* inner_ = nullptr;
+  BlockList join_;
 };
 
-// Adds a denoise loop, and the one over windows for where `windows` says.
-void add_denoise_loops(BlockList& list, DenoiseOptions options, const Trigger& windows);
+// Adds a denoise loop, and the one over windows, which runs it where `windows` says.
+void add_denoise_loops(BlockList& list, const DenoiseOptions& options, const Trigger& windows);
 
 // Latents -> images whose left and right edges fit each other: decoded with a margin of what is
 // beyond each (reference: StableDiffusionPanoramaPipeline.decode_latents_with_padding).

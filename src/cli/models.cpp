@@ -184,6 +184,7 @@ void print_block(const Json& block) {
   if (std::string trigger = field(block, "trigger"); !trigger.empty()) print_condition(trigger);
   if (block["guidance"] == "per_condition")
     say("  {:<9} once for each condition of the guider\n", "runs");
+  if (!block["runs"].empty()) say("  {:<9} {}\n", "runs", joined(block["runs"]));
   for (auto [kind, name] : {std::pair{"component", "uses"},
                             {"config", "config"},
                             {"input", "in"},

@@ -7,6 +7,7 @@
 #include "base/nearest.hpp"
 #include "engine/graph.hpp"
 #include "guiders/classifier_free_guidance.hpp"
+#include "pipeline/block_list.hpp"
 #include "pipeline/component_networks.hpp"
 #include "pipeline/plan.hpp"
 #include "request/model_search.hpp"
@@ -86,17 +87,20 @@ Json describe_blocks(const Catalogue& catalogue, const std::string& id, const st
   const Family& family = *catalogue.family_of(entry);
   const Facts facts = facts_of(catalogue, entry), of_task = facts_of_task(facts, family, task);
   Json blocks = Json::array();
-  for (const auto& block : family.blocks) {
+  for (const auto& [name, block] : all_blocks(family.blocks)) {
     if (!task.empty() && !block->trigger()(of_task)) continue;
     Json ports = Json::array();
-    for (const PortInfo& port : block->ports()) ports.push_back(port_json(port));
+    for (const PortInfo& port : block->ports()) {
+      if (!port.adopted) ports.push_back(port_json(port));
+    }
     for (const PortInfo& port : block->described()) ports.push_back(port_json(port));
-    blocks.push_back({{"name", block->name()},
+    blocks.push_back({{"name", name},
                       {"stage", to_string(block->stage())},
                       {"guidance", name_of(block->guidance())},
                       {"trigger", block->trigger().text()},
                       {"tasks", tasks_of_block(family, facts, *block)},
-                      {"ports", ports}});
+                      {"ports", ports},
+                      {"runs", block_names(block->inner())}});
   }
   return {{"id", entry.id}, {"family", family.name}, {"task", task}, {"blocks", blocks}};
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cancel_scope.hpp"
 #include "base/clock.hpp"
@@ -90,6 +91,10 @@ class Execution {
                 .check_finite =
                     [this](const Block& block, const Tensor& made, const std::string& what) {
                       if (!rehearses_) finite_.tensor(block, frame_, made, what);
+                    },
+                .around_part =
+                    [&](const Block& part, const std::function<void()>& turn) {
+                      rehearses_ ? turn() : run_part(part, turn);
                     }}) {}
 
   void run() {
@@ -184,7 +189,7 @@ class Execution {
     turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
     backend_.synchronize();
     finite_.block(block, frame_);
-    stage_ms(report_.timings, block.stage()) += now_ms() - start;
+    stage_ms(report_.timings, block.stage()) += now_ms() - start - std::exchange(in_parts_ms_, 0);
     tell([&] {
       if (hooks_.on_block) hooks_.on_block(block.name(), frame_);
     });
@@ -200,6 +205,24 @@ class Execution {
   void drop_values(size_t index) {
     for (const auto& [name, last] : proposal_.plan.last_read)
       if (last == index && name != artifacts_value) frame_.drop(name);
+  }
+
+  // A block that a loop runs: its time is its own stage's, and no step's.
+  void run_part(const Block& part, const std::function<void()>& turn) {
+    files_.check();
+    backend_.synchronize();
+    const double start = now_ms();
+    turn();
+    backend_.synchronize();
+    finite_.block(part, frame_);
+    const double took = now_ms() - start;
+    stage_ms(report_.timings, part.stage()) += took;
+    in_parts_ms_ += took;
+    step_begun_ += took;
+    if (report_.denoise_steps_ms.empty()) report_.first_step_ms = step_begun_ - report_.begun_ms;
+    tell([&] {
+      if (hooks_.on_block) hooks_.on_block(part.name(), frame_);
+    });
   }
 
   template <class Loop>
@@ -229,14 +252,14 @@ class Execution {
   }
 
   void run_loop(const LoopBlock& loop) {
-    double begun = now_ms();
-    if (!report_.first_step_ms) report_.first_step_ms = begun - report_.begun_ms;
+    step_begun_ = now_ms();
+    if (!report_.first_step_ms) report_.first_step_ms = step_begun_ - report_.begun_ms;
     Previews previews(proposal_, pipeline_, levels_, hooks_, report_);
     auto ended = drive_loop(loop, frame_, [&](const LoopState& state) {
       backend_.synchronize();
       files_.check();
       finite_.step(loop, frame_, state.progress(), state.sample());
-      report_.denoise_steps_ms.push_back(now_ms() - begun);
+      report_.denoise_steps_ms.push_back(now_ms() - step_begun_);
       report_.denoise_steps_runs.push_back(static_cast<int64_t>(levels_.runs_together()));
       Tensor predicted = state.predicted();
       previews.step(state.progress(), predicted.defined() ? predicted : state.sample());
@@ -244,7 +267,7 @@ class Execution {
         if (hooks_.progress) hooks_.progress({loop.stage(), state.progress()});
         if (hooks_.on_step) hooks_.on_step(state.progress(), state.sample());
       });
-      begun = now_ms();
+      step_begun_ = now_ms();
     });
     report_.latent_stats = statistics(ended->sample());
     levels_.end_loop(report_);
@@ -273,6 +296,8 @@ class Execution {
   bool release_;
   bool rehearses_ = false;
   size_t block_ = 0;  // that runs
+  double step_begun_ = 0;
+  double in_parts_ms_ = 0;  // of blocks that the running loop runs
   io::LostPages files_;
   FiniteChecks finite_;
   Frame frame_;

@@ -71,18 +71,25 @@ class Workflow {
       : graph_(graph), blocks_(blocks), conditions_(conditions), edges_(edges) {}
 
   void walk(const Facts& facts) {
-    for (size_t i = 0; i < blocks_.size(); ++i) {
-      const Block& block = *blocks_[i];
-      if (!block.trigger()(facts)) continue;
+    for (const auto& block : active_blocks(blocks_, facts)) {
+      const auto i = index_of(*block);
       graph_.nodes[i].used = true;
-      for (const PortInfo& port : block.ports()) read(block, i, port);
-      for (const PortInfo& port : block.ports()) {
+      for (const PortInfo& port : block->ports()) read(*block, i, port);
+      for (const PortInfo& port : block->ports()) {
         if (port.kind == Kind::output || port.kind == Kind::inout) made_[port.name] = i;
       }
     }
   }
 
  private:
+  // A loop may run fewer of its blocks here: then it is another object of the same name.
+  size_t index_of(const Block& block) const {
+    auto named = [&](const auto& each) { return each->name() == block.name(); };
+    auto at = std::ranges::find(blocks_, &block, &std::shared_ptr<const Block>::get);
+    if (at == blocks_.end()) at = std::ranges::find_if(blocks_, named);
+    return static_cast<size_t>(at - blocks_.begin());
+  }
+
   void read(const Block& block, size_t index, const PortInfo& port) {
     if (port.kind == Kind::component || port.kind == Kind::config || port.kind == Kind::output)
       return;
@@ -116,21 +123,13 @@ class Workflow {
   std::map<std::string, size_t> made_;
 };
 
-BlockList taking_part(const BlockList& blocks, const Facts& facts) {
-  BlockList active;
-  for (const auto& block : blocks) {
-    if (block->trigger()(facts)) active.push_back(block);
-  }
-  return active;
-}
-
 }  // namespace
 
 BlockGraph make_graph(const std::string& title, const BlockList& blocks, const Facts& facts,
                       const std::vector<Condition>& conditions, bool all_workflows) {
   BlockGraph graph;
   graph.title = title;
-  BlockList shown = all_workflows ? blocks : taking_part(blocks, facts);
+  BlockList shown = all_workflows ? blocks : active_blocks(blocks, facts);
   for (const auto& block : shown) {
     graph.nodes.push_back(node_of(*block));
     graph.nodes.back().used = false;

@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 
 #include "engine/describe.hpp"
 #include "nn/feature_metadata.hpp"
 #include "ops/op_table.hpp"
+#include "pipeline/block_list.hpp"
 #include "pipeline/keys.hpp"
 #include "schedulers/scheduler_names.hpp"
 
@@ -106,20 +109,25 @@ const char* guidance_name(Guidance guidance) {
   return guidance == Guidance::takes_over ? ", sees all conditions" : "";
 }
 
-void add_block(std::string& page, const Block& block) {
-  page += fmt::format("\n### {}\n\n{}{}", block.name(), to_string(block.stage()),
+void add_block(std::string& page, const std::string& name, const Block& block) {
+  page += fmt::format("\n### {}\n\n{}{}", name, to_string(block.stage()),
                       guidance_name(block.guidance()));
   if (!block.trigger().text().empty())
     page += fmt::format("; takes part when `{}`", block.trigger().text());
-  page += "\n";
-  if (block.ports().empty() && block.described().empty()) return;
+  std::string inner;
+  for (const std::string& each : block_names(block.inner()))
+    inner += (inner.empty() ? "; runs " : ", ") + code(each);
+  page += inner + "\n";
+  std::vector<PortInfo> ports;
+  std::ranges::copy_if(block.ports(), std::back_inserter(ports), std::logical_not<>(),
+                       &PortInfo::adopted);
+  std::ranges::copy(block.described(), std::back_inserter(ports));
+  if (ports.empty()) return;
   page += "\n| port | kind | shape | |\n|---|---|---|---|\n";
-  for (const auto* ports : {&block.ports(), &block.described()}) {
-    for (const PortInfo& port : *ports) {
-      std::string shape = port.shape.empty() ? "" : fmt::format("{{{}}}", list(port.shape));
-      page += fmt::format("| {} | {} | {} | {} |\n", code(port.name), kind_name(port.kind), shape,
-                          cell(port.help));
-    }
+  for (const PortInfo& port : ports) {
+    std::string shape = port.shape.empty() ? "" : fmt::format("{{{}}}", list(port.shape));
+    page += fmt::format("| {} | {} | {} | {} |\n", code(port.name), kind_name(port.kind), shape,
+                        cell(port.help));
   }
 }
 
@@ -129,7 +137,7 @@ std::string blocks_page(const Catalogue& catalogue) {
                      "`omnirt models ID --workflows` says which of them a task selects.\n";
   for (const Family& family : catalogue.families) {
     page += fmt::format("\n## {}\n", family.name);
-    for (const auto& block : family.blocks) add_block(page, *block);
+    for (const auto& [name, block] : all_blocks(family.blocks)) add_block(page, name, *block);
   }
   return page;
 }

@@ -44,6 +44,13 @@ struct PortInfo {
   // Of an input port of tensors: its block does without the tensor in some runs, and its own checks
   // say in which; a saved run may bring it undefined.
   bool may_be_undefined = false;
+  // Taken over from a block that the declaring one runs (Block::adopt_list).
+  bool adopted = false;
+
+  bool reads() const {
+    return kind == Kind::input || kind == Kind::optional_input || kind == Kind::inout;
+  }
+  bool writes() const { return kind == Kind::output || kind == Kind::inout; }
 
   PortInfo undefined_allowed() && {
     may_be_undefined = true;
@@ -171,8 +178,9 @@ struct Described : Port {
 class Block {
  public:
   // What it is for the code that runs a list: a block, one that takes part in each step of a loop
-  // after it, a loop (pipeline/loop.hpp), a loop whose state is one Walk.
-  enum class Kind { plain, step, loop, walk_loop };
+  // after it, a loop (pipeline/loop.hpp), a loop whose state is one Walk, or a block that only
+  // loops run (pipeline/loop_part.hpp).
+  enum class Kind { plain, step, loop, walk_loop, denoise_part, predict_part, chunk_part };
   Block(std::string name, Stage stage, Guidance guidance = Guidance::shared, Trigger trigger = {})
       : name_(std::move(name)), stage_(stage), guidance_(guidance), trigger_(std::move(trigger)) {}
   Block(const Block&) = delete;
@@ -198,23 +206,33 @@ class Block {
   // running: values that come from a saved run are compared with them.
   virtual void tell_sizes(const Checks&, SymbolSizes&) const {}
 
-  // Other blocks of its list that this one runs as well, in the list's order: a loop over windows
-  // runs the denoise loop in each. Edits of the list reach them (pipeline/block_list.hpp).
+  // The blocks that this one runs, in order: a denoise loop's parts, the denoise loop that a loop
+  // over windows runs in each. Those that are in its list as well do not run there while this block
+  // takes part. Edits of the list reach them (pipeline/block_list.hpp).
   virtual BlockList inner() const { return {}; }
   // A copy of this block that runs `inner` in place of its own. Throws InvalidRequest where it
   // cannot run them.
   virtual std::shared_ptr<const Block> with_inner(const BlockList& inner) const;
 
  protected:
+  void set_kind(Kind kind) { kind_ = kind; }
   // Takes over the ports of a block that this one runs, for plans; ports that it declares itself
   // take precedence.
-  void adopt_ports(const Block& inner);
+  void adopt_ports(const Block& inner) { adopt_all({&inner}, Made::stays, {}); }
+  // Whether values that the blocks of a list make are for later blocks of the pipeline, or end with
+  // the loop that runs the list.
+  enum class Made { stays, is_local };
+  // The same for a list, as it looks from outside: what one of its blocks makes, or this block
+  // itself gives it (`given`), is no input of the list. Throws InvalidRequest where one reads a
+  // value that another made with another type.
+  void adopt_list(const BlockList& list, Made made, const std::vector<std::string>& given = {});
 
  private:
   friend class Port;
-  friend class StepBlock;
-  friend class LoopBlock;
-  friend class WalkLoop;
+  void adopt_all(const std::vector<const Block*>& list, Made made,
+                 const std::vector<std::string>& given);
+  void adopt(const PortInfo& port);
+
   Kind kind_ = Kind::plain;
   std::string name_;
   Stage stage_;

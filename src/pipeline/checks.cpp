@@ -85,16 +85,15 @@ void Checks::add_condition(Condition condition,
   settled_.extra_conditions.push_back({std::move(condition), std::move(texts), block_.name()});
 }
 
-bool Checks::takes_part(const Block& block) const {
-  return std::ranges::any_of(settled_.plan.blocks,
-                             [&](const auto& each) { return each.get() == &block; });
-}
-
 std::vector<const StepBlock*> Checks::step_blocks() const {
   std::vector<const StepBlock*> all;
-  for (const auto& block : settled_.plan.blocks) {
-    if (const StepBlock* step = as_step(*block)) all.push_back(step);
-  }
+  auto add = [&](auto&& self, const BlockList& blocks) -> void {
+    for (const auto& block : blocks) {
+      if (const StepBlock* step = as_step(*block)) all.push_back(step);
+      self(self, block->inner());
+    }
+  };
+  add(add, settled_.plan.blocks);
   return all;
 }
 

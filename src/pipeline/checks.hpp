@@ -145,8 +145,7 @@ class Checks {
   std::string guider() const { return settled_.guider ? settled_.guider->name() : ""; }
   // A further one, with the texts that its renames name: blocks before this one are run under it.
   void add_condition(Condition condition, std::map<std::string, std::vector<std::string>> texts);
-  bool takes_part(const Block& block) const;
-  // The blocks that take part in each step of a loop.
+  // The blocks that take part in each step of a loop, those that a loop over chunks runs included.
   std::vector<const StepBlock*> step_blocks() const;
   bool holds(const Trigger& trigger) const { return trigger(settled_.facts); }
   // What the model says of itself: model_index.json, and the class that it names.
@@ -162,7 +161,7 @@ class Checks {
   void warn(Finding finding) { settled_.warn(std::move(finding)); }
 
   // The view of a block that this one runs.
-  Checks within(const Block& inner) { return {settled_, inner, loaded_, record_}; }
+  Checks within(const Block& inner) const { return {settled_, inner, loaded_, record_}; }
 
  private:
   template <std::derived_from<Port> P>

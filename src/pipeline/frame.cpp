@@ -17,6 +17,7 @@ const Json& Frame::record() {
 
 void Frame::enter(const Block* block, const Condition* condition) {
   block_ = block;
+  locals_ = nullptr;
   condition_ = condition ? condition->name : "";
   renames_ = condition ? condition->renames : std::map<std::string, std::string>{};
   as_prompt_ = condition && condition->as_prompt;

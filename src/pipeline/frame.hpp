@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <any>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include "pipeline/block.hpp"
 #include "pipeline/level_runs.hpp"
 #include "pipeline/loaded_pipeline.hpp"
+#include "pipeline/local_values.hpp"
 #include "pipeline/scheduler_choice.hpp"
 
 namespace omnirt {
@@ -44,6 +46,9 @@ class Frame {
     // Ends the run, or warns, where a tensor holds numbers that are not finite; null: nothing.
     std::function<void(const Block& block, const Tensor& made, const std::string& what)>
         check_finite{};
+    // Runs `turn`, a whole block's turn within a loop, as blocks of the list are run: timed,
+    // checked and reported. Null: it is just called.
+    std::function<void(const Block& block, const std::function<void()>& turn)> around_part{};
   };
   explicit Frame(Options options);
 
@@ -186,11 +191,12 @@ class Frame {
   bool unconditional() const { return !as_prompt_ && !renames_.empty(); }
 
   // Another block's turn, within the running one's: a loop runs the loop inside it, or the step
-  // blocks before it. Inputs are the shared ones then.
+  // blocks before it. Inputs are the shared ones then, and `locals` come before the frame's values.
   template <class Run>
-  auto within(const Block& block, Run&& run) {
+  auto within(const Block& block, Run&& run, const LocalValues* locals = nullptr) {
     Turn back(*this);
     enter(&block, nullptr);
+    locals_ = locals;
     return run();
   }
   // The same for a block that runs once for each condition that takes inputs of its own.
@@ -204,8 +210,14 @@ class Frame {
       run();
     }
   }
-  // The step blocks that come before the current loop, in order.
-  void add_step_block(const StepBlock* block) { step_blocks_.push_back(block); }
+  // A turn that the run counts as one of its blocks' (Options::around_part).
+  void run_part(const Block& block, const std::function<void()>& turn) const {
+    options_.around_part ? options_.around_part(block, turn) : turn();
+  }
+  // The step blocks that come before the current loop, in order; each is in it once.
+  void add_step_block(const StepBlock* block) {
+    if (std::ranges::find(step_blocks_, block) == step_blocks_.end()) step_blocks_.push_back(block);
+  }
   const std::vector<const StepBlock*>& step_blocks() const { return step_blocks_; }
 
   // For the executor: whose turn it is, and what the request brings.
@@ -235,18 +247,21 @@ class Frame {
     explicit Turn(Frame& of)
         : frame(of),
           block(of.block_),
+          locals(of.locals_),
           condition(of.condition_),
           renames(of.renames_),
           as_prompt(of.as_prompt_) {}
     Turn(const Turn&) = delete;
     ~Turn() {
       frame.block_ = block;
+      frame.locals_ = locals;
       frame.condition_ = std::move(condition);
       frame.renames_ = std::move(renames);
       frame.as_prompt_ = as_prompt;
     }
     Frame& frame;
     const Block* block;
+    const LocalValues* locals;
     std::string condition;
     std::map<std::string, std::string> renames;
     bool as_prompt;
@@ -267,6 +282,7 @@ class Frame {
   const std::any* find_any(const std::string& name, const std::string& condition) const;
   template <class T>
   const T* find(const std::string& name, const std::string& condition) const {
+    if (const T* local = locals_ ? locals_->find<T>(name) : nullptr) return local;
     const std::any* value = find_any(name, condition);
     if (!value) return nullptr;
     const T* typed = std::any_cast<T>(value);
@@ -275,6 +291,7 @@ class Frame {
   }
   template <class T>
   T& slot(const std::string& name) {
+    if (locals_) return locals_->slot<T>(name);
     std::any& value = values_[condition_][name];
     if (!std::any_cast<T>(&value)) value = T{};
     return *std::any_cast<T>(&value);
@@ -283,6 +300,7 @@ class Frame {
   Options options_;
   std::optional<Json> record_;
   const Block* block_ = nullptr;
+  const LocalValues* locals_ = nullptr;  // of the running block's loop
   std::vector<const StepBlock*> step_blocks_;
   std::string condition_;
   std::map<std::string, std::string> renames_;

@@ -16,7 +16,7 @@ class LoopBlock : public Block {
   LoopBlock(std::string name, Stage stage, Guidance guidance = Guidance::shared,
             Trigger trigger = {})
       : Block(std::move(name), stage, guidance, std::move(trigger)) {
-    kind_ = Kind::loop;
+    set_kind(Kind::loop);
   }
   virtual std::unique_ptr<LoopState> start(Frame& frame) const = 0;
   // Fills `rows` with what is to be predicted next; false when the loop is done.
@@ -37,7 +37,7 @@ class StepBlock : public Block {
   StepBlock(std::string name, Stage stage, Guidance guidance = Guidance::shared,
             Trigger trigger = {})
       : Block(std::move(name), stage, guidance, std::move(trigger)) {
-    kind_ = Kind::step;
+    set_kind(Kind::step);
   }
   // Once, before the loop starts.
   void run(Frame&) const override {}
@@ -55,7 +55,7 @@ class WalkLoop : public LoopBlock {
   WalkLoop(std::string name, Stage stage, Guidance guidance = Guidance::shared,
            Trigger trigger = {})
       : LoopBlock(std::move(name), stage, guidance, std::move(trigger)) {
-    kind_ = Kind::walk_loop;
+    set_kind(Kind::walk_loop);
   }
   virtual Walk begin(Frame& frame) const = 0;
   virtual bool want(Frame& frame, Walk& walk, std::vector<Row>& rows) const = 0;

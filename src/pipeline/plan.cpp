@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "io/image.hpp"
+#include "pipeline/block_list.hpp"
 #include "pipeline/embeds_file.hpp"
 #include "pipeline/latents_file.hpp"
 #include "pipeline/loop.hpp"
+#include "pipeline/loop_part.hpp"
 #include "pipeline/makers.hpp"
 
 namespace omnirt {
@@ -35,7 +38,7 @@ class PlanMaker {
                                   to_string(plan_.blocks.back()->stage())));
     }
     plan_.blocks.push_back(block);
-    check_inner(*block);
+    check_place(*block);
     for (const PortInfo& port : block->ports()) {
       read(*block, port, index);
       note_value(port, index);
@@ -49,14 +52,22 @@ class PlanMaker {
     }
   }
 
- private:
-  // What a block runs itself must be what the list has: lists are edited by name, which sees to it.
+  // Where a block and the list have a block of the same name, they have the same one: lists are
+  // edited by name, which sees to it.
   void check_inner(const Block& block) {
     for (const auto& inner : block.inner()) {
-      if (std::ranges::find(list_, inner) != list_.end()) continue;
-      problem(block, fmt::format("it runs a block '{}' that the list no longer has", inner->name()),
+      const Block* known = find_block(list_, inner->name());
+      if (!known || known == inner.get() || is_loop_part(*inner)) continue;
+      problem(block, fmt::format("it runs a block '{}' that is not the list's", inner->name()),
               "edit the list with replace, remove and insert_before or insert_after");
     }
+  }
+
+ private:
+  void check_place(const Block& block) {
+    if (!is_loop_part(block)) return;
+    problem(block, "it runs inside a loop only, and here it stands in the pipeline's list",
+            "name a block of the loop: insert_after(list, \"denoise.step\", block)");
   }
 
   void problem(const Block& block, std::string message, std::string way_out = "") {
@@ -136,7 +147,7 @@ class PlanMaker {
       return;
     }
     want(block, port, port.name, port.kind != Kind::optional_input);
-    if (block.guidance() != Guidance::per_condition) return;
+    if (!reads_per_condition(block, port.name)) return;
     for (const Condition& condition : conditions_) {
       auto renamed = condition.renames.find(port.name);
       if (renamed != condition.renames.end()) want(block, port, renamed->second, false);
@@ -166,16 +177,53 @@ class PlanMaker {
   std::map<std::string, std::type_index> made_;
 };
 
-// Whether another block of `part` runs this loop: then it does not run by itself as well.
-bool runs_within(const BlockList& part, const Block& block) {
-  if (!as_loop(block)) return false;
-  return std::ranges::any_of(part, [&](const auto& outer) {
-    return std::ranges::any_of(outer->inner(),
-                               [&](const auto& inner) { return inner.get() == &block; });
-  });
+// What the blocks of a list run themselves, at any depth.
+void add_inner(const BlockList& blocks, std::set<const Block*>& all) {
+  for (const auto& block : blocks) {
+    const BlockList inner = block->inner();
+    for (const auto& each : inner) all.insert(each.get());
+    add_inner(inner, all);
+  }
+}
+
+// The block as it runs: with those of its own blocks whose triggers hold.
+std::shared_ptr<const Block> with_active_inner(const std::shared_ptr<const Block>& block,
+                                               const Facts& facts) {
+  BlockList all = block->inner(), active;
+  for (const auto& inner : all) {
+    if (inner->trigger()(facts)) active.push_back(with_active_inner(inner, facts));
+  }
+  return active == all ? block : block->with_inner(active);
 }
 
 }  // namespace
+
+BlockList active_blocks(const BlockList& blocks, const Facts& facts,
+                        std::vector<Finding>* problems) {
+  BlockList part, active;
+  std::ranges::copy_if(blocks, std::back_inserter(part),
+                       [&](const auto& block) { return block->trigger()(facts); });
+  std::set<const Block*> run_by_others;
+  add_inner(part, run_by_others);
+  for (const auto& block : part) {
+    if (run_by_others.contains(block.get())) continue;
+    try {
+      active.push_back(with_active_inner(block, facts));
+    } catch (const InvalidRequest& thrown) {
+      if (problems)
+        problems->insert(problems->end(), thrown.findings().begin(), thrown.findings().end());
+      active.push_back(block);
+    }
+  }
+  return active;
+}
+
+bool reads_per_condition(const Block& block, const std::string& value) {
+  auto reads = [&](const PortInfo& port) { return port.reads() && port.name == value; };
+  if (block.guidance() == Guidance::per_condition) return std::ranges::any_of(block.ports(), reads);
+  return std::ranges::any_of(block.inner(),
+                             [&](const auto& inner) { return reads_per_condition(*inner, value); });
+}
 
 const RequestInput* Plan::find_input(const std::string& name) const {
   auto it =
@@ -199,12 +247,10 @@ Plan make_plan(const BlockList& blocks, const Facts& facts,
                const std::vector<Condition>& conditions, const Catalogue* catalogue) {
   Plan plan;
   PlanMaker maker(plan, blocks, facts, conditions, catalogue);
-  BlockList part;
-  std::ranges::copy_if(blocks, std::back_inserter(part),
-                       [&](const auto& block) { return block->trigger()(facts); });
-  for (const auto& block : part) {
-    if (!runs_within(part, *block)) maker.add(block);
+  for (const auto& block : blocks) {
+    if (block->trigger()(facts)) maker.check_inner(*block);
   }
+  for (const auto& block : active_blocks(blocks, facts, &plan.problems)) maker.add(block);
   return plan;
 }
 

@@ -42,6 +42,13 @@ struct Plan {
 // `catalogue` where it is given, that could make what is missing.
 Plan make_plan(const BlockList& blocks, const Facts& facts,
                const std::vector<Condition>& conditions, const Catalogue* catalogue = nullptr);
+// The blocks of a list that run by themselves: those whose triggers hold, without those that
+// another of these runs. Loops have of their lists the blocks whose triggers hold. What a loop
+// cannot run so is added to `problems`.
+BlockList active_blocks(const BlockList& blocks, const Facts& facts,
+                        std::vector<Finding>* problems = nullptr);
+// Whether the block, or one that it runs, reads the value once for each condition.
+bool reads_per_condition(const Block& block, const std::string& value);
 // What a request can bring; everything else only blocks make.
 bool is_request_type(std::type_index type);
 

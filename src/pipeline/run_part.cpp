@@ -13,15 +13,11 @@ namespace {
 
 using Kind = PortInfo::Kind;
 
-bool reads(const PortInfo& port) {
-  return port.kind == Kind::input || port.kind == Kind::optional_input || port.kind == Kind::inout;
-}
-
 // What a block reads by the names that its conditions use for it.
 std::vector<std::string> read_names(const Block& block, const PortInfo& port,
                                     const std::vector<Condition>& conditions) {
   std::vector<std::string> names{port.name};
-  if (block.guidance() != Guidance::per_condition) return names;
+  if (!reads_per_condition(block, port.name)) return names;
   for (const Condition& condition : conditions) {
     auto renamed = condition.renames.find(port.name);
     if (renamed != condition.renames.end()) names.push_back(renamed->second);
@@ -84,7 +80,7 @@ std::map<std::string, const PortInfo*> values_across(const Plan& plan, size_t cu
   std::set<std::string> made;
   auto read_ports = [&](const Block& block) {
     for (const PortInfo& port : block.ports()) {
-      if (!reads(port)) continue;
+      if (!port.reads()) continue;
       for (const std::string& name : read_names(block, port, conditions)) {
         if (!made.contains(name)) needed.emplace(name, &port);
       }

@@ -6,6 +6,7 @@
 
 #include "base/site_plan.hpp"
 #include "guiders/guider.hpp"
+#include "pipeline/local_values.hpp"
 #include "pipeline/schedule.hpp"
 #include "runtime/value.hpp"
 
@@ -39,6 +40,8 @@ class LoopState {
   // The sample without its noise as the last step predicted it; undefined where the maths has
   // none.
   virtual Tensor predicted() const { return {}; }
+  // How many images or videos the loop's rows are numbered for (RowId::image).
+  virtual size_t images() const { return static_cast<size_t>(sample().size(0)); }
   // The one walk that the loop makes; null where it makes several at a time.
   virtual Walk* walk() { return nullptr; }
 };
@@ -55,7 +58,8 @@ struct Walk final : LoopState {
   std::map<std::string, std::shared_ptr<const SitePlan>> sites{};
   // The network's inputs that are the same at every step, of each image under a condition.
   std::map<std::string, std::vector<Values>> constants{};
-  Tensor denoised{};  // as in predicted()
+  Tensor denoised{};         // as in predicted()
+  LocalValues::Made made{};  // what the loop's blocks make for each other
 
   LoopProgress next() const override;
   LoopProgress progress() const override;

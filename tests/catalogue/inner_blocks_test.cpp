@@ -7,9 +7,9 @@
 #include "blocks/denoise.hpp"
 #include "catalogue/catalogue.hpp"
 #include "catalogue/support.hpp"
-#include "families/svd/blocks.hpp"
 #include "io/temp_folder.hpp"
 #include "pipeline/block_list.hpp"
+#include "pipeline/loop_part.hpp"
 
 namespace omnirt::testing {
 namespace {
@@ -159,17 +159,61 @@ TEST(InnerBlocks, AReplacedOrInsertedBlockPreparesEveryChunk) {
   EXPECT_EQ(*turns, 3);
 }
 
-TEST(InnerBlocks, ABlockWithATriggerIsRefusedByNameWhereItWouldRunBetweenChunks) {
+TEST(InnerBlocks, ABlockWithATriggerRunsInEachChunkWhereItHolds) {
   Catalogue catalogue = builtin_catalogue();
   BlockList& list = catalogue.family("svd").blocks;
-  auto turns = std::make_shared<int>(0);
+  auto turns = std::make_shared<int>(0), never = std::make_shared<int>(0);
+  insert_before(
+      list, "prepare_video_latents",
+      std::make_shared<Counted>("sometimes", Stage::prepare_latents, turns, has("image")));
   insert_before(list, "prepare_video_latents",
-                std::make_shared<Counted>("sometimes", Stage::prepare_latents, turns,
-                                          has_config("num_chunks") || has("image")));
-  EXPECT_THAT(refusal([&] { run_with(catalogue, video(2)); }),
-              AllOf(HasSubstr("num_chunks"), HasSubstr("sometimes")));
+                std::make_shared<Counted>("never", Stage::prepare_latents, never, has("mask")));
+  run_with(catalogue, video(2));
+  EXPECT_EQ(*turns, 2);
   run_with(catalogue, video(0));
-  EXPECT_EQ(*turns, 1);
+  EXPECT_EQ(*turns, 3);
+  EXPECT_EQ(*never, 0);
+}
+
+// Counts the steps, and notes their numbers.
+class CountSteps final : public DenoisePart {
+ public:
+  explicit CountSteps(std::shared_ptr<std::vector<size_t>> steps)
+      : DenoisePart("count_steps"), steps_(std::move(steps)) {}
+  void run(Frame&, const StepAt& at) const override { steps_->push_back(at.i); }
+
+ private:
+  std::shared_ptr<std::vector<size_t>> steps_;
+};
+
+TEST(InnerBlocks, ABlockOfTheDenoiseLoopRunsInEveryWindowAndChunk) {
+  auto steps = std::make_shared<std::vector<size_t>>();
+  Catalogue catalogue = builtin_catalogue();
+  for (const char* family : {"sd", "svd"})
+    insert_after(catalogue.family(family).blocks, "denoise.step",
+                 std::make_shared<CountSteps>(steps));
+  run_with(catalogue, picture(80));
+  EXPECT_THAT(*steps, ::testing::ElementsAre(0, 0, 0, 1, 1, 1, 2, 2, 2));
+  steps->clear();
+  run_with(catalogue, video(2));
+  EXPECT_THAT(*steps, ::testing::ElementsAre(0, 1, 0, 1));
+}
+
+// An edit makes a copy of the loop, which must be of the same kind.
+TEST(InnerBlocks, EveryDenoiseLoopOfTheCatalogueTakesABlock) {
+  auto steps = std::make_shared<std::vector<size_t>>();
+  Catalogue catalogue = builtin_catalogue();
+  size_t edited = 0;
+  for (Family& family : catalogue.families) {
+    for (const std::string& name : block_names(family.blocks)) {
+      const BlockList inner = block_of(family.blocks, name)->inner();
+      if (inner.empty() || inner.front()->name() != "prepare_input") continue;
+      insert_after(family.blocks, name + ".step", std::make_shared<CountSteps>(steps));
+      EXPECT_EQ(block_names(block_of(family.blocks, name)->inner()).back(), "count_steps");
+      ++edited;
+    }
+  }
+  EXPECT_GT(edited, 20u);
 }
 
 TEST(InnerBlocks, EditsThatALoopCannotTakeOverAreRefusedAndChangeNothing) {
@@ -183,9 +227,8 @@ TEST(InnerBlocks, EditsThatALoopCannotTakeOverAreRefusedAndChangeNothing) {
        {refusal([&] { remove(sd, "denoise"); }), refusal([&] { replace(sd, "denoise", plain); }),
         refusal([&] { replace(sd, "denoise", std::make_shared<LoopWithMore>()); })})
     EXPECT_THAT(refused, HasSubstr("remove(list, \"denoise_windows\") first"));
-  for (const std::string& refused :
-       {refusal([&] { remove(svd, "decode_frames"); }), refusal([&] { remove(svd, "denoise"); })})
-    EXPECT_THAT(refused, HasSubstr("remove(list, \"denoise_chunks\") first"));
+  EXPECT_THAT(refusal([&] { remove(svd, "denoise"); }),
+              HasSubstr("remove(list, \"denoise_chunks\") first"));
   EXPECT_EQ(block_names(sd), names);
   remove(sd, "denoise_windows");
   EXPECT_EQ(remove(sd, "denoise")->name(), "denoise");

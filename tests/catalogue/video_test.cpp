@@ -15,6 +15,7 @@
 namespace omnirt::testing {
 namespace {
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // As for images (goldens_test.cpp): the same maths in another order of additions.
@@ -47,14 +48,15 @@ VideoOutcome run_video(GenerateRequest request) {
     outcome.timesteps.push_back(progress.timestep);
     outcome.steps.push_back(progress);
   };
+  // Blocks that prepare a chunk run again for each: the first one's values are kept.
   hooks.on_block = [&](const std::string& block, const Frame& frame) {
-    if (block == "encode_first_images")
+    if (block == "encode_first_images" && !outcome.image_embeds.defined())
       outcome.image_embeds = frame.peek<Tensor>("prompt_embeds", "cond")->clone();
-    if (block == "encode_first_latents")
+    if (block == "encode_first_latents" && !outcome.first_latents.defined())
       outcome.first_latents = frame.peek<Tensor>("first_latents")->clone();
-    if (block == "prepare_video_latents")
+    if (block == "prepare_video_latents" && !outcome.initial_latents.defined())
       outcome.initial_latents = frame.peek<Tensor>("latents")->clone();
-    if (block == "decode_frames")
+    if (block == "decode_frames" || block == "join_chunks")
       outcome.frames =
           (frame.peek<Tensor>("decoded_images")->flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
   };
@@ -152,6 +154,9 @@ TEST(Video, TellsEveryStepOfEveryChunkInOrder) {
   }
   EXPECT_EQ(outcome.frames.size(0), 6);
   EXPECT_EQ(outcome.report.denoise_steps_ms.size(), 6u);
+  // Blocks inside the loop are timed in their own stages.
+  EXPECT_GT(outcome.report.timings.prepare_latents_ms, 0);
+  EXPECT_GT(outcome.report.timings.decode_ms, 0);
 }
 
 TEST(Video, OfOneChunkIsTheVideoWithoutChunks) {
@@ -255,6 +260,7 @@ TEST(VideoRequest, IsRefusedBeforeAnyWeightIsRead) {
   EXPECT_THAT(with({{"output", "clip.gif"}, {"output_format", "mp4"}}), HasSubstr("disagrees"));
   EXPECT_THAT(with({{"cache", "deep"}}), ::testing::Not(HasSubstr("unknown")));
   EXPECT_THAT(with({{"num_frames", 0}}), HasSubstr("num_frames"));
+  EXPECT_THAT(with({{"num_chunks", 99}}), HasSubstr("num_chunks"));
   EXPECT_THAT(with({{"motion_bucket", 3}}), HasSubstr("motion_bucket_id"));
   GenerateRequest prompted = small_request();
   prompted.inputs["prompt"] = "a cat";
@@ -264,6 +270,13 @@ TEST(VideoRequest, IsRefusedBeforeAnyWeightIsRead) {
   EXPECT_EQ(findings(guided), "");
   guided.config["max_guidance_scale"] = 3.0;
   EXPECT_THAT(findings(guided), HasSubstr("together with a guider"));
+}
+
+TEST(VideoRequest, BringsNoiseForOneChunk) {
+  GenerateRequest request = folder_request(videos() / "svd" / "given_noise");
+  EXPECT_EQ(findings(request), "");
+  request.config["num_chunks"] = 2;
+  EXPECT_THAT(findings(request), AllOf(HasSubstr("inputs.latents"), HasSubstr("num_chunks")));
 }
 
 TEST(VideoRequest, MayNameAnyGuider) {

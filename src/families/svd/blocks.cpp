@@ -1,13 +1,11 @@
 #include "families/svd/blocks.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "blocks/latents.hpp"
-#include "pipeline/symbol_sizes.hpp"
 #include "tensor/image_tensor.hpp"
 
 namespace omnirt::families {
@@ -28,20 +26,6 @@ Tensor pixel_values(const io::Image& given, const blocks::CLIPImageProcessor& pr
 }
 
 }  // namespace
-
-void StartVideos::run(Frame& frame) const {
-  auto count = static_cast<uint64_t>(frame[num_videos]);
-  auto first = static_cast<uint64_t>(frame[seed]);
-  std::vector<uint64_t> all;
-  for (uint64_t i = 0; i < count; ++i) all.push_back(first + i);
-  frame[noise_source] = frame.noise_of(all);
-  frame[first_images] = std::vector<io::Image>(count, frame[image]);
-  frame[seeds] = std::move(all);
-}
-
-void StartVideos::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
-  sizes.set("n", checks[num_videos]);
-}
 
 void EncodeFirstImages::run(Frame& frame) const {
   const CLIPVisionModel& encoder = frame[image_encoder];
@@ -100,58 +84,6 @@ void PrepareVideoConditions::run(Frame& frame) const {
       at::tensor({static_cast<float>(frame[fps] - 1), static_cast<float>(frame[motion_bucket_id]),
                   static_cast<float>(frame[noise_aug_strength])})
           .unsqueeze(0);
-}
-
-void TakeVideoNoise::run(Frame& frame) const {
-  frame[given_noise] =
-      blocks::latents_per_image(frame[given], static_cast<int64_t>(frame[seeds].size()));
-}
-
-std::vector<int64_t> TakeVideoNoise::wanted(const Checks& checks) const {
-  return checks[vae]
-      .grid(checks[width], checks[height], static_cast<size_t>(checks[num_videos]),
-            checks[num_frames])
-      .videos();
-}
-
-void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) const {
-  sizes.set("F", checks[num_frames]);
-}
-
-void PrepareVideoLatents::run(Frame& frame) const {
-  const auto grid =
-      frame[vae].grid(frame[width], frame[height], frame[seeds].size(), frame[num_frames]);
-  frame[latents] = blocks::initial_noise(frame[given_noise], *frame[noise_source], grid.videos()) *
-                   frame[schedule].scheduler->init_noise_sigma();
-}
-
-void DecodeFrames::run(Frame& frame) const {
-  const nn::Autoencoder& autoencoder = frame[vae];
-  Tensor scaled = frame[latents] / autoencoder.scaling_factor() + autoencoder.shift_factor();
-  int64_t videos = scaled.size(0), count = scaled.size(1), at_once = frame[decode_chunk_size];
-  std::vector<Tensor> decoded;
-  for (int64_t video = 0; video < videos; ++video) {
-    std::vector<Tensor> parts;
-    for (int64_t from = 0; from < count; from += at_once) {
-      if (frame.cancel()) frame.cancel()->check();
-      Tensor part = scaled[video].narrow(0, from, std::min(at_once, count - from));
-      Tensor made = host(frame.call(
-          vae, {{"latents", {part}}},
-          [](const nn::Autoencoder& network, Context& cx, const Values& in) {
-            return network.decode(cx, one(in, "latents").to(cx.dtype()));
-          },
-          "decode"));
-      parts.push_back(made.to(at::kFloat));
-    }
-    decoded.push_back(at::cat(parts));
-  }
-  Tensor all = at::stack(decoded);
-  if (const Tensor* earlier = frame[earlier_frames]) all = at::cat({*earlier, all}, 1);
-  frame[decoded_images] = all;
-  std::vector<io::Image> made;
-  Tensor flat = all.flatten(0, 1);
-  for (int64_t i = 0; i < flat.size(0); ++i) made.push_back(tensor_to_image(flat, i));
-  frame[frames] = std::move(made);
 }
 
 }  // namespace omnirt::families

@@ -3,9 +3,7 @@
 
 #include "blocks/clip_image.hpp"
 #include "blocks/export_video.hpp"
-#include "blocks/given_latents.hpp"
-#include "blocks/set_timesteps.hpp"
-#include "blocks/start_noise.hpp"
+#include "blocks/video_slots.hpp"
 #include "families/svd/keys.hpp"
 #include "families/svd/slots.hpp"
 #include "guiders/frame_guidance.hpp"
@@ -44,22 +42,17 @@ class CheckVideo final : public Block {
   void check_parts(Checks& checks) const;
 };
 
-// The run's videos and their generators: video i with seed + i.
-class StartVideos final : public Block {
+// The given image is what each video begins with.
+class TakeFirstImage final : public Block {
  public:
   Input<io::Image> image{this, "image", "the image that the video begins with"};
-  Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
-  Config<int64_t> seed{this, keys::seed};
-  Output<std::vector<uint64_t>> seeds{this, video_slots::seeds};
-  Output<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
+  Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
   Output<std::vector<io::Image>> first_images{this, video_slots::first_images};
 
-  StartVideos() : Block("start_videos", Stage::prepare_conditions) {}
-  void run(Frame& frame) const override;
-  void check(Checks& checks) const override {
-    blocks::check_generators(checks, checks[num_videos]);
+  TakeFirstImage() : Block("take_first_image", Stage::prepare_conditions) {}
+  void run(Frame& frame) const override {
+    frame[first_images] = std::vector<io::Image>(frame[seeds].size(), frame[image]);
   }
-  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
 };
 
 // What the image encoder makes of each first image; zeros without the image.
@@ -86,7 +79,7 @@ class EncodeFirstLatents final : public Block {
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
   Input<std::vector<io::Image>> first_images{this, video_slots::first_images};
   InOut<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
-  Output<Tensor> first_latents{this, video_slots::first_latents};
+  Output<Tensor> first_latents{this, svd_slots::first_latents};
 
   EncodeFirstLatents() : Block("encode_first_latents", Stage::prepare_latents) {}
   void run(Frame& frame) const override;
@@ -100,7 +93,7 @@ class PrepareVideoConditions final : public Block {
   Config<int64_t> fps{this, keys::fps};
   Config<int64_t> motion_bucket_id{this, keys::motion_bucket_id};
   Config<double> noise_aug_strength{this, keys::noise_aug_strength};
-  Input<Tensor> first_latents{this, video_slots::first_latents};
+  Input<Tensor> first_latents{this, svd_slots::first_latents};
   Output<Tensor> frame_latents{this,
                                "frame_latents",
                                "the first image's latents for each frame",
@@ -110,56 +103,6 @@ class PrepareVideoConditions final : public Block {
 
   PrepareVideoConditions()
       : Block("prepare_video_conditions", Stage::prepare_latents, Guidance::per_condition) {}
-  void run(Frame& frame) const override;
-};
-
-// Initial noise from a file.
-class TakeVideoNoise final : public blocks::TakeNoise {
- public:
-  Config<int64_t> width{this, keys::width};
-  Config<int64_t> height{this, keys::height};
-  Config<int64_t> num_frames{this, keys::num_frames};
-  Config<int64_t> num_videos{this, keys::num_videos_per_prompt};
-  Described<nn::Autoencoder> vae{this, "vae"};
-  Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
-
-  explicit TakeVideoNoise(Trigger trigger)
-      : TakeNoise(std::move(trigger), video_slots::given_noise) {}
-  void run(Frame& frame) const override;
-
- protected:
-  std::vector<int64_t> wanted(const Checks& checks) const override;
-};
-
-// Noise alone, as strong as the schedule begins.
-class PrepareVideoLatents final : public Block {
- public:
-  Component<nn::Autoencoder> vae{this, "vae"};
-  Config<int64_t> width{this, keys::width};
-  Config<int64_t> height{this, keys::height};
-  Config<int64_t> num_frames{this, keys::num_frames};
-  Input<Schedule> schedule{this, "schedule", "the scheduler, planned: from noise to video"};
-  Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
-  OptionalInput<Tensor> given_noise{this, video_slots::given_noise};
-  InOut<std::shared_ptr<Noise>> noise_source{this, video_slots::noise_source};
-  Output<Tensor> latents{this, video_slots::latents};
-
-  PrepareVideoLatents() : Block("prepare_video_latents", Stage::prepare_latents) {}
-  void run(Frame& frame) const override;
-  void tell_sizes(const Checks& checks, SymbolSizes& sizes) const override;
-};
-
-// Latents -> frames, decode_chunk_size of a video at once.
-class DecodeFrames final : public Block {
- public:
-  Component<nn::Autoencoder> vae{this, "vae"};
-  Config<int64_t> decode_chunk_size{this, keys::decode_chunk_size};
-  Input<Tensor> latents{this, video_slots::latents};
-  OptionalInput<Tensor> earlier_frames{this, video_slots::earlier_frames};
-  Output<std::vector<io::Image>> frames{this, video_slots::frames};
-  Output<Tensor> decoded_images{this, video_slots::decoded_images};
-
-  DecodeFrames() : Block("decode_frames", Stage::decode) {}
   void run(Frame& frame) const override;
 };
 

@@ -1,16 +1,9 @@
 #pragma once
-#include "base/keys.hpp"
+#include "blocks/video_keys.hpp"
 
-// The config keys of image2video.
+// What Stable Video Diffusion was trained to be told.
 namespace omnirt::keys {
 
-inline constexpr Key<int64_t> num_frames{
-    "num_frames", std::monostate{}, {1, 256}, "num-frames", "frames of a video, or of a chunk"};
-inline constexpr Key<int64_t> num_videos_per_prompt{"num_videos_per_prompt",
-                                                    int64_t{1},
-                                                    {1, 16},
-                                                    "num-videos",
-                                                    "videos per image; video i uses seed + i"};
 inline constexpr Key<int64_t> fps{
     "fps", int64_t{7}, {1, 120}, "fps", "frames per second that the motion is made for"};
 inline constexpr Key<int64_t> motion_bucket_id{"motion_bucket_id",
@@ -24,17 +17,5 @@ inline constexpr Key<double> noise_aug_strength{
     {0, 10},
     "noise-aug-strength",
     "noise on the given image: the more, the less the video is like it"};
-inline constexpr Key<int64_t> decode_chunk_size{
-    "decode_chunk_size",
-    std::monostate{},
-    {1, 256},
-    "decode-chunk-size",
-    "frames that are decoded at once: fewer take less memory and flicker more; unset: all"};
-inline constexpr Key<int64_t> num_chunks{
-    "num_chunks",
-    int64_t{1},
-    {1, 64},
-    "num-chunks",
-    "chunks of num_frames after each other, each continued from the last frame of the one before"};
 
 }  // namespace omnirt::keys

@@ -1,25 +1,9 @@
 #pragma once
-#include "blocks/slots.hpp"
+#include "blocks/video_slots.hpp"
 
-// The values of videos that several blocks pass on: n videos of F frames.
-namespace omnirt::families::video_slots {
+namespace omnirt::families::svd_slots {
 
-inline constexpr Slot<Tensor> earlier_frames{
-    "earlier_frames", "frames of the chunks before", {"n", "F'", "3", "H", "W"}};
 inline constexpr Slot<Tensor> first_latents{
     "first_latents", "the images' latents", {"n", "C", "H/8", "W/8"}};
-inline constexpr Slot<std::vector<io::Image>> first_images{
-    "first_images", "what each video begins with", {"n"}};
-inline constexpr Slot<std::vector<io::Image>> frames{"frames",
-                                                     "of each video, one video after the other"};
-inline constexpr Slot<Tensor> given_noise{
-    "given_noise", "initial noise that the request brings", {"n", "F", "C", "H/8", "W/8"}};
-inline constexpr Slot<Tensor> latents{
-    "latents", "from noise to video", {"n", "F", "C", "H/8", "W/8"}};
-inline constexpr Slot<std::shared_ptr<Noise>> noise_source{
-    "noise_source", "the generators, one per video", {"n"}};
-inline constexpr Slot<Tensor> decoded_images{
-    "decoded_images", "the frames as decoded, -1..1", {"n", "F'", "3", "H", "W"}};
-inline constexpr Slot<std::vector<uint64_t>> seeds{"seeds", "one per video", {"n"}};
 
-}  // namespace omnirt::families::video_slots
+}  // namespace omnirt::families::svd_slots

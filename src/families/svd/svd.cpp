@@ -4,43 +4,50 @@
 #include "blocks/export_video.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/latent_colours.hpp"
+#include "blocks/video_frames.hpp"
+#include "blocks/video_noise.hpp"
 #include "families/svd/blocks.hpp"
-#include "families/svd/chunks.hpp"
 #include "families/svd/entries.hpp"
 #include "guiders/frame_guidance.hpp"
+#include "pipeline/block_list.hpp"
+#include "pipeline/chunk_loop.hpp"
 
 namespace omnirt::families {
 namespace {
 
 using namespace blocks;
 
-std::shared_ptr<const LoopBlock> denoise_loop(Trigger trigger) {
+std::shared_ptr<const Block> denoise_loop() {
   return std::make_shared<DenoiseLoop>(DenoiseOptions{
-      .constants = {{"added_time_ids", "added_time_ids", "fps - 1, motion bucket, noise"},
-                    {"frame_latents", "image_latents", "the first image's latents for each frame"}},
-      .trigger = std::move(trigger)});
+      .constants = {
+          {"added_time_ids", "added_time_ids", "fps - 1, motion bucket, noise"},
+          {"frame_latents", "image_latents", "the first image's latents for each frame"}}});
+}
+
+// What makes a chunk of its first images, in the order of draws from the noise source.
+BlockList chunk_blocks() {
+  return {std::make_shared<EncodeFirstImages>(),
+          std::make_shared<EncodeFirstLatents>(),
+          std::make_shared<PrepareVideoConditions>(),
+          std::make_shared<SetTimesteps>(Trigger{}),
+          std::make_shared<PrepareVideoLatents>(),
+          denoise_loop(),
+          std::make_shared<DecodeFrames>()};
 }
 
 BlockList svd_blocks() {
-  const Trigger chunks = has_config("num_chunks");
-  auto denoise = denoise_loop(!chunks);
-  auto decode = std::make_shared<DecodeFrames>();
-  // The order of these is the order of draws from the noise source, in every chunk.
-  BlockList chunk{std::make_shared<EncodeFirstImages>(),
-                  std::make_shared<EncodeFirstLatents>(),
-                  std::make_shared<PrepareVideoConditions>(),
-                  std::make_shared<SetTimesteps>(Trigger{}),
-                  std::make_shared<TakeVideoNoise>(has("latents")),
-                  std::make_shared<PrepareVideoLatents>()};
   BlockList list{
       std::make_shared<CheckVideo>(), std::make_shared<SizeOfNoise>(has("latents")),
       std::make_shared<SizeOfImage>("size_of_video", SizeOfImage::Unset::model, Trigger{}),
-      std::make_shared<StartVideos>()};
+      std::make_shared<StartVideos>(), std::make_shared<TakeFirstImage>()};
+  BlockList chunk = chunk_blocks();
   list.insert(list.end(), chunk.begin(), chunk.end());
-  list.push_back(denoise);
-  chunk.insert(chunk.end(), {denoise, decode});
-  list.push_back(std::make_shared<DenoiseChunks>(chunk, chunks));
-  list.push_back(decode);
+  insert_before(list, "prepare_video_latents", std::make_shared<TakeVideoNoise>(has("latents")));
+  chunk.push_back(std::make_shared<JoinChunks>());
+  chunk.push_back(std::make_shared<ContinueFromLastFrame>());
+  insert_before(list, "decode_frames",
+                std::make_shared<ChunkLoop>("denoise_chunks", keys::num_chunks, chunk,
+                                            has_config(keys::num_chunks.name)));
   list.push_back(std::make_shared<ExportVideo>());
   return list;
 }

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "blocks/denoise.hpp"
+#include "blocks/denoise_parts.hpp"
 #include "blocks/skipped_steps.hpp"
 #include "pipeline/checks.hpp"
 
@@ -40,7 +40,7 @@ at::ScalarType type_of(FactorsType type) {
 }  // namespace
 
 // What the current step shares with those before it.
-SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
+SharedStep Predict::step(Frame& frame, const Walk& walk) const {
   SharedStep plan{.index = walk.index - walk.schedule.begin};
   const CacheKind kind = frame[cache];
   if (kind == CacheKind::deep) {
@@ -65,7 +65,7 @@ SharedStep DenoiseLoop::step(Frame& frame, const Walk& walk) const {
 
 // Which steps predict, as diffusers' hooks/taylorseer_cache.py has it: the second step after the
 // first ones is computed, and then every interval-th.
-void DenoiseLoop::plan_prediction(Frame& frame, SharedStep& plan) const {
+void Predict::plan_prediction(Frame& frame, SharedStep& plan) const {
   const auto step = static_cast<int64_t>(plan.index);
   const int64_t interval = frame.maybe(cache_interval).value_or(taylorseer_interval);
   const int64_t first = frame[disable_cache_before_step];
@@ -78,7 +78,7 @@ void DenoiseLoop::plan_prediction(Frame& frame, SharedStep& plan) const {
   plan.factors_type = type_of(frame[taylor_factors_dtype]);
 }
 
-void DenoiseLoop::check(Checks& checks) const {
+void Predict::check(Checks& checks) const {
   using enum CacheKind;
   const CacheKind kind = checks[cache];
   auto only_with = [&](std::initializer_list<CacheKind> kinds, const auto&... ports) {
@@ -100,7 +100,7 @@ void DenoiseLoop::check(Checks& checks) const {
   if (kind == mag) check_ratios(checks);
 }
 
-void DenoiseLoop::check_ratios(Checks& checks) const {
+void Predict::check_ratios(Checks& checks) const {
   const auto ratios = checks.maybe(cache_ratios);
   if (!ratios) {
     checks.error({"config.cache_ratios", "", "cache mag needs the ratios of the model",
@@ -111,7 +111,7 @@ void DenoiseLoop::check_ratios(Checks& checks) const {
   }
 }
 
-void DenoiseLoop::check_cache(Checks& checks) const {
+void Predict::check_cache(Checks& checks) const {
   const CacheKind kind = checks[cache];
   if (kind == CacheKind::none) return;
   const nn::DenoiserNetwork& network = checks[unet];
