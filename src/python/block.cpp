@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "pipeline/chunk_loop.hpp"
 #include "python/errors.hpp"
 #include "python/held.hpp"
 
@@ -73,20 +75,20 @@ Guidance guidance_of(const Json& spec) {
       spec, "guidance", {{"shared", Guidance::shared}, {"per_condition", Guidance::per_condition}});
 }
 
-class PythonBlock final : public Block {
+// What Python is called with in a block's turn.
+class PythonTurn {
  public:
-  PythonBlock(const Json& spec, const Trigger& trigger, nb::object run)
-      : Block(spec.at("name"), stage_of(spec), guidance_of(spec), trigger),
-        run_(held(std::move(run))) {
-    for (const Json& each : spec.at("ports")) ports_.push_back(make_port(this, each));
+  PythonTurn(Block* block, const Json& spec, nb::object run) : run_(held(std::move(run))) {
+    for (const Json& each : spec.at("ports")) ports_.push_back(make_port(block, each));
   }
 
-  void run(Frame& frame) const override {
+  template <class... At>
+  void run(Frame& frame, At... at) const {
     Raised::guard([&] {
       // Python's own object, which may outlive the turn.
       nb::object shown = nb::cast(BlockFrame(frame, ports_));
       try {
-        (*run_)(shown);
+        (*run_)(shown, at...);
       } catch (...) {
         nb::cast<BlockFrame&>(shown).end();
         throw;
@@ -100,14 +102,79 @@ class PythonBlock final : public Block {
   Ports ports_;
 };
 
-}  // namespace
+class PythonBlock final : public Block {
+ public:
+  PythonBlock(const Json& spec, const Trigger& trigger, nb::object run)
+      : Block(spec.at("name"), stage_of(spec), guidance_of(spec), trigger),
+        turn_(this, spec, std::move(run)) {}
+  void run(Frame& frame) const override { turn_.run(frame); }
 
-std::shared_ptr<const Block> make_block(const Json& spec, const Trigger& trigger, nb::object run) {
-  return std::make_shared<const PythonBlock>(spec, trigger, std::move(run));
+ private:
+  PythonTurn turn_;
+};
+
+class PythonDenoisePart final : public DenoisePart {
+ public:
+  PythonDenoisePart(const Json& spec, const Trigger& trigger, nb::object run)
+      : DenoisePart(spec.at("name"), trigger), turn_(this, spec, std::move(run)) {}
+  void run(Frame& frame, const StepAt& at) const override { turn_.run(frame, at.i, at.t); }
+
+ private:
+  PythonTurn turn_;
+};
+
+class PythonChunkPart final : public ChunkPart {
+ public:
+  PythonChunkPart(const Json& spec, const Trigger& trigger, nb::object run)
+      : ChunkPart(spec.at("name"), stage_of(spec), guidance_of(spec), trigger),
+        turn_(this, spec, std::move(run)) {}
+  void run(Frame& frame, const ChunkAt& at) const override { turn_.run(frame, at.k); }
+
+ private:
+  PythonTurn turn_;
+};
+
+// Keeps the key that it counts by.
+class PythonChunkLoop final : public ChunkLoop {
+ public:
+  PythonChunkLoop(const std::string& name, std::shared_ptr<const Key<int64_t>> key,
+                  const BlockList& list, const Trigger& trigger)
+      : ChunkLoop(name, *key, list, trigger), key_(std::move(key)) {}
+  std::shared_ptr<const Block> with_inner(const BlockList& inner) const override {
+    return std::make_shared<PythonChunkLoop>(name(), key_, inner, trigger());
+  }
+
+ private:
+  std::shared_ptr<const Key<int64_t>> key_;
+};
+
+BlockHandle make_block(const std::string& spec, const Trigger& trigger, nb::object run) {
+  const Json read = parse_json(spec, "declaration");
+  const std::string kind = read.at("kind");
+  if (kind == "denoise_part")
+    return {std::make_shared<const PythonDenoisePart>(read, trigger, std::move(run))};
+  if (kind == "chunk_part")
+    return {std::make_shared<const PythonChunkPart>(read, trigger, std::move(run))};
+  return {std::make_shared<const PythonBlock>(read, trigger, std::move(run))};
 }
 
-void bind_frame(nb::module_& m) {
+BlockHandle make_chunk_loop(const std::string& spec, const Trigger& trigger,
+                            const std::vector<BlockHandle>& blocks) {
+  const Json read = parse_json(spec, "declaration");
+  BlockList list;
+  for (const BlockHandle& each : blocks) list.push_back(each.block);
+  return {std::make_shared<const PythonChunkLoop>(
+      read.at("name"), make_integer_key(read.at("count")), list, trigger)};
+}
+
+}  // namespace
+
+void bind_blocks(nb::module_& m) {
   using namespace nb::literals;
+  bind_values_of_ports(m);
+  nb::class_<BlockHandle>(m, "Block").def_prop_ro("name", [](const BlockHandle& handle) {
+    return handle.block->name();
+  });
   nb::class_<BlockFrame>(m, "Frame")
       .def("get", &BlockFrame::get, "name"_a)
       .def("set", &BlockFrame::set, "name"_a, "value"_a.none())
@@ -118,6 +185,8 @@ void bind_frame(nb::module_& m) {
       .def("__or__", [](const Trigger& a, const Trigger& b) { return a || b; })
       .def("__invert__", [](const Trigger& a) { return !a; })
       .def("__str__", &Trigger::text);
+  m.def("make_block", &make_block, "spec"_a, "trigger"_a, "run"_a);
+  m.def("make_chunk_loop", &make_chunk_loop, "spec"_a, "trigger"_a, "blocks"_a);
   m.def("has", &has, "input"_a);
   m.def("has_config", &has_config, "key"_a);
   m.def("has_component", &has_component, "component"_a);

@@ -34,17 +34,15 @@ void edit(Catalogue& catalogue, Edit&& make) {
 }
 
 void place_block(Catalogue& catalogue, const std::string& family, const std::string& where,
-                 const std::string& name, const std::string& spec, const Trigger& trigger,
-                 nb::object run) {
-  auto block = make_block(parsed(spec), trigger, std::move(run));
+                 const std::string& name, const BlockHandle& made) {
   edit(catalogue, [&](Catalogue& edited) {
     BlockList& list = edited.family(family).blocks;
     if (where == "before") {
-      insert_before(list, name, block);
+      insert_before(list, name, made.block);
     } else if (where == "after") {
-      insert_after(list, name, block);
+      insert_after(list, name, made.block);
     } else {
-      replace(list, name, block);
+      replace(list, name, made.block);
     }
   });
 }
@@ -84,8 +82,10 @@ void replace_network(Catalogue& catalogue, const std::string& class_name, nb::ob
   *found = make_network(*found, std::move(module));
 }
 
-std::vector<std::string> names_of(Catalogue& catalogue, const std::string& family) {
-  return block_names(catalogue.family(family).blocks);
+std::vector<std::string> names_of(Catalogue& catalogue, const std::string& family,
+                                  const std::string& inside) {
+  const BlockList& list = catalogue.family(family).blocks;
+  return block_names(inside.empty() ? list : block_of(list, inside)->inner());
 }
 
 }  // namespace
@@ -93,15 +93,20 @@ std::vector<std::string> names_of(Catalogue& catalogue, const std::string& famil
 void bind_catalogue(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Catalogue>(m, "Catalogue")
-      .def("place_block", place_block, "family"_a, "where"_a, "name"_a, "spec"_a, "trigger"_a,
-           "run"_a)
+      .def("place_block", place_block, "family"_a, "where"_a, "name"_a, "block"_a)
+      .def(
+          "block",
+          [](Catalogue& catalogue, const std::string& family, const std::string& name) {
+            return BlockHandle{block_of(catalogue.family(family).blocks, name)};
+          },
+          "family"_a, "name"_a)
       .def(
           "remove_block",
           [](Catalogue& catalogue, const std::string& family, const std::string& name) {
             edit(catalogue, [&](Catalogue& edited) { remove(edited.family(family).blocks, name); });
           },
           "family"_a, "name"_a)
-      .def("block_names", names_of, "family"_a)
+      .def("block_names", names_of, "family"_a, "inside"_a)
       .def("add_guider", add_guider, "spec"_a, "make"_a)
       .def("add_scheduler", add_scheduler, "spec"_a, "make"_a)
       .def("replace_network", replace_network, "class_name"_a, "module"_a)

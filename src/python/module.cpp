@@ -131,6 +131,6 @@ NB_MODULE(_native, m) {
       "inspect", [](const std::string& path) { return inspect(path).dump(); }, nb::arg("path"));
   python::bind_values(m);
   python::bind_session(m);
-  python::bind_frame(m);
+  python::bind_blocks(m);
   python::bind_catalogue(m);
 }

@@ -10,6 +10,7 @@
 
 #include "base/nearest.hpp"
 #include "pipeline/latents_file.hpp"
+#include "pipeline/schedule.hpp"
 #include "python/arrays.hpp"
 
 namespace omnirt::python {
@@ -52,21 +53,64 @@ struct Crossing<std::vector<io::Image>> {
   }
 };
 
-// Noise as Python draws from it.
+// Noise as Python draws from it: called with a shape {n, ...}.
+struct NoiseSource {
+  std::shared_ptr<Noise> noise;
+
+  nb::object draw(const std::vector<int64_t>& shape) const {
+    if (shape.empty() || (noise->size() > 1 && shape[0] != static_cast<int64_t>(noise->size())))
+      throw nb::value_error(
+          fmt::format("noise for {} images is drawn as {{{}, ...}}", noise->size(), noise->size())
+              .c_str());
+    return to_torch(noise->randn(shape));
+  }
+};
 template <>
 struct Crossing<std::shared_ptr<Noise>> {
   static nb::object out(const std::shared_ptr<Noise>& value) {
-    auto draw = [value](const std::vector<int64_t>& shape) {
-      if (shape.empty() || (value->size() > 1 && shape[0] != static_cast<int64_t>(value->size())))
-        throw nb::value_error(
-            fmt::format("noise for {} images is drawn as {{{}, ...}}", value->size(), value->size())
-                .c_str());
-      return to_torch(value->randn(shape));
-    };
-    return nb::cpp_function(draw);
+    return nb::cast(NoiseSource{value});
   }
   static std::shared_ptr<Noise> in(nb::handle, const std::string& what) {
     throw nb::type_error((what + ": generators are not made in Python").c_str());
+  }
+};
+
+// The planned scheduler as a denoise loop's blocks use it: calls are counted from the run's first.
+struct ScheduleOfRun {
+  Schedule schedule;
+
+  size_t call(size_t i) const {
+    if (i < schedule.last() - schedule.begin) return schedule.begin + i;
+    throw nb::index_error(
+        fmt::format("step {} of a run of {}", i, schedule.last() - schedule.begin).c_str());
+  }
+  std::vector<double> timesteps() const {
+    const auto& all = schedule.scheduler->timesteps();
+    return {all.begin() + static_cast<std::ptrdiff_t>(schedule.begin),
+            all.begin() + static_cast<std::ptrdiff_t>(schedule.last())};
+  }
+  nb::object scale_model_input(nb::handle sample, size_t i) const {
+    return to_torch(schedule.scheduler->scale_model_input(from_array(sample, "sample"), call(i)));
+  }
+  nb::tuple step(nb::handle output, size_t i, nb::handle sample, const NoiseSource& noise) const {
+    Tensor from = from_array(sample, "sample"), predicted = from_array(output, "prediction");
+    if (predicted.sizes() != from.sizes() || predicted.scalar_type() != at::kFloat ||
+        from.scalar_type() != at::kFloat)
+      throw nb::value_error("step(): a prediction and a sample of one shape in fp32 are expected");
+    StepResult made = schedule.scheduler->step(predicted, call(i), from, *noise.noise);
+    return nb::make_tuple(to_torch(made.prev_sample),
+                          to_torch(made.pred_original.value_or(Tensor())));
+  }
+  nb::object add_noise(nb::handle original, nb::handle noise, size_t i) const {
+    return to_torch(schedule.scheduler->add_noise(from_array(original, "original"),
+                                                  from_array(noise, "noise"), call(i)));
+  }
+};
+template <>
+struct Crossing<Schedule> {
+  static nb::object out(const Schedule& value) { return nb::cast(ScheduleOfRun{value}); }
+  static Schedule in(nb::handle value, const std::string&) {
+    return nb::cast<const ScheduleOfRun&>(value).schedule;
   }
 };
 
@@ -157,6 +201,7 @@ const std::map<std::string, PortType>& types() {
       {"number", type<double>()},
       {"integer", type<int64_t>()},
       {"noise", type<std::shared_ptr<Noise>>()},
+      {"schedule", type<Schedule>()},
       {"latents", type<GivenLatents>()},
   };
   return all;
@@ -229,6 +274,28 @@ std::unique_ptr<Base> of_key_type(const std::string& type, Args&&... args) {
 
 std::unique_ptr<OwnedKey> make_key(const Json& spec) {
   return of_key_type<KeyOf, OwnedKey>(spec.at("type").get<std::string>(), spec);
+}
+
+std::shared_ptr<const Key<int64_t>> make_integer_key(const Json& spec) {
+  if (spec.at("type") != "int") {
+    throw InvalidRequest({"Config", spec.at("type").get<std::string>(),
+                          "a loop's count is an integer", "give omnirt.Config(int, ...)"});
+  }
+  auto owned = std::make_shared<KeyOf<int64_t>>(spec);
+  return {owned, &owned->key};
+}
+
+void bind_values_of_ports(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<NoiseSource>(m, "Noise").def("__call__", &NoiseSource::draw, "shape"_a);
+  nb::class_<ScheduleOfRun>(m, "Schedule")
+      .def_prop_ro("timesteps", &ScheduleOfRun::timesteps)
+      .def_prop_ro(
+          "init_noise_sigma",
+          [](const ScheduleOfRun& of) { return of.schedule.scheduler->init_noise_sigma(); })
+      .def("scale_model_input", &ScheduleOfRun::scale_model_input, "sample"_a, "i"_a)
+      .def("step", &ScheduleOfRun::step, "prediction"_a, "i"_a, "sample"_a, "noise"_a)
+      .def("add_noise", &ScheduleOfRun::add_noise, "original"_a, "noise"_a, "i"_a);
 }
 
 std::unique_ptr<ValuePort> make_port(Block* block, const Json& spec) {

@@ -34,5 +34,10 @@ class OwnedKey {
   virtual const KeyInfo& info() const = 0;
 };
 std::unique_ptr<OwnedKey> make_key(const Json& spec);
+// The same of an integer key. Throws InvalidRequest for another type.
+std::shared_ptr<const Key<int64_t>> make_integer_key(const Json& spec);
+
+// omnirt._native.Schedule and Noise, which ports of these types give.
+void bind_values_of_ports(nb::module_& m);
 
 }  // namespace omnirt::python

@@ -1,6 +1,7 @@
 """Blocks, guiders, schedulers and networks in Python, against the native ones that they stand for."""
 
 import math
+import pathlib
 
 import numpy
 import pytest
@@ -277,3 +278,155 @@ def test_a_frame_is_of_no_use_after_its_turn(own):
     own("a red apple", seed=3)
     with pytest.raises(AttributeError, match="turn is over"):
         kept[0].latents
+
+
+class Step(omnirt.DenoisePart):
+    """The native `step` in Python."""
+
+    name = "step"
+    schedule = omnirt.Input("schedule")
+    prediction = omnirt.Input("tensor")
+    latents = omnirt.InOut("tensor")
+    noise_source = omnirt.InOut("noise")
+    predicted_original = omnirt.Output("tensor")
+
+    def __init__(self):
+        self.seen = []
+
+    def run(self, frame, i, t):
+        self.seen.append((i, t == frame.schedule.timesteps[i]))
+        frame.latents, original = frame.schedule.step(frame.prediction, i, frame.latents, frame.noise_source)
+        if original is not None:
+            frame.predicted_original = original
+
+
+def test_a_step_in_python_steps_as_its_native_twin(own):
+    def images():
+        schedulers = ("euler", "euler_a", "dpmpp_2m")
+        return [own("a red apple", seed=3, scheduler=each, guidance_scale=3.0).images[0] for each in schedulers]
+
+    native = images()
+    step = Step()
+    own.blocks.replace("denoise.step", step)
+    for a, b in zip(native, images()):
+        assert (pixels(a) == pixels(b)).all()
+    assert step.seen[-3:] == [(0, True), (1, True), (2, True)]
+
+
+def test_blocks_of_a_loop_are_inserted_and_refused_by_name(own):
+    class Momentum(omnirt.DenoisePart):
+        """Averages the prediction with the one before."""
+
+        prediction = omnirt.InOut("tensor")
+        last = omnirt.OptionalInput("tensor")
+
+        def run(self, frame, i, t):
+            assert (frame.last is None) == (i == 0)
+            if i > 0:
+                frame.prediction = (frame.prediction + frame.last) / 2
+
+    class Remember(omnirt.DenoisePart):
+        prediction = omnirt.Input("tensor")
+        last = omnirt.Output("tensor")
+
+        def run(self, frame, i, t):
+            frame.last = frame.prediction.clone()
+
+    class OncePerChunk(omnirt.ChunkPart):
+        def run(self, frame, k):
+            raise AssertionError("not run")
+
+    plain = pixels(own("a red apple", seed=3).images[0])
+    own.blocks.insert_after("denoise.predict", Momentum())
+    own.blocks.insert_after("denoise.step", Remember())
+    assert own.blocks.names("denoise") == ["prepare_input", "predict", "momentum", "step", "remember"]
+    assert "denoise.momentum" in own.blocks and "denoise.nothing" not in own.blocks
+    assert not (pixels(own("a red apple", seed=3).images[0]) == plain).all()
+    own.blocks.remove("denoise.momentum")
+    own.blocks.remove("denoise.remember")
+    assert (pixels(own("a red apple", seed=3).images[0]) == plain).all()
+    with pytest.raises(omnirt.InvalidRequest, match="another loop"):
+        own.blocks.insert_after("denoise.step", OncePerChunk())
+    with pytest.raises(omnirt.InvalidRequest, match="did you mean 'step'"):
+        own.blocks.remove("denoise.stp")
+    own.blocks.insert_after("denoise", Remember())
+    with pytest.raises(omnirt.InvalidRequest, match="inside a loop only"):
+        own("a red apple", seed=3)
+
+
+class JoinChunks(omnirt.ChunkPart):
+    """The native block in Python: each video so far."""
+
+    frames = omnirt.InOut("images")
+    decoded_images = omnirt.InOut("tensor")
+    earlier_frames = omnirt.Output("images")
+    earlier_images = omnirt.Output("tensor")
+
+    def run(self, frame, k):
+        if k > 0:
+            frame.decoded_images = torch.cat([frame.earlier_images, frame.decoded_images], 1)
+            frame.frames = frame.earlier_frames + frame.frames  # of one video
+        frame.earlier_images, frame.earlier_frames = frame.decoded_images.clone(), frame.frames
+
+
+class ContinueFromLastFrame(omnirt.ChunkPart):
+    """The native block in Python: the next chunk begins with the last frame of this one."""
+
+    frames = omnirt.Input("images")
+    first_images = omnirt.InOut("images")
+
+    def run(self, frame, k):
+        frame.first_images = [frame.frames[-1]]
+
+
+SVD = pathlib.Path(__file__).resolve().parents[2] / "build" / "goldens" / "videos"
+CHUNK = ["encode_first_images", "encode_first_latents", "prepare_video_conditions", "set_timesteps"]
+CHUNK += ["prepare_video_latents", "denoise", "decode_frames"]
+
+
+def test_a_loop_over_chunks_in_python_is_its_native_twin():
+    settings = {"width": 16, "height": 16, "num_inference_steps": 2, "num_frames": 2, "seed": 5}
+    with omnirt.Pipeline.from_pretrained(str(SVD / "svd_flat" / "model"), **settings) as own:
+        image = str(SVD / "in.png")
+        native = own(image=image, num_chunks=3)
+        steps = []
+        count = omnirt.Config(int, 1, name="my_chunks", min=1, max=64, help="chunks")
+        trigger = omnirt.has_config("my_chunks")
+        loop = omnirt.ChunkLoop("chunks_of_mine", count, CHUNK + [JoinChunks(), ContinueFromLastFrame()], trigger)
+        own.blocks.insert_after("denoise_chunks", loop)
+        mine = own(image=image, my_chunks=3, callback=lambda at: steps.append((at.step, at.steps)))
+        assert "chunks_of_mine" in mine.report.workflow and "denoise >" not in mine.report.workflow
+        assert steps == [(i, 6) for i in range(1, 7)]
+        assert len(mine.frames[0]) == 6
+        for a, b in zip(native.frames[0], mine.frames[0]):
+            assert (pixels(a) == pixels(b)).all()
+        # A block in Python in the denoise loop in the loop over chunks.
+        step = Step()
+        own.blocks.replace("chunks_of_mine.denoise.step", step)
+        again = own(image=image, my_chunks=3)
+        assert [i for i, _ in step.seen[-6:]] == [0, 1] * 3
+        for a, b in zip(native.frames[0], again.frames[0]):
+            assert (pixels(a) == pixels(b)).all()
+
+
+def test_loops_over_chunks_nest_in_python():
+    class Note(omnirt.ChunkPart):
+        def __init__(self, name):
+            self.name, self.seen = name, []
+
+        def run(self, frame, k):
+            self.seen.append(k)
+
+    inner, outer = Note("inner"), Note("outer")
+    parts, chunks = (omnirt.Config(int, 1, name=name, min=1, max=64) for name in ("parts", "my_chunks"))
+    settings = {"width": 16, "height": 16, "num_inference_steps": 1, "num_frames": 2, "seed": 5}
+    with omnirt.Pipeline.from_pretrained(str(SVD / "svd_flat" / "model"), **settings) as own:
+        loop = omnirt.ChunkLoop("my_parts", parts, CHUNK + [inner])
+        own.blocks.insert_after(
+            "denoise_chunks", omnirt.ChunkLoop("my_chunks", chunks, [loop, outer], omnirt.has_config("my_chunks"))
+        )
+        made = own(image=str(SVD / "in.png"), my_chunks=2, parts=2)
+        assert inner.seen[-4:] == [0, 1, 0, 1] and outer.seen[-2:] == [0, 1]
+        assert len(made.frames[0]) == 2
+        with pytest.raises(omnirt.InvalidRequest, match="needs a loop"):
+            own.blocks.insert_after("denoise_chunks", omnirt.ChunkLoop("empty", chunks, [Note("alone")]))

@@ -181,24 +181,92 @@ class Frame:
         return bool(self._native.condition == "uncond")
 
 
-class Block:
-    """One step of a pipeline. Ports are class attributes; `run` reads and writes them through the frame."""
+class _Declared:
+    """What blocks have in common: their ports are class attributes, read and written through the frame."""
 
     name = ""
     stage = "decode"
     guidance = "shared"
     trigger: Optional[Trigger] = None
-
-    def run(self, frame: Any) -> None:
-        raise NotImplementedError(f"{type(self).__name__}.run(frame)")
+    _kind = ""
 
     def _spec(self) -> str:
         ports = [each._spec() for each in _declared(type(self), (Port, Config))]
         name = self.name or _snake(type(self).__name__)
-        return json.dumps({"name": name, "stage": self.stage, "guidance": self.guidance, "ports": ports})
+        return json.dumps(
+            {"name": name, "kind": self._kind, "stage": self.stage, "guidance": self.guidance, "ports": ports}
+        )
 
-    def _run(self, frame: Any) -> None:
-        self.run(Frame(frame))
+    def _run(self, frame: Any, *at: Any) -> None:
+        getattr(self, "run")(Frame(frame), *at)
+
+    def _make(self, catalogue: Any, family: str) -> Any:
+        return native().make_block(self._spec(), _native_trigger(self.trigger), self._run)
+
+
+class Block(_Declared):
+    """One step of a pipeline. Ports are class attributes; `run` reads and writes them through the frame."""
+
+    _kind = "block"
+
+    def run(self, frame: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__}.run(frame)")
+
+
+class DenoisePart(_Declared):
+    """A block of a denoise loop: `run` is called at each step with its number `i`, from 0, and the timestep `t` that
+    the network receives. In a loop over windows it runs once per window and step. Values that it makes stay in the
+    loop and reach the next step; `latents`, `schedule`, `model_input` and `prediction` are the loop's."""
+
+    stage = "denoise_loop"
+    _kind = "denoise_part"
+
+    def run(self, frame: Any, i: int, t: float) -> None:
+        raise NotImplementedError(f"{type(self).__name__}.run(frame, i, t)")
+
+
+class ChunkPart(_Declared):
+    """A block of a loop over chunks: `run` is called with the chunk's number `k`, from 0."""
+
+    _kind = "chunk_part"
+
+    def run(self, frame: Any, k: int) -> None:
+        raise NotImplementedError(f"{type(self).__name__}.run(frame, k)")
+
+
+AnyBlock = Union[Block, DenoisePart, ChunkPart, "ChunkLoop"]
+
+
+class ChunkLoop:
+    """Runs a list of blocks once per chunk. `blocks` are names of the pipeline's blocks, blocks of yours, and one loop:
+    a denoise loop, or another ChunkLoop. `count` is the config key that says how many chunks there are."""
+
+    def __init__(
+        self,
+        name: str,
+        count: Config,
+        blocks: Sequence[Union[str, AnyBlock]],
+        trigger: Optional[Trigger] = None,
+    ) -> None:
+        self.name, self.count, self.blocks, self.trigger = name, count, list(blocks), trigger
+
+    def _make(self, catalogue: Any, family: str) -> Any:
+        blocks = [
+            catalogue.block(family, each) if isinstance(each, str) else _block(each)._make(catalogue, family)
+            for each in self.blocks
+        ]
+        spec = json.dumps({"name": self.name, "count": self.count._spec()})
+        return native().make_chunk_loop(spec, _native_trigger(self.trigger), blocks)
+
+
+def _native_trigger(trigger: Optional[Trigger]) -> Any:
+    return trigger._native if trigger is not None else native().Trigger()
+
+
+def _block(given: Any) -> AnyBlock:
+    if not isinstance(given, (_Declared, ChunkLoop)):
+        raise TypeError(f"a block is expected (an object of a class over omnirt.Block), not {given!r}")
+    return given  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -345,35 +413,35 @@ class Edits:
 
 
 class Blocks:
-    """The pipeline's blocks, in order. Edits hold from the next call on; what does not fit raises InvalidRequest and
-    changes nothing."""
+    """The pipeline's blocks, in order; "denoise.step" is the block `step` of the loop `denoise`. Edits hold from the
+    next call on; what does not fit raises InvalidRequest and changes nothing."""
 
     def __init__(self, edits: Edits) -> None:
         self._edits = edits
 
-    def names(self) -> List[str]:
-        return list(self._edits.catalogue.block_names(self._edits._family))
+    def names(self, inside: str = "") -> List[str]:
+        """The blocks' names; with `inside`, those of the blocks that this loop runs."""
+        return list(self._edits.catalogue.block_names(self._edits._family, inside))
 
     def __iter__(self) -> Any:
         return iter(self.names())
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names()
+        inside, _, last = str(name).rpartition(".")
+        return (not inside or inside in self) and last in self.names(inside)
 
-    def _place(self, where: str, name: str, block: Block) -> None:
-        if not isinstance(block, Block):
-            raise TypeError(f"a block is expected (an object of a class over omnirt.Block), not {block!r}")
-        trigger = block.trigger._native if block.trigger is not None else native().Trigger()
-        self._edits.catalogue.place_block(self._edits._family, where, name, block._spec(), trigger, block._run)
+    def _place(self, where: str, name: str, block: AnyBlock) -> None:
+        catalogue, family = self._edits.catalogue, self._edits._family
+        catalogue.place_block(family, where, name, _block(block)._make(catalogue, family))
         self._edits._changed()
 
-    def insert_before(self, name: str, block: Block) -> None:
+    def insert_before(self, name: str, block: AnyBlock) -> None:
         self._place("before", name, block)
 
-    def insert_after(self, name: str, block: Block) -> None:
+    def insert_after(self, name: str, block: AnyBlock) -> None:
         self._place("after", name, block)
 
-    def replace(self, name: str, block: Block) -> None:
+    def replace(self, name: str, block: AnyBlock) -> None:
         self._place("in place of", name, block)
 
     def remove(self, name: str) -> None:
