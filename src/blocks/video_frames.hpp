@@ -7,7 +7,7 @@
 
 namespace omnirt::blocks {
 
-// Latents -> frames, decode_chunk_size of a video at once.
+// Latents -> frames, decode_chunk_size latent frames of a video at once.
 class DecodeFrames final : public Block {
  public:
   Component<nn::Autoencoder> vae{this, "vae"};
@@ -18,16 +18,18 @@ class DecodeFrames final : public Block {
 
   DecodeFrames() : Block("decode_frames", Stage::decode) {}
   void run(Frame& frame) const override;
+
+ private:
+  Tensor decoded(Frame& frame, const Tensor& latents_of_chunk, Values& state) const;
 };
 
-// Each video so far: the frames of the chunks before, and this one's.
+// Each video so far: the frames of the chunks before, and this one's. What was decoded is kept as
+// 8-bit images alone.
 class JoinChunks final : public ChunkPart {
  public:
+  Input<std::vector<uint64_t>> seeds{this, video_slots::seeds};
   InOut<std::vector<io::Image>> frames{this, video_slots::frames};
-  InOut<Tensor> decoded_images{this, video_slots::decoded_images};
   Output<std::vector<io::Image>> earlier_frames{this, "earlier_frames", "of the chunks before"};
-  Output<Tensor> earlier_images{
-      this, "earlier_images", "frames of the chunks before, -1..1", {"n", "F'", "3", "H", "W"}};
 
   JoinChunks() : ChunkPart("join_chunks", Stage::decode) {}
   void run(Frame& frame, const ChunkAt& at) const override;

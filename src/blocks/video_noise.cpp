@@ -36,10 +36,10 @@ void TakeVideoNoise::check(Checks& checks) const {
 }
 
 std::vector<int64_t> TakeVideoNoise::wanted(const Checks& checks) const {
-  auto shape = latent_shape(checks[vae], static_cast<size_t>(checks[num_videos]), checks[width],
-                            checks[height]);
-  shape.insert(shape.begin() + 1, checks[num_frames]);
-  return shape;
+  return checks[vae]
+      .grid(checks[width], checks[height], static_cast<size_t>(checks[num_videos]),
+            checks[num_frames])
+      .videos();
 }
 
 Tensor video_noise(Noise& source, const std::vector<int64_t>& shape, DrawOrder order) {
@@ -54,8 +54,8 @@ void PrepareVideoLatents::tell_sizes(const Checks& checks, SymbolSizes& sizes) c
 }
 
 void PrepareVideoLatents::run(Frame& frame) const {
-  auto shape = latent_shape(frame[vae], frame[seeds].size(), frame[width], frame[height]);
-  shape.insert(shape.begin() + 1, frame[num_frames]);
+  const auto shape =
+      frame[vae].grid(frame[width], frame[height], frame[seeds].size(), frame[num_frames]).videos();
   const Tensor* given = frame[given_noise];
   Tensor noise = given ? initial_noise(given, *frame[noise_source], shape)
                        : video_noise(*frame[noise_source], shape, order_);

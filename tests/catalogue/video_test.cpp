@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "blocks/export_video.hpp"
+#include "blocks/video_frames.hpp"
 #include "catalogue/catalogue.hpp"
 #include "catalogue/support.hpp"
 #include "families/svd/blocks.hpp"
@@ -48,6 +50,7 @@ VideoOutcome run_video(GenerateRequest request) {
     outcome.timesteps.push_back(progress.timestep);
     outcome.steps.push_back(progress);
   };
+  std::vector<Tensor> chunks;
   // Blocks that prepare a chunk run again for each: the first one's values are kept.
   hooks.on_block = [&](const std::string& block, const Frame& frame) {
     if (block == "encode_first_images" && !outcome.image_embeds.defined())
@@ -56,11 +59,11 @@ VideoOutcome run_video(GenerateRequest request) {
       outcome.first_latents = frame.peek<Tensor>("first_latents")->clone();
     if (block == "prepare_video_latents" && !outcome.initial_latents.defined())
       outcome.initial_latents = frame.peek<Tensor>("latents")->clone();
-    if (block == "decode_frames" || block == "join_chunks")
-      outcome.frames =
-          (frame.peek<Tensor>("decoded_images")->flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
+    if (block == "decode_frames") chunks.push_back(*frame.peek<Tensor>("decoded_images"));
   };
+  hooks.reads = {"decoded_images"};
   engine().run(request, {}, hooks, outcome.report);
+  outcome.frames = (at::cat(chunks, 1).flatten(0, 1) * 0.5 + 0.5).clamp(0, 1);
   return outcome;
 }
 
@@ -277,6 +280,73 @@ TEST(VideoRequest, BringsNoiseForOneChunk) {
   EXPECT_EQ(findings(request), "");
   request.config["num_chunks"] = 2;
   EXPECT_THAT(findings(request), AllOf(HasSubstr("inputs.latents"), HasSubstr("num_chunks")));
+}
+
+// Latents in place of all that would make them.
+class GiveLatents final : public Block {
+ public:
+  Input<io::Image> image{this, "image", "not used"};
+  Config<int64_t> decode_chunk_size{this, keys::decode_chunk_size};
+  Output<Tensor> latents{this, video_slots::latents};
+  Output<std::vector<uint64_t>> seeds{this, video_slots::seeds};
+
+  explicit GiveLatents(Tensor given)
+      : Block("give_latents", Stage::prepare_latents), given_(std::move(given)) {}
+  void run(Frame& frame) const override {
+    frame[latents] = given_;
+    frame[seeds] = {7};
+  }
+  void check(Checks& checks) const override {
+    checks.settle(decode_chunk_size, int64_t{2}, Origin::derived);
+  }
+
+ private:
+  Tensor given_;
+};
+
+// The frames that DecodeFrames makes of a golden's latents with Wan's autoencoder.
+Tensor decoded_by_wan(const Json& config) {
+  const fs::path vae = source_path("tests/goldens/networks/qwen_image_vae");
+  Catalogue catalogue = builtin_catalogue();
+  const Tensor latents = read_tensors(vae / "video_decode.safetensors").at("in.latents");
+  Family& svd = *std::ranges::find(catalogue.families, "svd", &Family::name);
+  svd.blocks = {std::make_shared<GiveLatents>(latents.unsqueeze(0)),
+                std::make_shared<blocks::DecodeFrames>(), std::make_shared<blocks::ExportVideo>()};
+  Engine engine(std::move(catalogue));
+  TempFolder folder;
+  GenerateRequest request = folder_request(videos() / "svd" / "given_noise");
+  request.inputs.erase("latents");
+  request.components["vae"] = vae.string();
+  request.config = config;
+  request.config["output_dir"] = folder.path().string();
+  request.config["output_format"] = "frames";
+  request.config["output_fps"] = 8;
+  Tensor frames;
+  RunHooks hooks;
+  hooks.reads = {"decoded_images"};
+  hooks.on_block = [&](const std::string& block, const Frame& frame) {
+    if (block == "decode_frames") frames = *frame.peek<Tensor>("decoded_images");
+  };
+  RunReport report;
+  engine.run(request, {}, hooks, report);
+  return frames.squeeze(0).clamp(-1, 1);
+}
+
+// A latent frame of four frames needs what the chunk before left on the device.
+TEST(Video, IsDecodedInChunksByAnAutoencoderWithATimeFactor) {
+  const Tensor golden =
+      read_tensors(source_path("tests/goldens/networks/qwen_image_vae/video_decode.safetensors"))
+          .at("out.frames");
+  const Tensor made = decoded_by_wan(Json::object());
+  ASSERT_EQ(made.sizes(), golden.sizes());
+  EXPECT_GT(psnr(made, golden, 2.0), picture_floor_db);
+  EXPECT_TRUE(decoded_by_wan({{"offload", "leaf"}}).equal(made));
+}
+
+TEST(VideoRequest, RefusesAnAutoencoderWithATimeFactor) {
+  GenerateRequest request = small_request();
+  request.components["vae"] = source_path("tests/goldens/networks/qwen_image_vae");
+  EXPECT_THAT(findings(request), HasSubstr("vae.temporal_factor"));
 }
 
 TEST(VideoRequest, MayNameAnyGuider) {

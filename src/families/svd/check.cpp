@@ -22,9 +22,11 @@ void CheckVideo::check_parts(Checks& checks) const {
   const CLIPVisionModel& encoder = checks[image_encoder];
   int64_t latent = checks[vae].latent_channels();
   expect(checks, "unet.in_channels", network.in_channels(), 2 * latent,
-         fmt::format("the autoencoder has {} latent channels, and the UNet takes the first "
-                     "image's beside them",
+         fmt::format("the autoencoder has {} latent channels, and the UNet also takes the first "
+                     "image's",
                      latent));
+  expect(checks, "vae.temporal_factor", checks[vae].factors().frames, 1,
+         "the UNet predicts one latent frame per frame");
   expect(checks, "unet.out_channels", network.out_channels(), latent,
          fmt::format("the autoencoder has {} latent channels", latent));
   expect(checks, "unet.projection_class_embeddings_input_dim", network.added_dim(),
