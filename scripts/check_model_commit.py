@@ -6,8 +6,9 @@
 Without arguments: every commit of this history with the trailer "Adds-Model: <family>". Under src/ such a commit may
 add files, and edit src/catalogue/catalogue.cpp; it must add a family, and a network class of its own. Outside src/ it
 may edit the lists and texts of tests, goldens and docs, and what installs and finds a new Debian package. Each folder of
-src/families must have such a commit, except those that are older than the rule (BEFORE_THE_RULE). Exit status 1 with
-one line per finding. If the history is cut off or rewritten, so that there is nothing to look at, it says so.
+src/families must have such a commit, except those that are older than the rule (BEFORE_THE_RULE). For all families,
+those included, no shared folder (SHARED) may name a network's class in its code: what a model says of itself is in its
+folder (nn::NetworkInfo). Exit status 1 with one line per finding. If the history is cut off or rewritten, so that there is nothing to look at, it says so.
 """
 import pathlib
 import re
@@ -23,6 +24,9 @@ TRAILER = "Adds-Model"
 BEFORE_THE_RULE = {
     "aura_flow", "flux3", "krea2", "lumina2", "qwen_image_edit", "sana", "sd", "sdxl", "svd", "upscale"
 }
+SHARED = ("base", "io", "hub", "tensor", "ops", "runtime", "backends", "weights", "text", "pipeline", "request", "engine", "serve")
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+COMMENT = re.compile(r'(?<![:"])//.*')
 NEEDED = {"a family (src/families/<family>/)": r"src/families/[^/]+/", "a network class (src/networks/<class>/)": r"src/networks/[^/]+/"}
 
 
@@ -67,6 +71,24 @@ def unnamed_families(named):
         yield f"BEFORE_THE_RULE: there is no src/families/{family}"
 
 
+def class_names():
+    """The network classes of this tree, as checkpoints name them."""
+    names = set()
+    for path in (ROOT / "src/networks").rglob("*.cpp"):
+        names.update(re.findall(r'(?:\.class_name = |info_of\(\s*)"(\w+)"', path.read_text()))
+    return names
+
+
+def shared_names():
+    """The places in shared folders whose code depends on the class of one network."""
+    names = class_names()
+    for folder in SHARED:
+        for path in sorted((ROOT / "src" / folder).rglob("*.?pp")):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                for name in set(LITERAL.findall(COMMENT.sub("", line))) & names:
+                    yield f"{path.relative_to(ROOT)}:{number}: names {name}: say it in its NetworkInfo"
+
+
 def unchecked():
     """Why there is nothing to check; empty where there should be something."""
     if git("rev-parse", "--git-dir").returncode != 0:
@@ -84,8 +106,7 @@ def main():
     named = {} if given else commits_with_trailer()
     commits = given or list(named)
     if not commits:
-        print(f"models: NOT CHECKED: {unchecked()}")
-        return 0
+        print(f"models: commits NOT CHECKED: {unchecked()}")
     # At the edge of a shallow clone a commit looks as if it added everything.
     edge = {c for c in commits if git("rev-parse", "--verify", "--quiet", f"{c}^1").returncode != 0}
     if edge:
@@ -93,8 +114,12 @@ def main():
     found = [finding for commit in commits if commit not in edge for finding in findings(commit)]
     if named and not edge:
         found += unnamed_families({family for families in named.values() for family in families.split(",")})
+    shared = list(shared_names())
+    found += shared
     for finding in found:
         print(finding)
+    if not shared:
+        print(f"models: {len(class_names())} network classes, none named by shared code")
     if not found and len(commits) > len(edge):
         print(f"models: {len(commits) - len(edge)} added by new files and {CATALOGUE} alone")
     return 1 if found else 0

@@ -105,6 +105,12 @@ struct FromTensors {
   std::function<std::string(const std::map<std::string, std::vector<int64_t>>& shapes)> layout{};
   // Prefixes that each name may have; `config` is shown names without.
   std::vector<std::string> prefixes{""};
+  // Config keys that tensors do not tell and that the model's own component is asked for, in files
+  // of any layout or only in those with the network's own names; the first of them is needed if
+  // `needs_first`.
+  std::vector<std::string> from_model{};
+  bool only_own_names = false;
+  bool needs_first = false;
 };
 
 // What a GGUF file of a network names as its general.architecture, by a part of a tensor's name: as
@@ -112,6 +118,13 @@ struct FromTensors {
 struct GgufArchitecture {
   std::string sign;
   std::string name;
+};
+
+// What errors call a file that has a tensor of this name, or, if the name ends with a dot, any
+// whose name begins so: a file that holds the network and cannot be used where it was given.
+struct FileMark {
+  std::string name;
+  std::string what;  // "a Flux transformer"
 };
 
 // A layer by which adapters join further inputs to the latents: where a control LoRA's is twice as
@@ -143,6 +156,7 @@ struct NetworkInfo {
   std::string published_prefix{};  // before each name in the files of published folders
   std::vector<GgufArchitecture> gguf{};  // the first whose sign a file has; empty: "none"
   std::optional<InputWidening> widening{};
+  std::vector<FileMark> marks{};
 };
 
 // The modules of a network that a site plan can name, in order of construction.

@@ -26,7 +26,6 @@ struct Told {
 };
 
 constexpr size_t max_embedded_config = size_t{1} << 20;  // bytes; real ones take 2 KB
-constexpr const char* autoencoder_kl = "AutoencoderKL";
 
 std::string class_of(const Json& config) {
   const Json named = config.is_object() ? config.value("_class_name", Json()) : Json();
@@ -135,7 +134,7 @@ class FileReader {
       Json config = tells.config(inside, field_);
       if (!config.is_null())
         return settled(
-            {class_of(config), config, tells.layout ? tells.layout(inside) : "", prefix});
+            info, {class_of(config), config, tells.layout ? tells.layout(inside) : "", prefix});
     }
     return std::nullopt;
   }
@@ -153,29 +152,28 @@ class FileReader {
   }
 
   // What names and shapes do not say, and the model's own component does.
-  Told settled(Told told) const {
-    auto take = [&](const char* key) {
-      if (wanted_.config.is_object() && wanted_.config.contains(key))
+  Told settled(const nn::NetworkInfo& info, Told told) const {
+    const nn::FromTensors& tells = info.from_tensors;
+    const bool own = told.layout.empty() || told.layout == own_names;
+    for (const std::string& key : tells.from_model) {
+      const bool asked = own || !tells.only_own_names;
+      if (asked && wanted_.config.is_object() && wanted_.config.contains(key))
         told.config[key] = wanted_.config[key];
-    };
-    if (told.class_name == autoencoder_kl) {
-      for (const char* key : {"scaling_factor", "shift_factor", "force_upcast"}) take(key);
-      if (!told.config.contains("scaling_factor")) refuse_unscaled();
     }
-    // OpenCLIP's layouts have OpenCLIP's activation; transformers' names are used for both.
-    const bool transformers_names = told.layout.empty() || told.layout == own_names;
-    if (told.class_name.starts_with("CLIPTextModel") && transformers_names) take("hidden_act");
+    if (tells.needs_first && !told.config.contains(tells.from_model.front())) refuse_unsaid(info);
     if (told.class_name == wanted_.class_name) return told;
     // The same network with a projection.
     auto other = fitting(wanted_.class_name, told.config);
     return other ? std::move(*other) : told;
   }
 
-  [[noreturn]] void refuse_unscaled() const {
-    throw InvalidRequest({field_, path_.string(),
-                          "an autoencoder of one file, which does not say its scaling_factor, and "
-                          "the model has no autoencoder of its own that does",
-                          "give the autoencoder's folder, with its config.json"});
+  [[noreturn]] void refuse_unsaid(const nn::NetworkInfo& info) const {
+    throw InvalidRequest(
+        {field_, path_.string(),
+         fmt::format("an {0} of one file, which does not say its {1}, and the model has no {0} of "
+                     "its own that does",
+                     info.role, info.from_tensors.from_model.front()),
+         fmt::format("give the {}'s folder, with its config.json", info.role)});
   }
 
   [[noreturn]] void refuse() const {
@@ -184,9 +182,7 @@ class FileReader {
       if (info.from_tensors.config && (role_.empty() || info.role == role_))
         known.push_back(info.from_tensors.signs);
     }
-    const TensorShapes facts(shapes_);
-    const io::FileMetadata none;
-    const std::string seen = recognise_foreign({facts, none});
+    const std::string seen = recognise_foreign(TensorShapes(shapes_), catalogue_.networks);
     const std::string holds = seen.empty() ? "" : "it holds " + seen + "; ";
     const std::string reads =
         known.empty() ? "no such component is read without its config.json"

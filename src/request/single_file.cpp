@@ -69,7 +69,7 @@ class Opener {
     for (const Family& family : catalogue_.families) {
       for (const SingleFileKind& kind : family.single_files) known.push_back(kind.name);
     }
-    std::string seen = recognise_foreign(facts_);
+    std::string seen = recognise_foreign(shapes_, catalogue_.networks);
     std::string read =
         fmt::format("checkpoints of one file that are read: {}", fmt::join(known, "; "));
     if (seen.empty() && !shapes_.all().empty())

@@ -1,66 +1,61 @@
 #include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include "weights/single_file_kind.hpp"
 
 namespace omnirt {
 namespace {
 
-// A tensor by which a kind of file is known; `any`: a name that begins so.
-struct Sign {
-  const char* name;
-  bool any;
-  const char* what;
-};
+using nn::FileMark;
 
-// Checked in order, the more special first. Names are those of the authors' own releases.
-constexpr Sign signs[] = {
-    {"model.diffusion_model.double_blocks.0.img_attn.norm.key_norm.scale", false,
-     "a Flux transformer"},
-    {"double_blocks.0.img_attn.norm.key_norm.scale", false, "a Flux transformer"},
-    {"double_stream_modulation_img.lin.weight", false, "a Flux 2 transformer"},
-    {"model.diffusion_model.joint_blocks.", true, "a Stable Diffusion 3 transformer"},
-    {"joint_blocks.", true, "a Stable Diffusion 3 transformer"},
-    {"text_encoders.clip_l.", true, "text encoders of Stable Diffusion 3"},
-    {"model.diffusion_model.head.modulation", false, "a Wan video transformer"},
-    {"head.modulation", false, "a Wan video transformer"},
-    {"model.diffusion_model.patchify_proj.weight", false, "an LTX video transformer"},
-    {"patchify_proj.weight", false, "an LTX video transformer"},
-    {"txt_in.individual_token_refiner.", true, "a Hunyuan video transformer"},
-    {"model.diffusion_model.cap_embedder.", true, "a Lumina 2 or Z-Image transformer"},
-    {"cap_embedder.", true, "a Lumina 2 or Z-Image transformer"},
-    {"double_layers.0.attn.w1q.weight", false, "an AuraFlow transformer"},
-    {"model.diffusion_model.txtfusion.", true, "a Krea 2 transformer"},
-    {"txtfusion.", true, "a Krea 2 transformer"},
-    {"model.diffusion_model.content_mode_blocks.", true, "a FLUX.3 transformer"},
-    {"content_mode_blocks.", true, "a FLUX.3 transformer"},
-    {"model.diffusion_model.txt_in.text_norm.", true, "a Qwen-Image 2.1 transformer"},
-    {"txt_in.text_norm.", true, "a Qwen-Image 2.1 transformer"},
-    {"model.diffusion_model.blocks.0.cross_attn.kv_linear.", true, "a Sana transformer"},
-    {"blocks.0.cross_attn.kv_linear.", true, "a Sana transformer"},
-    {"encoder.stages.0.op_list.", true, "an autoencoder of Sana alone"},
-    {"clip_txt_mapper.weight", false, "a Stable Cascade model (stage C)"},
-    {"down_blocks.1.0.channelwise.0.weight", false, "a Stable Cascade model (stage B)"},
-    {"control_model.", true, "a ControlNet in the original layout"},
-    {"controlnet_cond_embedding.conv_in.weight", false, "a ControlNet"},
-    {"image_proj.", true, "an IP-Adapter"},
-    {"ip_adapter.", true, "an IP-Adapter"},
-    {"emb_params", false, "a textual inversion"},
-    {"string_to_param.*", false, "a textual inversion"},
-    {"edm_mean", false, "a Playground 2.5 model"},
-    {"down_blocks.0.motion_modules.", true, "an AnimateDiff motion module"},
-    {"model.diffusion_model.input_blocks.", true,
-     "an original UNet of no kind that this build reads"},
-    {"input_blocks.", true, "an original UNet alone"},
-    {"down_blocks.", true, "a UNet alone, in diffusers' layout"},
-    {"first_stage_model.", true, "an autoencoder alone"},
-    {"encoder.down.", true, "an autoencoder alone, in the original layout"},
-    {"encoder.down_blocks.", true, "an autoencoder alone, in diffusers' layout"},
-    {"decoder.layers.", true, "a tiny autoencoder alone"},
-    {"text_model.encoder.layers.", true, "a text encoder alone"},
-    {"encoder.block.0.layer.0.SelfAttention.", true, "a T5 text encoder alone"},
-    {"adaln_single.", true, "a PixArt transformer alone"},
-};
+// Models that no network of this build reads, by the names of their authors' own releases.
+std::span<const FileMark> other_models() {
+  static const std::vector<FileMark> marks{
+      {"model.diffusion_model.head.modulation", "a Wan video transformer"},
+      {"head.modulation", "a Wan video transformer"},
+      {"model.diffusion_model.patchify_proj.weight", "an LTX video transformer"},
+      {"patchify_proj.weight", "an LTX video transformer"},
+      {"txt_in.individual_token_refiner.", "a Hunyuan video transformer"},
+      {"clip_txt_mapper.weight", "a Stable Cascade model (stage C)"},
+      {"down_blocks.1.0.channelwise.0.weight", "a Stable Cascade model (stage B)"},
+      {"edm_mean", "a Playground 2.5 model"},
+  };
+  return marks;
+}
+
+// Parts of models, in the layouts that many models share. The special ones come first.
+std::span<const FileMark> parts() {
+  static const std::vector<FileMark> marks{
+      {"text_encoders.clip_l.", "text encoders of Stable Diffusion 3"},
+      {"control_model.", "a ControlNet in the original layout"},
+      {"controlnet_cond_embedding.conv_in.weight", "a ControlNet"},
+      {"image_proj.", "an IP-Adapter"},
+      {"ip_adapter.", "an IP-Adapter"},
+      {"emb_params", "a textual inversion"},
+      {"string_to_param.*", "a textual inversion"},
+      {"down_blocks.0.motion_modules.", "an AnimateDiff motion module"},
+      {"model.diffusion_model.input_blocks.", "an original UNet of no kind that this build reads"},
+      {"input_blocks.", "an original UNet alone"},
+      {"down_blocks.", "a UNet alone, in diffusers' layout"},
+      {"first_stage_model.", "an autoencoder alone"},
+      {"encoder.down.", "an autoencoder alone, in the original layout"},
+      {"encoder.down_blocks.", "an autoencoder alone, in diffusers' layout"},
+      {"decoder.layers.", "a tiny autoencoder alone"},
+      {"text_model.encoder.layers.", "a text encoder alone"},
+      {"encoder.block.0.layer.0.SelfAttention.", "a T5 text encoder alone"},
+  };
+  return marks;
+}
+
+// The first of the marks that the file has; null: none.
+const FileMark* find_mark(const TensorShapes& shapes, std::span<const FileMark> marks) {
+  const auto found = std::ranges::find_if(marks, [&](const FileMark& mark) {
+    return mark.name.ends_with('.') ? shapes.any(mark.name) : shapes.has(mark.name);
+  });
+  return found == marks.end() ? nullptr : &*found;
+}
 
 bool is_adapter_name(const std::string& name) {
   // cloneofsimo's number the layers: "unet:0:up".
@@ -73,14 +68,17 @@ bool is_adapter_name(const std::string& name) {
 
 }  // namespace
 
-std::string recognise_foreign(const SingleFileFacts& facts) {
-  bool adapter = std::ranges::any_of(facts.shapes.all(),
+std::string recognise_foreign(const TensorShapes& shapes,
+                              std::span<const nn::NetworkInfo> networks) {
+  bool adapter = std::ranges::any_of(shapes.all(),
                                      [](const auto& each) { return is_adapter_name(each.first); });
   if (adapter) return "a LoRA adapter (or one like it), which changes a model and is none";
-  for (const Sign& sign : signs) {
-    if (sign.any ? facts.shapes.any(sign.name) : facts.shapes.has(sign.name)) return sign.what;
+  if (const FileMark* mark = find_mark(shapes, other_models())) return mark->what;
+  for (const nn::NetworkInfo& network : networks) {
+    if (const FileMark* mark = find_mark(shapes, network.marks)) return mark->what;
   }
-  return "";
+  const FileMark* mark = find_mark(shapes, parts());
+  return mark ? mark->what : "";
 }
 
 std::string leftover_kind(const std::string& name) {

@@ -2,10 +2,12 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "io/safetensors.hpp"
+#include "nn/network.hpp"
 #include "weights/pipeline_folder.hpp"
 #include "weights/tensor_shapes.hpp"
 
@@ -66,9 +68,10 @@ inline constexpr const char* single_file_configs = "omnirt.configs";
 // Training's averages and schedules, which no component takes: reported, and left out.
 std::string leftover_kind(const std::string& name);
 
-// In words what names and shapes look like ("a Flux transformer", "a LoRA adapter"); "" where
-// nothing is recognised.
-std::string recognise_foreign(const SingleFileFacts& facts);
+// What a file looks like by its tensors' names ("a Flux transformer", "a LoRA adapter"), by the
+// marks of the networks and of files that no network reads; "" where nothing is recognised.
+std::string recognise_foreign(const TensorShapes& shapes,
+                              std::span<const nn::NetworkInfo> networks);
 
 // What decides between noise and velocity in a file that does not say: metadata (modelspec), marker
 // tensors, else `fallback`, with the reason.

@@ -104,6 +104,7 @@ const nn::NetworkInfo& aura_flow_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("aura_flow"); },
                        .prefixes = aura_flow_original_prefixes()},
       .gguf = {{"double_layers.0.modX.", "aura"}},
+      .marks = {{"double_layers.0.attn.w1q.weight", "an AuraFlow transformer"}},
   };
   return info;
 }

@@ -40,6 +40,7 @@ const nn::NetworkInfo& autoencoder_dc_info() {
                        .config = dc_autoencoder_config,
                        .layout = [](const auto&) { return std::string("dc-ae"); },
                        .prefixes = {"", "vae.", "first_stage_model."}},
+      .marks = {{"encoder.stages.0.op_list.", "an autoencoder of Sana alone"}},
   };
   return info;
 }

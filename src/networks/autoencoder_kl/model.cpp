@@ -89,7 +89,9 @@ const nn::NetworkInfo& autoencoder_kl_info() {
                                 "encoder.down_blocks.*)",
                        .config = autoencoder_kl_config_alone,
                        .layout = autoencoder_kl_layout_of,
-                       .prefixes = {"", "first_stage_model.", "vae."}},
+                       .prefixes = {"", "first_stage_model.", "vae."},
+                       .from_model = {"scaling_factor", "shift_factor", "force_upcast"},
+                       .needs_first = true},
   };
   return info;
 }

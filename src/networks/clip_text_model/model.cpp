@@ -121,16 +121,18 @@ const nn::NetworkInfo& clip_text_model_info() {
       .summary = "the text encoder of CLIP",
       .weights_base = "model",
       .role = "text_encoder",
-      .from_tensors = {.signs = "a text encoder of CLIP (text_model.encoder.layers.* or "
-                                "transformer.resblocks.*)",
-                       .config = clip_text_config_alone,
-                       .layout = clip_text_layout_of,
-                       .prefixes = {"", "cond_stage_model.transformer.", "cond_stage_model.model.",
-                                    "conditioner.embedders.0.transformer.",
-                                    "conditioner.embedders.0.model.",
-                                    "conditioner.embedders.1.model.",
-                                    "text_encoders.clip_l.transformer.",
-                                    "text_encoders.clip_g.transformer."}},
+      .from_tensors =
+          {.signs = "a text encoder of CLIP (text_model.encoder.layers.* or "
+                    "transformer.resblocks.*)",
+           .config = clip_text_config_alone,
+           .layout = clip_text_layout_of,
+           .prefixes = {"", "cond_stage_model.transformer.", "cond_stage_model.model.",
+                        "conditioner.embedders.0.transformer.", "conditioner.embedders.0.model.",
+                        "conditioner.embedders.1.model.", "text_encoders.clip_l.transformer.",
+                        "text_encoders.clip_g.transformer."},
+           // OpenCLIP's layouts have OpenCLIP's activation; transformers' names are used for both.
+           .from_model = {"hidden_act"},
+           .only_own_names = true},
       .published_prefix = "text_model.",
   };
   return info;

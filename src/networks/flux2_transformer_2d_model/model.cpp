@@ -122,6 +122,7 @@ const nn::NetworkInfo& flux2_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("flux2"); },
                        .prefixes = flux2_original_prefixes()},
       .gguf = {{"double_blocks.0.", "flux"}},
+      .marks = {{"double_stream_modulation_img.lin.weight", "a Flux 2 transformer"}},
   };
   return info;
 }

@@ -194,6 +194,8 @@ const nn::NetworkInfo& flux3_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("flux3"); },
                        .prefixes = flux3_original_prefixes()},
       .gguf = {{"content_mode_blocks.", "flux3"}},
+      .marks = {{"model.diffusion_model.content_mode_blocks.", "a FLUX.3 transformer"},
+                {"content_mode_blocks.", "a FLUX.3 transformer"}},
   };
   return info;
 }

@@ -138,6 +138,9 @@ const nn::NetworkInfo& flux_transformer_2d_model_info() {
                                     .made = "out_channels",
                                     .layer = "x_embedder",
                                     .original = "img_in"},
+      .marks = {{"model.diffusion_model.double_blocks.0.img_attn.norm.key_norm.scale",
+                 "a Flux transformer"},
+                {"double_blocks.0.img_attn.norm.key_norm.scale", "a Flux transformer"}},
   };
   return info;
 }

@@ -100,6 +100,8 @@ const nn::NetworkInfo& krea2_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("krea2"); },
                        .prefixes = krea2_original_prefixes()},
       .gguf = {{"txtfusion.projector.", "krea2"}},
+      .marks = {{"model.diffusion_model.txtfusion.", "a Krea 2 transformer"},
+                {"txtfusion.", "a Krea 2 transformer"}},
   };
   return info;
 }

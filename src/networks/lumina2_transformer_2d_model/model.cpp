@@ -129,6 +129,8 @@ const nn::NetworkInfo& lumina2_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("lumina2"); },
                        .prefixes = lumina2_original_prefixes()},
       .gguf = {{"context_refiner.0.", "lumina2"}},
+      .marks = {{"model.diffusion_model.cap_embedder.", "a Lumina 2 or Z-Image transformer"},
+                {"cap_embedder.", "a Lumina 2 or Z-Image transformer"}},
   };
   return info;
 }

@@ -20,7 +20,8 @@ nn::NetworkInfo info_of(std::string class_name, std::string summary) {
           .make = make_pixart,
           .summary = std::move(summary),
           .weights_base = "diffusion_pytorch_model",
-          .role = "denoiser"};
+          .role = "denoiser",
+          .marks = {{"adaln_single.", "a PixArt transformer alone"}}};
 }
 
 }  // namespace

@@ -110,6 +110,8 @@ const nn::NetworkInfo& qwen_image21_transformer_2d_model_info() {
                        .layout = qwen_image21_layout_of,
                        .prefixes = {"", "model.diffusion_model.", "diffusion_model."}},
       .gguf = {{"txt_in.text_norm.", "qwen_image"}},
+      .marks = {{"model.diffusion_model.txt_in.text_norm.", "a Qwen-Image 2.1 transformer"},
+                {"txt_in.text_norm.", "a Qwen-Image 2.1 transformer"}},
   };
   return info;
 }

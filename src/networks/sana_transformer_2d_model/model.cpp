@@ -113,6 +113,8 @@ const nn::NetworkInfo& sana_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("sana"); },
                        .prefixes = sana_original_prefixes()},
       .gguf = {{"blocks.0.cross_attn.kv_linear.", "sana"}},
+      .marks = {{"model.diffusion_model.blocks.0.cross_attn.kv_linear.", "a Sana transformer"},
+                {"blocks.0.cross_attn.kv_linear.", "a Sana transformer"}},
   };
   return info;
 }

@@ -74,6 +74,8 @@ const nn::NetworkInfo& sd3_transformer_2d_model_info() {
                        .layout = [](const auto&) { return std::string("sd3"); },
                        .prefixes = sd3_original_prefixes()},
       .gguf = {{"joint_blocks.0.x_block.", "sd3"}},
+      .marks = {{"model.diffusion_model.joint_blocks.", "a Stable Diffusion 3 transformer"},
+                {"joint_blocks.", "a Stable Diffusion 3 transformer"}},
   };
   return info;
 }
