@@ -77,10 +77,6 @@ void warn_of_unguided(Proposal& proposal);  // validate_guidance.cpp
 // The fix for what has no effect without guidance: "raise config.guidance_scale above 1, or remove
 // it".
 std::string guidance_fix(const Proposal& proposal);  // validate_guidance.cpp
-// What a state to resume says of its run's config.
-Json recorded_config(const Proposal& proposal);  // validate_config.cpp
-// What the request's preset sets for its task and model; nothing without a preset.
-Json values_of_preset(const Proposal& proposal);  // validate_config.cpp
 // Takes the network of a component's config among the facts; what is wrong with it is a finding
 // once the component is asked for.
 void describe(Proposal& proposal, const ComponentFolder& component);  // validate_model.cpp
@@ -96,8 +92,6 @@ void check_output_names(Proposal& proposal, const std::string& output);  // vali
 void warn_of_replaced(Proposal& proposal);  // validate_output.cpp
 // Refuses what the backend says in its capabilities that it does not do.
 void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
-// The config that was given for the run that the state is of; empty without a state.
-Json given_when_saved(const Proposal& proposal);  // validate_resume.cpp
 // A seed that asks for a random one ("random", -1) is as good as none.
 void settle_seed(Proposal& proposal);  // validate_words.cpp
 // A hires_upscaler that is none of the key's names is a network: components.hires_upscaler.

@@ -33,46 +33,98 @@ bool in_family(const Family& family, const std::string& name) {
   });
 }
 
-// Sets each value that fits; what does not fit is a finding under `where`.
-void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const Json& values,
-           Origin origin, const std::string& where) {
-  for (const auto& item : values.items()) {
+// Values of one source. A later layer overrides an earlier one.
+struct Layer {
+  Origin origin;
+  std::string where;  // before a key's name in findings
+  Json values;
+};
+
+// What a state says of its run's config, but for files and how it was run: it is not trusted with
+// these.
+Json recorded_config(const Proposal& proposal) {
+  Json config = Json::object();
+  if (proposal.resumed && proposal.resumed->record.contains("config"))
+    config = proposal.resumed->record["config"];
+  if (!config.is_object()) return Json::object();
+  for (const KeyInfo* key : keys::about_files()) config.erase(key->name);
+  return config;
+}
+
+// The state's values by the origin that each had in its run.
+void add_recorded(const Proposal& proposal, std::vector<Layer>& layers) {
+  if (!proposal.resumed) return;
+  const Json recorded = recorded_config(proposal);
+  for (Origin origin : {Origin::fallback, Origin::model, Origin::preset, Origin::user,
+                        Origin::drawn, Origin::derived}) {
+    layers.push_back({origin, "config.resume: ", Json::object()});
+    for (const auto& [name, value] : recorded.items()) {
+      auto given = proposal.resumed->origins.find(name);
+      const std::string word = given == proposal.resumed->origins.end() ? "user" : given->second;
+      if (word == to_string(origin)) layers.back().values[name] = value;
+    }
+  }
+}
+
+// What the request's preset sets for its task and model; nothing without a preset.
+Json values_of_preset(const Proposal& proposal) {
+  const Json given = proposal.request.config.value(keys::preset.name, Json());
+  auto preset = choice_of<Preset>(given.is_string() ? given.get<std::string>() : "");
+  return preset ? preset_values(*preset, proposal.task, *proposal.spec) : Json::object();
+}
+
+// All that settles a run's config but the keys' own defaults, the weakest first. The command line's
+// flags are part of the request.
+std::vector<Layer> config_layers(const Proposal& proposal) {
+  std::vector<Layer> layers;
+  layers.push_back(
+      {Origin::model, "model.default_config.", proposal.spec->defaults(proposal.folder)});
+  layers.push_back({Origin::preset, "preset.", values_of_preset(proposal)});
+  add_recorded(proposal, layers);
+  layers.push_back({Origin::user, "config.", proposal.request.config});
+  return layers;
+}
+
+// Whether somebody chose the value: the workflow depends on these.
+bool is_chosen(Origin origin) {
+  return origin == Origin::model || origin == Origin::preset || origin == Origin::user;
+}
+
+void set_defaults(Proposal& proposal, const std::vector<const KeyInfo*>& known) {
+  for (const KeyInfo* key : known) {
+    Json fallback = key->fallback_json();
+    if (!fallback.is_null()) proposal.config.set(key->name, fallback, Origin::fallback);
+  }
+}
+
+// Sets each value of a layer that fits its key; a finding for each other.
+void merge(Proposal& proposal, const std::vector<const KeyInfo*>& known, const Layer& layer) {
+  for (const auto& item : layer.values.items()) {
     const std::string& name = item.key();
     const Json& given = item.value();
     auto key = std::ranges::find_if(known, [&](const KeyInfo* k) { return name == k->name; });
     if (key != known.end()) {
       if (given.is_null()) continue;
       Json value = given;
-      if (check_value(**key, where + name, value, proposal.errors))
-        proposal.config.set(name, value, origin);
-    } else if (origin != Origin::user) {
+      if (check_value(**key, layer.where + name, value, proposal.errors))
+        proposal.config.set(name, value, layer.origin);
+    } else if (layer.origin != Origin::user) {
       continue;  // a model's or preset's value for another workflow
     } else if (in_family(*proposal.family, name)) {
-      key_without_effect(proposal, where, name, given);
+      key_without_effect(proposal, layer.where, name, given);
     } else {
-      unknown_key(proposal, known, where, name, given);
+      unknown_key(proposal, known, layer.where, name, given);
     }
   }
 }
 
-// What the state was made with, each value with the origin that it had. What a run makes no use of
-// is not in its record.
-void merge_recorded(Proposal& proposal, const std::vector<const KeyInfo*>& known) {
+// A run's record lacks the keys that it did not use.
+void hide_unrecorded(Proposal& proposal, const std::vector<const KeyInfo*>& known) {
   if (!proposal.resumed) return;
   const Json recorded = recorded_config(proposal);
   for (const KeyInfo* key : known) {
     if (!recorded.contains(key->name) && !proposal.request.config.contains(key->name))
       proposal.unused_keys.insert(key->name);
-  }
-  for (Origin origin : {Origin::fallback, Origin::model, Origin::preset, Origin::user,
-                        Origin::drawn, Origin::derived}) {
-    Json values = Json::object();
-    for (const auto& [name, value] : recorded.items()) {
-      auto given = proposal.resumed->origins.find(name);
-      std::string word = given == proposal.resumed->origins.end() ? "user" : given->second;
-      if (word == to_string(origin)) values[name] = value;
-    }
-    merge(proposal, known, values, origin, "config.resume: ");
   }
 }
 
@@ -145,35 +197,11 @@ void draw_seed(Proposal& proposal) {
 
 }  // namespace
 
-// Without what a state says of files and of how it was run: it is not trusted with these.
-Json recorded_config(const Proposal& proposal) {
-  Json config = Json::object();
-  if (proposal.resumed && proposal.resumed->record.contains("config"))
-    config = proposal.resumed->record["config"];
-  if (!config.is_object()) return Json::object();
-  for (const KeyInfo* key : keys::about_files()) config.erase(key->name);
-  return config;
-}
-
-// What the request's preset sets for its task and model; nothing without a preset.
-Json values_of_preset(const Proposal& proposal) {
-  const Json given = proposal.request.config.value(keys::preset.name, Json());
-  auto preset = choice_of<Preset>(given.is_string() ? given.get<std::string>() : "");
-  return preset ? preset_values(*preset, proposal.task, *proposal.spec) : Json::object();
-}
-
 void settle_config(Proposal& proposal) {
   auto known = known_keys(proposal.plan);
-  for (const KeyInfo* key : known) {
-    Json fallback = key->fallback_json();
-    if (!fallback.is_null()) proposal.config.set(key->name, fallback, Origin::fallback);
-  }
-  const Json& user = proposal.request.config;
-  merge(proposal, known, proposal.spec->defaults(proposal.folder), Origin::model,
-        "model.default_config.");
-  merge(proposal, known, values_of_preset(proposal), Origin::preset, "preset.");
-  merge_recorded(proposal, known);
-  merge(proposal, known, user, Origin::user, "config.");
+  set_defaults(proposal, known);
+  for (const Layer& layer : config_layers(proposal)) merge(proposal, known, layer);
+  hide_unrecorded(proposal, known);
   draw_seed(proposal);
   warn_of_unguided(proposal);
   hide_unused_guidance(proposal);
@@ -183,11 +211,10 @@ void settle_config(Proposal& proposal) {
 }
 
 void settle_choices(Proposal& proposal) {
-  Json& chosen = proposal.facts.config;
-  chosen = proposal.spec->defaults(proposal.folder);
-  chosen.update(values_of_preset(proposal));
-  chosen.update(given_when_saved(proposal));
-  chosen.update(proposal.request.config);
+  Json& chosen = proposal.facts.config = Json::object();
+  for (const Layer& layer : config_layers(proposal)) {
+    if (is_chosen(layer.origin)) chosen.update(layer.values);
+  }
 }
 
 }  // namespace omnirt::validation

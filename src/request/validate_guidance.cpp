@@ -36,10 +36,7 @@ namespace {
 
 // The usual guider of the family with what the short keys say; settle_config reports their values.
 Json usual_guider(const Proposal& proposal) {
-  Json merged = proposal.spec->defaults(proposal.folder);
-  merged.update(values_of_preset(proposal));
-  merged.update(recorded_config(proposal));
-  merged.update(proposal.request.config);
+  const Json& merged = proposal.facts.config;
   Json config{{"type", proposal.family->guider}};
   for (const KeyInfo* key : proposal.family->guider_keys) {
     std::vector<Finding> unused;

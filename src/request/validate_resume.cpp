@@ -186,19 +186,6 @@ void refuse_state(Proposal& proposal, std::string why) {
                   std::move(why), "make the state again with this program and this request"});
 }
 
-Json given_when_saved(const Proposal& proposal) {
-  Json given = Json::object();
-  if (!proposal.resumed) return given;
-  for (const auto& [name, value] : part_of(proposal.resumed->record, "config").items()) {
-    if (is_among(keys::about_files(), name)) continue;
-    auto origin = proposal.resumed->origins.find(name);
-    if (origin == proposal.resumed->origins.end()) continue;
-    if (origin->second == "user" || origin->second == "model" || origin->second == "preset")
-      given[name] = value;
-  }
-  return given;
-}
-
 void settle_resume(Proposal& proposal) {
   std::string file = text_of(proposal.request.config, keys::resume.name);
   if (file.empty()) return;
