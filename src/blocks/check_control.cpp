@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "base/path_text.hpp"
+
 namespace omnirt::blocks {
 namespace {
 
@@ -38,7 +40,7 @@ void CheckControl::check(Checks& checks) const {
     std::string what = parts == 0
                            ? fmt::format("{} reads it, and none is given", kind_.what)
                            : fmt::format("there are only {} components.{}", parts, kind_.component);
-    checks.error({"inputs." + input.name(), given->path, what,
+    checks.error({"inputs." + input.name(), path_text(given->path), what,
                   fmt::format("name its {0} in components.{1}: {{\"components\": {{\"{2}\": "
                               "\"path/to/{0}\"}}}} (a list for several), or remove the image",
                               kind_.form, part.name(), kind_.component)});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/token_controlnet.hpp"
 #include "nn/patches.hpp"
@@ -16,8 +17,8 @@ constexpr const char* another = "give one that was made for this model";
 
 void TokenControlNet::refuse(Checks& checks, const std::string& why,
                              const std::string& way_out) const {
-  checks.error({"components." + controlnet.name(), checks.folder(controlnet)->folder.string(), why,
-                way_out});
+  checks.error({"components." + controlnet.name(), path_text(checks.folder(controlnet)->folder),
+                why, way_out});
 }
 
 void TokenControlNet::check_fits(Checks& checks) const {

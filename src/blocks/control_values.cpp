@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "pipeline/frame.hpp"
 #include "tensor/generator.hpp"
 #include "tensor/image_tensor.hpp"
@@ -86,7 +87,7 @@ void check_parts(Checks& checks, const Config<Json>& port, size_t parts, double 
 bool is_of_class(Checks& checks, const Port& component, const char* class_name) {
   const ComponentFolder* folder = checks.folder(component);
   if (folder->class_name == class_name) return true;
-  checks.error({"components." + component.name(), folder->folder.string(),
+  checks.error({"components." + component.name(), path_text(folder->folder),
                 fmt::format("holds a {}, where a {} is expected", folder->class_name, class_name),
                 "name a part of the right kind"});
   return false;
@@ -94,7 +95,7 @@ bool is_of_class(Checks& checks, const Port& component, const char* class_name) 
 
 void check_channels(Checks& checks, const Port& component, int64_t channels, const char* name) {
   if (channels == 3 || channels == 1) return;
-  checks.error({"components." + component.name(), checks.folder(component)->folder.string(),
+  checks.error({"components." + component.name(), path_text(checks.folder(component)->folder),
                 fmt::format("it takes control images of {} channels ({})", channels, name),
                 "give one that takes images, of 3 channels or 1"});
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/path_text.hpp"
 #include "blocks/control_values.hpp"
 #include "pipeline/numbered.hpp"
 
@@ -134,8 +135,8 @@ void ControlNet::before_predict(Frame& frame, const LoopProgress& at, RowBatch& 
 }
 
 void ControlNet::refuse(Checks& checks, const std::string& why) const {
-  checks.error({"components." + controlnet.name(), checks.folder(controlnet)->folder.string(), why,
-                "give one that was made for this model"});
+  checks.error({"components." + controlnet.name(), path_text(checks.folder(controlnet)->folder),
+                why, "give one that was made for this model"});
 }
 
 void ControlNet::check(Checks& checks) const {

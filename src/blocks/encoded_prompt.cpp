@@ -3,6 +3,7 @@
 #include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "blocks/start_noise.hpp"
 #include "pipeline/checks.hpp"
 #include "pipeline/symbol_sizes.hpp"
@@ -95,7 +96,7 @@ void TakeEncodedPrompt::check(Checks& checks) const {
   const EmbedsInput* given = checks.embeds(encoded);
   std::string fault = given ? fault_of(checks, given->info) : "";
   if (fault.empty()) return;
-  checks.error({"inputs." + encoded.name(), given->path, fault,
+  checks.error({"inputs." + encoded.name(), path_text(given->path), fault,
                 "give what this model's text encoders make, with negative_prompt_embeds where "
                 "guidance_scale is above 1"});
 }

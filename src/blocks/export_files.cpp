@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/image.hpp"
 #include "io/output_name.hpp"
 
@@ -28,7 +29,7 @@ Target target_of(const std::optional<std::string>& output, const std::string& ou
                  const std::string& extension, const Frame& frame) {
   fs::path path = output ? fs::path(*output) : fs::path(output_dir) / "{model}-{run}";
   if (path.extension().empty()) path += extension;
-  return {fs::absolute(path).string(), frame.model(), frame.run_id()};
+  return {fs::absolute(path).native(), frame.model(), frame.run_id()};
 }
 
 void make_folder(const fs::path& folder) {
@@ -36,7 +37,7 @@ void make_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (error)
     throw RunFailed(
-        fmt::format("could not make the folder {}: {}", folder.string(), error.message()));
+        fmt::format("could not make the folder {}: {}", path_text(folder), error.message()));
 }
 
 void check_record_size(Checks& checks, const Json& record) {

@@ -88,7 +88,7 @@ void ExportImages::run(Frame& frame) const {
     io::write_image(file, all[i], format,
                     metadata_of(frame.record(), report.seed, of, frame[prompt].size()));
     written.add(file);
-    report.path = file.string();
+    report.path = file.native();
     report.mime = io::image_media_type(format);
   }
   for (size_t i = 0; i < made.size(); ++i) frame.deliver({made[i], {&all[i], 1}});

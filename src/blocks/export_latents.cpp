@@ -39,7 +39,7 @@ void ExportLatents::run(Frame& frame) const {
     make_folder(file.parent_path());
     write_latents(file, sample,
                   frame.record().is_null() ? Json::object() : Json{{"request", frame.record()}});
-    made.path = file.string();
+    made.path = file.native();
     made.mime = "application/x-safetensors";
   }
   frame[artifacts] = {made};

@@ -77,7 +77,7 @@ void ExportVideo::run(Frame& frame) const {
     make_folder(file.parent_path());
     io::write_video(file, of_one, format, metadata_of(frame.record(), report.seed), options);
     written.add(file);
-    report.path = file.string();
+    report.path = file.native();
     report.mime = io::video_media_type(format);
     auto [width, height] = io::video_size(of_one.front(), format);
     report.width = width;

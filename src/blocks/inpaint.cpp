@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "io/image_mask.hpp"
 #include "io/image_resize.hpp"
 #include "pipeline/checks.hpp"
@@ -19,8 +20,8 @@ bool is_repainted(uint8_t grey) {
 }
 
 void warn_of_mask(Checks& checks, const ImageInput& input) {
-  const std::string& path = input.path;
-  const io::Image mask = input.given ? *input.given : io::read_image(path);
+  const std::string path = path_text(input.path);
+  const io::Image mask = input.given ? *input.given : io::read_image(input.path);
   warn_of_alpha(checks, path, mask);
   if (std::ranges::none_of(io::to_grey(io::painted_mask(mask)).pixels, is_repainted)) {
     checks.warn({"inputs.mask", path, "black everywhere: nothing will be repainted",

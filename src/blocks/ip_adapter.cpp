@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/path_text.hpp"
 #include "blocks/clip_image.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/ip_adapter_scale.hpp"
@@ -198,7 +199,7 @@ void ImagePrompt::settle_image_processor(Checks& checks) const {
   if (auto given = checks.maybe(image_processor)) {
     read_clip_image_processor(*given, "config." + image_processor.name());
   } else if (folder) {
-    read_clip_image_processor(folder->config, folder->config_file.string());
+    read_clip_image_processor(folder->config, path_text(folder->config_file));
     checks.settle(image_processor, folder->config, Origin::model);
   } else {
     int64_t side = checks[image_encoder].image_size();
@@ -209,7 +210,7 @@ void ImagePrompt::settle_image_processor(Checks& checks) const {
 void ImagePrompt::check_layers(Checks& checks, const std::vector<ImagePromptSite>& sites) const {
   const IPAdapter& network = checks[ip_adapter];
   std::string field = "components." + ip_adapter.name();
-  std::string folder = checks.folder(ip_adapter)->folder.string();
+  std::string folder = path_text(checks.folder(ip_adapter)->folder);
   int64_t wanted = sites.empty() ? 0 : sites.front().context_dim;
   if (network.cross_attention_dim() != wanted) {
     checks.error({field, folder,
@@ -235,7 +236,7 @@ void ImagePrompt::check_loaded(Checks& checks) const {
   bool projects = encoder.visual_projection.has_value();
   int64_t told = network.reads_embeds() ? encoder.projection_dim() : encoder.hidden_size();
   if (told != network.image_embed_dim() || (network.reads_embeds() && !projects)) {
-    checks.error({"components.image_encoder", checks.folder(image_encoder)->folder.string(),
+    checks.error({"components.image_encoder", path_text(checks.folder(image_encoder)->folder),
                   fmt::format("it makes {} values of an image{}, and components.{} reads {}", told,
                               projects ? "" : " and has no projection", ip_adapter.name(),
                               network.image_embed_dim()),

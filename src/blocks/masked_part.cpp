@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "blocks/fit_images.hpp"
 #include "io/image_mask.hpp"
 #include "io/image_resize.hpp"
@@ -64,10 +65,11 @@ void CropToMask::check(Checks& checks) const {
   auto wide = checks.maybe(width), high = checks.maybe(height);
   if (!given || !wide || !high || !checks.restored(mask).empty()) return;
   io::Image read = given->given ? *given->given : io::read_image(given->path);
-  warn_of_alpha(checks, given->path, read);
+  warn_of_alpha(checks, path_text(given->path), read);
   if (auto radius = checks.maybe(mask_blur)) read = blurred(read, *radius);
   if (region_of(read, *wide, *high, checks[padding])) return;
-  checks.error({"inputs.mask", given->path, "black everywhere: there is no part to inpaint",
+  checks.error({"inputs.mask", path_text(given->path),
+                "black everywhere: there is no part to inpaint",
                 "paint what is to change in white, or remove padding_mask_crop"});
 }
 

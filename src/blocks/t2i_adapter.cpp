@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "blocks/control_values.hpp"
 #include "pipeline/numbered.hpp"
 
@@ -100,7 +101,7 @@ void T2IControl::check_loaded(Checks& checks) const {
   bool fits = made.size() + 1 >= taken.size() && made.size() <= taken.size();
   for (size_t i = 0; fits && i < made.size(); ++i) fits = made[i] == taken[i];
   if (fits) return;
-  checks.error({"components." + adapter.name(), checks.folder(adapter)->folder.string(),
+  checks.error({"components." + adapter.name(), path_text(checks.folder(adapter)->folder),
                 "its features are not of the shapes that the model's UNet takes: it was made for "
                 "another model",
                 "give one that was made for this model"});

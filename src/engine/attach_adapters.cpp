@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "engine/attach_tokens.hpp"
 #include "engine/finite_checks.hpp"
 #include "request/adapter_family.hpp"
@@ -164,7 +165,7 @@ class Attaching {
 
   AdapterReport report_of(const AdapterChoice& choice, const adapters::Resolution& found) {
     AdapterReport report;
-    report.path = choice.file->path.string();
+    report.path = path_text(choice.file->path);
     report.kind = fmt::format("{}", fmt::join(choice.file->kinds(), "+"));
     report.layout = found.layout;
     report.mode = choice.beside ? "beside" : "merged";

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "engine/convert_weights.hpp"
 #include "io/file.hpp"
 #include "io/new_folder.hpp"
@@ -120,7 +121,7 @@ class ToFolder {
   std::pair<std::unique_ptr<nn::Network>, std::shared_ptr<const WeightStore>> weights_of(
       const ComponentFolder& component) const {
     const nn::NetworkInfo& info = network_info(catalogue_, component);
-    auto network = info.make(component.config, component.config_file.string());
+    auto network = info.make(component.config, path_text(component.config_file));
     auto layout = original_layout(*network, component.original->layout);
     auto store =
         open_original_weights(files_, *network, layout, component.original->prefix, component.name);
@@ -216,7 +217,7 @@ class ToFile {
         if (!parts.empty()) return parts;
       }
     }
-    throw Unsupported({"from", folder_.path.string(),
+    throw Unsupported({"from", path_text(folder_.path),
                        fmt::format("a {} has no layout in one file here", folder_.class_name), ""});
   }
 
@@ -235,9 +236,9 @@ class ToFile {
   void add_part(const SingleFileModel::Part& part) {
     const ComponentFolder* component = folder_.find(part.component);
     if (!component)
-      throw InvalidRequest({part.component, folder_.path.string(), "the folder has none", ""});
+      throw InvalidRequest({part.component, path_text(folder_.path), "the folder has none", ""});
     const nn::NetworkInfo& info = network_info(catalogue_, *component);
-    networks_.push_back(info.make(component->config, component->config_file.string()));
+    networks_.push_back(info.make(component->config, path_text(component->config_file)));
     const nn::Network& network = *networks_.back();
     auto files = io::TensorFiles::open(component->folder, std::span(&info.weights_base, 1));
     stores_.push_back(open_weights(files, network, component->name));
@@ -274,7 +275,7 @@ class ToFile {
       left.push_back(
           fmt::format("{0}: it is not CLIP's own, and no part of the file; run the file "
                       "with --component {0}={1}",
-                      name, component.folder.string()));
+                      name, path_text(component.folder)));
     }
     return left;
   }
@@ -336,13 +337,13 @@ Json between_layouts(const Catalogue& catalogue, const ConvertRequest& request) 
   std::string layout =
       request.layout.empty() ? (is_file ? "diffusers" : "single-file") : request.layout;
   if ((layout == "diffusers") != is_file) {
-    throw InvalidRequest(
-        {"to", layout,
-         fmt::format("{} is {} already", request.from.string(), is_file ? "one file" : "a folder"),
-         "omit --to, or name the other layout"});
+    throw InvalidRequest({"to", layout,
+                          fmt::format("{} is {} already", path_text(request.from),
+                                      is_file ? "one file" : "a folder"),
+                          "omit --to, or name the other layout"});
   }
   if (!is_file && request.to.extension() != ".safetensors") {
-    throw InvalidRequest({"to", request.to.string(),
+    throw InvalidRequest({"to", path_text(request.to),
                           "a single file is written as .safetensors or .gguf",
                           "name a file that ends with .safetensors or .gguf"});
   }
@@ -356,14 +357,14 @@ Json between_layouts(const Catalogue& catalogue, const ConvertRequest& request) 
 Json convert(const Catalogue& catalogue, const ConvertRequest& request) {
   std::error_code error;
   if (fs::symlink_status(request.to, error).type() != fs::file_type::not_found) {
-    throw InvalidRequest({"to", request.to.string(), "there is something of this name already",
+    throw InvalidRequest({"to", path_text(request.to), "there is something of this name already",
                           "name another, or remove it first"});
   }
   bool scaled = !request.quantize.empty() && request.to.extension() == ".safetensors";
   Json told = scaled || is_gguf_name(request.to) ? to_quantized(catalogue, request)
                                                  : between_layouts(catalogue, request);
-  told["from"] = request.from.string();
-  told["to"] = request.to.string();
+  told["from"] = request.from.native();
+  told["to"] = request.to.native();
   return told;
 }
 

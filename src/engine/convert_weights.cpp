@@ -1,6 +1,7 @@
 #include "engine/convert_weights.hpp"
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "engine/convert_gguf.hpp"
 #include "engine/convert_scaled.hpp"
 #include "weights/loader.hpp"
@@ -33,11 +34,11 @@ void WeightsToConvert::take_component(const Catalogue& catalogue, const ConvertR
   const nn::NetworkInfo* info = catalogue.find_network(component.class_name);
   if (!info) {
     throw Unsupported(
-        {"from", request.from.string(),
+        {"from", path_text(request.from),
          "neither a pipeline's folder nor one of a network that this build knows",
          "give a folder with model_index.json, or a component's with its config.json"});
   }
-  network_ = info->make(component.config, component.config_file.string());
+  network_ = info->make(component.config, path_text(component.config_file));
   auto layouts = network_->original_layouts();
   if (layouts.empty()) {
     throw Unsupported({"from", component.class_name,

@@ -92,7 +92,7 @@ Json entry_json(const Catalogue& catalogue, const ModelSpec& spec) {
           {"artifact_kind", spec.artifact_kind},
           {"example", spec.example},
           {"hub_ids", spec.hub_ids},
-          {"found_at", find_model(spec.id, spec.hub_ids).string()}};
+          {"found_at", find_model(spec.id, spec.hub_ids).native()}};
 }
 
 }  // namespace
@@ -210,7 +210,7 @@ Json describe_model(const Catalogue& catalogue, const std::string& model) {
   Json tasks = Json::array();
   for (const std::string& task : catalogue.tasks_of(spec.id)) {
     tasks.push_back(describe_task(catalogue, *catalogue.find_entry(spec.id, task)));
-    tasks.back()["found_at"] = place.string();
+    tasks.back()["found_at"] = place.native();
   }
   return {{"id", spec.id}, {"things", read_known_things(place)}, {"tasks", tasks}};
 }

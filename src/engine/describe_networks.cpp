@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "request/model_search.hpp"
 #include "request/single_file.hpp"
 
@@ -31,7 +32,7 @@ Json describe_folder(const Catalogue& catalogue, const PipelineFolder& folder) {
   for (const auto& [name, component] : folder.components) {
     const nn::NetworkInfo* info = catalogue.find_network(component.class_name);
     if (info)
-      all.push_back(describe(*info, name, component.config, component.config_file.string()));
+      all.push_back(describe(*info, name, component.config, path_text(component.config_file)));
   }
   return all;
 }
@@ -64,7 +65,7 @@ Json describe_networks(const Catalogue& catalogue, const std::string& class_or_p
                : "the folder has no config.json that names a class",
          ""});
   }
-  return Json::array({describe(*info, name, component.config, component.config_file.string())});
+  return Json::array({describe(*info, name, component.config, path_text(component.config_file))});
 }
 
 }  // namespace omnirt

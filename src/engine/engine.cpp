@@ -266,7 +266,7 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   report.memory.plan = proposal.memory_plan;
   report.task = proposal.task;
   report.model = proposal.spec ? proposal.spec->id : request.model;
-  report.model_path = proposal.folder.path.string();
+  report.model_path = proposal.folder.path.native();
   report.single_file = proposal.single_file;
   report.backend = proposal.backend;
   for (const PassedOver& each : proposal.backends_passed_over)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/path_text.hpp"
 #include "base/remembered.hpp"
 #include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
@@ -29,7 +30,7 @@ bool overflows_half(const Tensor& weight) {
 
 std::string place_of(const Proposal& proposal, const std::string& component) {
   const ComponentFolder* folder = proposal.folder.find(component);
-  return folder ? folder->folder.string() : component;
+  return folder ? path_text(folder->folder) : component;
 }
 
 // What the adapters of the run make of a weight.
@@ -174,7 +175,7 @@ void check_finite(Proposal& proposal, const AdapterChoice& choice) {
     auto look = [&](const io::FoundTensor& tensor) {
       if (auto place = first_not_finite(weight_of(tensor).view()))
         findings->push_back(
-            {fmt::format("{}: tensor {}", file.path.string(), tensor.entry->name), "",
+            {fmt::format("{}: tensor {}", path_text(file.path), tensor.entry->name), "",
              fmt::format("{} ({})", not_finite, *place),
              "use another file of the adapter; config.allow_nan continues all the same"});
     };

@@ -41,7 +41,7 @@ Json inspect_tensors(const io::TensorFiles& files, bool list) {
     if (list)
       tensors.push_back({{"name", name}, {"dtype", entry.stored_as()}, {"shape", entry.shape}});
   }
-  for (const auto& file : files.files()) paths.push_back(file->path().string());
+  for (const auto& file : files.files()) paths.push_back(file->path().native());
   Json json = {{"tensors", files.size()},
                {"parameters", parameters},
                {"parameters_by_dtype", by_dtype},
@@ -58,7 +58,7 @@ Json inspect_tensors(const io::TensorFiles& files, bool list) {
 Json inspect_component(const ComponentFolder& component) {
   Json json = {{"name", component.name},
                {"class", component.class_name},
-               {"path", component.folder.string()}};
+               {"path", component.folder.native()}};
   static const std::string bases[] = {"diffusion_pytorch_model", "model"};
   bool has_weights = component.class_name.find("Tokenizer") == std::string::npos &&
                      component.class_name.find("Scheduler") == std::string::npos;
@@ -90,7 +90,7 @@ Json inspect(const std::string& path) {
   Json components = Json::array();
   for (const auto& [name, component] : folder.components)
     components.push_back(inspect_component(component));
-  return {{"path", folder.path.string()},
+  return {{"path", folder.path.native()},
           {"kind", "pipeline folder"},
           {"class", folder.class_name},
           {"components", components}};

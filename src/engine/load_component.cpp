@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "nn/autoencoder.hpp"
 #include "weights/loader.hpp"
@@ -82,10 +83,10 @@ void load_network(const Catalogue& catalogue, Backend& backend, const ComponentK
                        suggest(folder.class_name, known)});
   }
   if (folder.config_file.empty()) {
-    throw InvalidFile({folder.folder.string(), "", "the component has no config.json",
+    throw InvalidFile({path_text(folder.folder), "", "the component has no config.json",
                        io::fix_of_file(folder.folder, "complete the folder")});
   }
-  component.network = info->make(folder.config, folder.config_file.string());
+  component.network = info->make(folder.config, path_text(folder.config_file));
   component.store = weights_of(folder, *info, *component.network);
   component.stored_dtype = stored_dtype(*component.store);
   PlanFacts facts = key.facts;
@@ -109,7 +110,7 @@ std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Back
     component->tokenizer = tokenizer->make(folder.folder, folder.original ? folder.config : Json());
   // A processor may be both; a folder that prepares no images has no file that says how.
   if (processor && folder.config_file.filename() != "tokenizer_config.json")
-    component->image_processor = processor->make(folder.config, folder.config_file.string());
+    component->image_processor = processor->make(folder.config, path_text(folder.config_file));
   if (!tokenizer && !processor) load_network(catalogue, backend, key, *component);
   return component;
 }

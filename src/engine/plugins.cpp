@@ -7,6 +7,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/path_text.hpp"
 #include "io/mapped_file.hpp"
 #include "pipeline/plugin.hpp"
 
@@ -18,7 +19,7 @@ constexpr const char* build_again =
     "build it again against this omnirt's headers and libtorch (docs/blocks.md)";
 
 [[noreturn]] void refuse(const fs::path& file, std::string message, std::string way_out = "") {
-  throw InvalidRequest({"plugin", file.string(), std::move(message), std::move(way_out)});
+  throw InvalidRequest({"plugin", path_text(file), std::move(message), std::move(way_out)});
 }
 
 std::string without_marker(std::string_view abi) {

@@ -94,7 +94,7 @@ std::string Previews::file_of(size_t place, size_t step) const {
     replace_all(name, what, with);
   return fs::absolute(fs::path(proposal_.config.get(keys::preview_dir)) / name)
       .lexically_normal()
-      .string();
+      .native();
 }
 
 }  // namespace omnirt

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "base/path_text.hpp"
 #include "io/carried_text.hpp"
 #include "io/image.hpp"
 #include "io/safetensors.hpp"
@@ -85,7 +86,7 @@ std::string text(const Json& json, const char* key) {
 Json inspect_image(const fs::path& path, const io::CarriedText& carried) {
   bool is_image = carried.kind == "png" || carried.kind == "jpeg" || carried.kind == "webp";
   Json json = {
-      {"path", path.string()}, {"kind", is_image ? "image" : "video"}, {"format", carried.kind}};
+      {"path", path.native()}, {"kind", is_image ? "image" : "video"}, {"format", carried.kind}};
   if (is_image) {
     io::ImageInfo info = io::probe_image(path);
     json["width"] = info.width;
@@ -94,7 +95,7 @@ Json inspect_image(const fs::path& path, const io::CarriedText& carried) {
   }
   json["request"] = nullptr;
   if (carried.text)
-    json["request"] = parse_json(*carried.text, path.string(), io::max_metadata_bytes);
+    json["request"] = parse_json(*carried.text, path_text(path), io::max_metadata_bytes);
   if (carried.parameters) json["parameters"] = *carried.parameters;
   return json;
 }
@@ -112,11 +113,11 @@ Json inspect_state(const fs::path& path) {
   }
   for (const auto& [name, component] : run.components) components[name] = component.class_name;
   return {
-      {"path", path.string()},
+      {"path", path.native()},
       {"kind", "state of a run"},
-      {"what",
-       fmt::format("a run of {}, {}, stopped after {}: continue with generate --resume {}",
-                   text(run.record, "model"), text(run.record, "task"), run.after, path.string())},
+      {"what", fmt::format("a run of {}, {}, stopped after {}: continue with generate --resume {}",
+                           text(run.record, "model"), text(run.record, "task"), run.after,
+                           path_text(path))},
       {"version", run.version},
       {"after", run.after},
       {"workflow", run.workflow},
@@ -128,12 +129,12 @@ Json inspect_state(const fs::path& path) {
 Json inspect_latents(const fs::path& path) {
   LatentsInfo info = probe_latents(path);
   Json request = info.origin.value("request", Json());
-  return {{"path", path.string()},
+  return {{"path", path.native()},
           {"kind", "latents"},
           {"what", fmt::format("latents {{{}}} of {} {}: {} with generate --latents {}",
                                fmt::join(info.shape, ", "), info.shape.front(),
                                info.shape.size() == 5 ? "videos" : "images",
-                               request.is_null() ? "start" : "continue", path.string())},
+                               request.is_null() ? "start" : "continue", path_text(path))},
           {"shape", info.shape},
           {"request", request}};
 }

@@ -64,7 +64,7 @@ Json Session::models_here() const {
   Json found = Json::array();
   for (const FoundModel& each : omnirt::models_here()) {
     if (!engine_->catalogue().find_entry(each.name, ""))
-      found.push_back({{"name", each.name}, {"path", each.path.string()}});
+      found.push_back({{"name", each.name}, {"path", each.path.native()}});
   }
   return found;
 }

@@ -12,7 +12,7 @@ std::string cached_repository(const std::filesystem::path& path) {
   for (const std::filesystem::path& part : path) {
     if (part == "snapshots" && !repository.empty()) return repository;
     repository.clear();
-    const std::string name = part.string();
+    const std::string name = part.native();
     if (!name.starts_with(start) || find_invalid_utf8(name) != std::string::npos) continue;
     repository = name.substr(start.size());
     if (const size_t at = repository.find(between); at != std::string::npos)

@@ -12,6 +12,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "io/temporaries.hpp"
 #include "io/utf8.hpp"
@@ -26,14 +27,14 @@ std::string reason(int code) {
 }
 
 [[noreturn]] void refuse_file(const fs::path& path, std::string message, std::string way_out = "") {
-  throw InvalidFile({path.string(), "", std::move(message), std::move(way_out)});
+  throw InvalidFile({path_text(path), "", std::move(message), std::move(way_out)});
 }
 
 void refuse_broken_link(const fs::path& path) {
   std::error_code error;
   const fs::path target = fs::read_symlink(path, error);
   if (error) return;
-  refuse_file(path, fmt::format("the file that it links to, {}, is missing", target.string()),
+  refuse_file(path, fmt::format("the file that it links to, {}, is missing", path_text(target)),
               fix_of_file(path, "restore it, or give another path"));
 }
 
@@ -47,7 +48,8 @@ void refuse_broken_link(const fs::path& path) {
   }
   // Of the system, and no fault of the file's.
   if (code == EMFILE || code == ENFILE || code == ENOMEM)
-    throw RunFailed(fmt::format("{}: the file cannot be opened: {}", path.string(), reason(code)));
+    throw RunFailed(
+        fmt::format("{}: the file cannot be opened: {}", path_text(path), reason(code)));
   refuse_file(path, fmt::format("the file cannot be opened: {}", reason(code)));
 }
 
@@ -66,7 +68,7 @@ bool is_path(const fs::path& path) {
 
 [[noreturn]] void refuse_target(const fs::path& target, std::string message,
                                 std::string way_out = "give another path") {
-  throw InvalidRequest({target.string(), "", std::move(message), std::move(way_out)});
+  throw InvalidRequest({path_text(target), "", std::move(message), std::move(way_out)});
 }
 
 [[noreturn]] void cannot_write(const fs::path& target, int code) {
@@ -75,7 +77,7 @@ bool is_path(const fs::path& path) {
     case ENOTDIR:
       refuse_target(target,
                     fmt::format("the folder '{}' does not exist",
-                                target.has_parent_path() ? target.parent_path().string() : "."),
+                                target.has_parent_path() ? path_text(target.parent_path()) : "."),
                     "make the folder first, or give another path");
     case EACCES:
     case EPERM:
@@ -87,14 +89,14 @@ bool is_path(const fs::path& path) {
     case ENOSPC:
     case EDQUOT:
       throw RunFailed(fmt::format("{}: the disk is full; free some space, or write elsewhere",
-                                  target.string()));
+                                  path_text(target)));
     case EFBIG:
       throw RunFailed(
           fmt::format("{}: the file grew past the largest size that this process may "
                       "write; raise the limit (ulimit -f)",
-                      target.string()));
+                      path_text(target)));
     default:
-      throw RunFailed(fmt::format("{}: writing failed: {}", target.string(), reason(code)));
+      throw RunFailed(fmt::format("{}: writing failed: {}", path_text(target), reason(code)));
   }
 }
 
@@ -178,7 +180,7 @@ std::string read_file(const fs::path& path, size_t max_bytes) {
 }
 
 Json read_json(const fs::path& path, size_t max_bytes) {
-  return parse_json(read_file(path, max_bytes), path.string(), max_bytes);
+  return parse_json(read_file(path, max_bytes), path_text(path), max_bytes);
 }
 
 AtomicFile::AtomicFile(const fs::path& target, Readers readers) {
@@ -214,7 +216,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  ensure(fd_.get() >= 0, "{}: written to after its commit", target_.string());
+  ensure(fd_.get() >= 0, "{}: written to after its commit", path_text(target_));
   while (!bytes.empty()) {
     ssize_t count = ::write(fd_.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -238,7 +240,7 @@ void AtomicFile::hand_on() const {
 }
 
 void AtomicFile::commit() {
-  ensure(fd_.get() >= 0, "{}: committed twice", target_.string());
+  ensure(fd_.get() >= 0, "{}: committed twice", path_text(target_));
   inputs_.check();
   hand_on();
   // Some file systems report a full disk only here; a few cannot flush at all and say EINVAL.

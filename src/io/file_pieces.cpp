@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 
 namespace omnirt::io {
 
@@ -30,7 +31,7 @@ std::vector<std::byte> FilePieces::read(size_t offset, size_t size) const {
     if (count <= 0) {
       const std::string reason =
           count == 0 ? "it became shorter" : std::generic_category().message(errno);
-      throw InvalidFile({path_.string(), "",
+      throw InvalidFile({path_text(path_), "",
                          fmt::format("{} bytes at {} cannot be read: {}", size, offset, reason),
                          "try again when it is complete"});
     }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "io/ggml_types.hpp"
 #include "io/small_float.hpp"
@@ -308,7 +309,7 @@ GgufHeader GgufHeader::parse(std::span<const std::byte> start, size_t file_size,
 }
 
 std::shared_ptr<const GgufFile> GgufFile::open(std::shared_ptr<const MappedFile> bytes) {
-  auto header = GgufHeader::parse(bytes->bytes(), bytes->bytes().size(), bytes->path().string());
+  auto header = GgufHeader::parse(bytes->bytes(), bytes->bytes().size(), path_text(bytes->path()));
   return std::shared_ptr<const GgufFile>(new GgufFile(std::move(bytes), std::move(header)));
 }
 

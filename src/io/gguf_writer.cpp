@@ -6,6 +6,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/gguf.hpp"
 #include "io/utf8.hpp"
 
@@ -25,7 +26,7 @@ size_t bytes_of(const GgufTensor& tensor) {
 
 class GgufHeaderWriter {
  public:
-  explicit GgufHeaderWriter(const std::filesystem::path& path) : path_(path.string()) {}
+  explicit GgufHeaderWriter(const std::filesystem::path& path) : path_(path_text(path)) {}
 
   std::string write(std::span<const GgufTensor> tensors, const GgufTexts& texts) {
     check(tensors);

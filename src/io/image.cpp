@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ensure.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "io/image_codec.hpp"
 #include "io/image_embedded.hpp"
@@ -132,7 +133,8 @@ Image Image::zeros(int64_t width, int64_t height, int64_t channels) {
 }
 
 ImageInfo probe_image(const std::filesystem::path& path, const ReadOptions& options) {
-  return probe_image_bytes(read_file(path, options.limits.max_file_bytes), path.string(), options);
+  return probe_image_bytes(read_file(path, options.limits.max_file_bytes), path_text(path),
+                           options);
 }
 
 ImageInfo probe_image_bytes(std::string_view bytes, const std::string& name,
@@ -148,7 +150,7 @@ ImageInfo probe_image_bytes(std::string_view bytes, const std::string& name,
 }
 
 Image read_image(const std::filesystem::path& path, const ReadOptions& options) {
-  return decode_image(read_file(path, options.limits.max_file_bytes), path.string(), options);
+  return decode_image(read_file(path, options.limits.max_file_bytes), path_text(path), options);
 }
 
 Image decode_image(std::string_view bytes, const std::string& name, const ReadOptions& options) {
@@ -162,7 +164,7 @@ Image decode_image(std::string_view bytes, const std::string& name, const ReadOp
 }
 
 ImageMetadata read_image_metadata(const std::filesystem::path& path, const ImageLimits& limits) {
-  return image_metadata(read_file(path, limits.max_file_bytes), path.string());
+  return image_metadata(read_file(path, limits.max_file_bytes), path_text(path));
 }
 
 ImageMetadata image_metadata(std::string_view bytes, const std::string& name) {

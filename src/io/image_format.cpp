@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "io/utf8.hpp"
 
 namespace omnirt::io {
@@ -93,7 +94,7 @@ ImageFormat image_format_from_path(const std::filesystem::path& path) {
   if (extension.size() > 1) {
     if (auto format = find_format(std::string_view(extension).substr(1))) return *format;
   }
-  throw InvalidRequest(Finding{path.string(), extension.empty() ? "no extension" : extension,
+  throw InvalidRequest(Finding{path_text(path), extension.empty() ? "no extension" : extension,
                                "the extension does not name an image format that is written",
                                "use .png, .jpg or .webp"});
 }

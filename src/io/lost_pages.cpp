@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 
 namespace omnirt::io {
 namespace {
@@ -106,7 +107,7 @@ bool LostPages::any() const {
 
 void LostPages::check() const {
   if (!any()) return;
-  throw InvalidFile({lost_since(before_).string(), "",
+  throw InvalidFile({path_text(lost_since(before_)), "",
                      "the file became shorter, or could not be read, while it was in use",
                      "let nothing write to it during a run; a file that is replaced by renaming "
                      "another over it is safe"});

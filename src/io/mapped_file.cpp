@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "io/lost_pages.hpp"
 
@@ -36,7 +37,7 @@ MappedFile::MappedFile(std::filesystem::path path, Source source)
   if (address == MAP_FAILED) {
     throw OutOfMemory(
         fmt::format("{}: no room for its {} bytes: {}; free memory, or raise the limit (ulimit -v)",
-                    path_.string(), file.bytes, std::generic_category().message(errno)));
+                    path_text(path_), file.bytes, std::generic_category().message(errno)));
   }
   data_ = static_cast<std::byte*>(address);
   size_ = file.bytes;
@@ -59,10 +60,10 @@ void MappedFile::read_all(int fd) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       std::string reason = std::generic_category().message(errno);
-      throw InvalidFile({path_.string(), "", fmt::format("reading failed: {}", reason), ""});
+      throw InvalidFile({path_text(path_), "", fmt::format("reading failed: {}", reason), ""});
     }
     if (count == 0) {
-      throw InvalidFile({path_.string(), "",
+      throw InvalidFile({path_text(path_), "",
                          fmt::format("the file held {} bytes when it was opened, and ended after "
                                      "{}: somebody is writing to it",
                                      size_, filled),

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/temporaries.hpp"
 
 namespace omnirt::io {
@@ -33,7 +34,7 @@ NewFolder::NewFolder(const std::string& field, const fs::path& target)
     std::error_code error;
     fs::path made = make_folder_in(target_.parent_path(), error);
     if (made.empty()) {
-      throw InvalidRequest({field, target_.string(),
+      throw InvalidRequest({field, path_text(target_),
                             "cannot make a folder there: " + error.message(),
                             "name another place, whose parent folder is there"});
     }
@@ -53,7 +54,7 @@ void NewFolder::commit() {
   fs::rename(temporary_, target_, error);
   if (error) {
     throw RunFailed(
-        fmt::format("could not rename a folder to {}: {}", target_.string(), error.message()));
+        fmt::format("could not rename a folder to {}: {}", path_text(target_), error.message()));
   }
   forget_temporary(temporary_);
   temporary_.clear();

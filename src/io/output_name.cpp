@@ -30,7 +30,7 @@ std::filesystem::path output_name(const std::string& pattern, const OutputPart& 
   if (part.count > 1 && !apart) {
     std::filesystem::path path = text;
     path.replace_filename(path.stem().string() + "_{index}" + path.extension().string());
-    text = path.string();
+    text = path.native();
   }
   replace_all(text, known[0], index_of(part));
   replace_all(text, known[1], std::to_string(part.seed));

@@ -10,6 +10,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "io/json_scanner.hpp"
 #include "io/sniff.hpp"
@@ -251,7 +252,7 @@ std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(const std::filesyst
 std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(
     std::shared_ptr<const MappedFile> bytes) {
   auto header =
-      SafetensorsHeader::parse(bytes->bytes(), bytes->bytes().size(), bytes->path().string());
+      SafetensorsHeader::parse(bytes->bytes(), bytes->bytes().size(), path_text(bytes->path()));
   return std::shared_ptr<const SafetensorsFile>(
       new SafetensorsFile(std::move(bytes), std::move(header)));
 }

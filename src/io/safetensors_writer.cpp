@@ -12,6 +12,7 @@
 #include "base/ensure.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "io/utf8.hpp"
 
@@ -22,7 +23,7 @@ using Order = std::vector<const TensorSource*>;
 
 class HeaderWriter {
  public:
-  explicit HeaderWriter(const std::filesystem::path& path) : path_(path.string()) {}
+  explicit HeaderWriter(const std::filesystem::path& path) : path_(path_text(path)) {}
 
   std::string write(const Order& tensors, const FileMetadata& metadata) {
     if (!metadata.empty()) write_metadata(metadata);

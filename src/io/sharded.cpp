@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "io/file.hpp"
 #include "io/scaled_tensors.hpp"
@@ -53,7 +54,7 @@ void require_shards(const std::vector<std::string>& shards, const fs::path& inde
     if (!fs::exists(index_path.parent_path() / shard, error)) missing.add(shown_name(shard));
   }
   if (missing.count() == 0) return;
-  refuse(index_path.string(),
+  refuse(path_text(index_path),
          fmt::format("{} of the {} shards are missing: {}", missing.count(), shards.size(),
                      missing.text()),
          fix_of_file(index_path, "download them into the same folder"));
@@ -77,22 +78,23 @@ TensorFiles TensorFiles::open_file(const fs::path& path, Source source) {
   }
   std::error_code error;
   if (has_pickle_suffix(path) && fs::is_regular_file(path, error)) {
-    refuse(path.string(), "a file of Python objects can run any code when it is read",
+    refuse(path_text(path), "a file of Python objects can run any code when it is read",
            std::string(pickle_way_out()));
   }
   files.files_.push_back(WeightFile::open(path, source));
-  files.add_tensors(path.string());
+  files.add_tensors(path_text(path));
   return files;
 }
 
 void TensorFiles::open_shards(const fs::path& index_path, Source source) {
-  ShardIndex index = ShardIndex::parse(read_file(index_path, max_json_bytes), index_path.string());
+  ShardIndex index =
+      ShardIndex::parse(read_file(index_path, max_json_bytes), path_text(index_path));
   require_shards(index.shards, index_path);
   for (const std::string& shard : index.shards) {
     files_.push_back(WeightFile::open(index_path.parent_path() / shard, source));
   }
-  require_same_tensors(index, index_path.string());
-  add_tensors(index_path.string());
+  require_same_tensors(index, path_text(index_path));
+  add_tensors(path_text(index_path));
 }
 
 // Every tensor of the index is in its shard, and the shards hold no others: what the index does not

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "io/av_libraries.hpp"
 #include "io/file.hpp"
 #include "io/new_folder.hpp"
@@ -64,7 +65,8 @@ void check_frames(std::span<const Image> frames, VideoFormat format, const Video
 void write_frames(const fs::path& path, std::span<const Image> frames,
                   const ImageMetadata& metadata) {
   if (!may_hold_frames(path))
-    throw InvalidRequest(Finding{"path", path.string(), "is there already, and not an empty folder",
+    throw InvalidRequest(Finding{"path", path_text(path),
+                                 "is there already, and not an empty folder",
                                  "name another folder"});
   NewFolder folder("path", path);
   for (size_t i = 0; i < frames.size(); ++i)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "io/sniff.hpp"
 #include "io/utf8.hpp"
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr size_t most_listed = 10;
 
 [[noreturn]] void refuse(const fs::path& folder, std::string message, std::string way_out) {
-  throw InvalidFile({folder.string(), "", std::move(message), std::move(way_out)});
+  throw InvalidFile({path_text(folder), "", std::move(message), std::move(way_out)});
 }
 
 std::vector<std::string> file_names(const fs::path& folder) {
@@ -101,7 +102,7 @@ Variants variants_of(const std::string& base, const std::vector<std::string>& na
 std::vector<std::string> listed(const Variants& variants) {
   std::vector<std::string> names;
   for (const auto& [variant, choice] : variants) {
-    if (names.size() < most_listed) names.push_back(choice.path.string());
+    if (names.size() < most_listed) names.push_back(path_text(choice.path));
   }
   return names;
 }

@@ -7,6 +7,7 @@
 
 #include "base/ensure.hpp"
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/gguf.hpp"
 #include "io/safetensors.hpp"
 #include "io/utf8.hpp"
@@ -41,7 +42,7 @@ const TensorEntry* WeightFile::find(std::string_view name) const {
 std::span<const std::byte> WeightFile::data(const TensorEntry& entry) const {
   std::span<const std::byte> all = bytes_->bytes();
   ensure(entry.offset <= all.size() && entry.bytes <= all.size() - entry.offset,
-         "{}: the entry '{}' is of another file", path().string(), entry.name);
+         "{}: the entry '{}' is of another file", path_text(path()), entry.name);
   return all.subspan(entry.offset, entry.bytes);
 }
 

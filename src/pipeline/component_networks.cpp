@@ -1,5 +1,7 @@
 #include "pipeline/component_networks.hpp"
 
+#include "base/path_text.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -17,13 +19,13 @@ std::shared_ptr<const nn::Network> described_network(const Catalogue& catalogue,
   const nn::NetworkInfo* info = catalogue.find_network(component.class_name);
   if (!info) return nullptr;
   std::string where =
-      component.config_file.empty() ? component.name : component.config_file.string();
+      component.config_file.empty() ? component.name : path_text(component.config_file);
   return info->make(component.config, where);
 }
 
 std::shared_ptr<const nn::Network> KnownNetworks::describe(const Catalogue& catalogue,
                                                            const ComponentFolder& component) {
-  const std::string key = component.class_name + "\n" + component.config_file.string();
+  const std::string key = component.class_name + "\n" + component.config_file.native();
   auto known = known_.find(key);
   if (known && (*known)->config() == component.config) return *known;
   auto made = described_network(catalogue, component);

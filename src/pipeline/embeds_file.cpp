@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "pipeline/file_tensor.hpp"
 
 namespace omnirt {
@@ -24,7 +25,7 @@ constexpr std::array known_embeds{
 constexpr int64_t max_prompts = 256, max_embeds_side = 1 << 14;
 
 [[noreturn]] void refuse_embeds(const fs::path& path, const std::string& why) {
-  throw InvalidRequest({"inputs.encoded_prompt", path.string(), why,
+  throw InvalidRequest({"inputs.encoded_prompt", path_text(path), why,
                         "give prompt_embeds {n, tokens, channels}, and negative_prompt_embeds, "
                         "pooled_prompt_embeds {n, channels}, negative_pooled_prompt_embeds where "
                         "the model takes them, in fp32, fp16 or bf16"});

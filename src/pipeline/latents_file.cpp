@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/image.hpp"
 #include "io/safetensors_writer.hpp"
 #include "pipeline/file_tensor.hpp"
@@ -35,13 +36,13 @@ bool is_shape_of_latents(const std::vector<int64_t>& shape) {
 const io::TensorEntry& entry_of(const io::SafetensorsFile& file, const fs::path& path) {
   const io::TensorEntry* entry = file.find(tensor_name);
   if (!entry) {
-    throw InvalidRequest({"latents", path.string(),
+    throw InvalidRequest({"latents", path_text(path),
                           fmt::format("the file has no tensor '{}'", tensor_name),
                           "save it under this name; output_type latent writes such a file"});
   }
   if (!is_shape_of_latents(entry->shape) || !io::is_plain_float(entry->dtype)) {
     throw InvalidRequest(
-        {"latents", path.string(),
+        {"latents", path_text(path),
          fmt::format("its tensor has the shape {{{}}} and the type {}",
                      fmt::join(entry->shape, ", "), io::common_dtype_name(entry->dtype)),
          "fp32, fp16 or bf16 of {images, channels, height, width} is expected, of a video {videos, "
@@ -57,7 +58,7 @@ LatentsInfo probe_latents(const fs::path& path) {
   LatentsInfo info{entry_of(*file, path).shape, Json::object()};
   auto told = file->metadata().find(metadata_key);
   if (told == file->metadata().end()) return info;
-  std::string where = fmt::format("{} (metadata {})", path.string(), metadata_key);
+  std::string where = fmt::format("{} (metadata {})", path_text(path), metadata_key);
   info.origin = parse_json(told->second, where, max_origin_bytes);
   if (!info.origin.is_object())
     throw InvalidFile({where, shown(info.origin), "an object is expected", ""});
@@ -69,7 +70,7 @@ GivenLatents read_latents(const fs::path& path) {
   const io::TensorEntry& entry = entry_of(*file, path);
   Tensor values = read_tensor(file, entry);
   if (!values.isfinite().all().item<bool>()) {
-    throw InvalidRequest({"inputs.latents", path.string(),
+    throw InvalidRequest({"inputs.latents", path_text(path),
                           "its latents have numbers that are not finite", "give other latents"});
   }
   return {values};

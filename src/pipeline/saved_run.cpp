@@ -8,6 +8,7 @@
 #include <omnirt_abi.hpp>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/safetensors.hpp"
 #include "io/safetensors_writer.hpp"
 #include "io/sha256.hpp"
@@ -128,7 +129,7 @@ class Reader {
   SavedRun read() {
     const std::string& text = text_under(state_key);
     check_digest(text);
-    const Json state = parse_json(text, file_->path().string(), max_state_json);
+    const Json state = parse_json(text, path_text(file_->path()), max_state_json);
     if (member<int64_t>(state, "format") != format_number) SavedValue::refuse("of another format");
     SavedRun run;
     run.version = member<std::string>(state, "version");
@@ -220,10 +221,10 @@ SavedRun read_saved_run(const fs::path& file) {
     return Reader(file).read();
   } catch (const InvalidRequest& thrown) {
     Finding finding = thrown.findings().front();
-    std::string what = finding.field.empty() || finding.field == file.string()
+    std::string what = finding.field.empty() || finding.field == path_text(file)
                            ? finding.message
                            : fmt::format("{}: {}", finding.field, finding.message);
-    throw InvalidFile({"config.resume", file.string(), what,
+    throw InvalidFile({"config.resume", path_text(file), what,
                        finding.way_out.empty() ? "make the state again" : finding.way_out});
   }
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
+
 namespace omnirt {
 
 void Settled::error(Finding finding) {
@@ -33,7 +35,7 @@ void Settled::refuse_component(const std::string& name) const {
   if (refused != refused_components.end()) throw InvalidRequest(refused->second);
   const ComponentFolder* component = folder.find(name);
   if (!component) {
-    throw InvalidRequest({"model." + name, folder.path.string(),
+    throw InvalidRequest({"model." + name, path_text(folder.path),
                           "the model's folder has no such component, and this task needs it",
                           fmt::format("give components.{} a folder", name)});
   }

@@ -1,5 +1,6 @@
 #pragma once
 #include <any>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,19 +20,19 @@ namespace omnirt {
 
 // Inputs that are files, or are in memory (`given`) and have no path.
 struct ImageInput {
-  std::string path;
+  std::filesystem::path path;
   io::ImageInfo info;
   std::shared_ptr<const io::Image> given{};
 };
 
 struct LatentsInput {
-  std::string path;
+  std::filesystem::path path;
   LatentsInfo info;
   std::shared_ptr<const GivenLatents> given{};
 };
 
 struct EmbedsInput {
-  std::string path;
+  std::filesystem::path path;
   EmbedsInfo info;
   std::shared_ptr<const GivenEmbeds> given{};
 };

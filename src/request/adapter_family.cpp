@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
+
 namespace omnirt {
 namespace {
 
@@ -91,7 +93,7 @@ std::optional<std::string> other_family(const Proposal& proposal, const AdapterF
 
 Finding family_finding(const Proposal& proposal, const std::string& field, const AdapterFile& file,
                        const std::string& other) {
-  return {field + ".path", file.path.string(),
+  return {field + ".path", path_text(file.path),
           fmt::format("this is a {} adapter; the model is {}", other, family_name(proposal)),
           "use it with a model of its own kind, or an adapter made for this one"};
 }

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/sharded.hpp"
 #include "request/network_in_file.hpp"
 #include "weights/original_weights.hpp"
@@ -76,7 +77,7 @@ class FileReader {
     const io::FileMetadata& metadata = files_.files().front()->metadata();
     auto it = metadata.find(single_file_configs);
     if (it == metadata.end()) return std::nullopt;
-    std::string where = fmt::format("{} (metadata {})", path_.string(), single_file_configs);
+    std::string where = fmt::format("{} (metadata {})", path_text(path_), single_file_configs);
     Json embedded = parse_json(it->second, where, max_embedded_config);
     Json configs = embedded.is_object() ? embedded.value("configs", Json()) : Json();
     if (!configs.is_object() || configs.size() != 1) return std::nullopt;
@@ -100,7 +101,7 @@ class FileReader {
     const nn::NetworkInfo* info = catalogue_.find_network(class_name);
     if (!info || !config.is_object() || config.empty()) return std::nullopt;
     try {
-      auto place = network_in_file(*info->make(config, path_.string()), shapes_);
+      auto place = network_in_file(*info->make(config, path_text(path_)), shapes_);
       if (!place) return std::nullopt;
       return Told{class_name, config, place->layout, place->prefix};
     } catch (const InvalidRequest&) {
@@ -169,7 +170,7 @@ class FileReader {
 
   [[noreturn]] void refuse_unsaid(const nn::NetworkInfo& info) const {
     throw InvalidRequest(
-        {field_, path_.string(),
+        {field_, path_text(path_),
          fmt::format("an {0} of one file, which does not say its {1}, and the model has no {0} of "
                      "its own that does",
                      info.role, info.from_tensors.from_model.front()),
@@ -188,7 +189,7 @@ class FileReader {
         known.empty() ? "no such component is read without its config.json"
                       : fmt::format("files without a config.json that are read here: {}",
                                     fmt::join(known, "; "));
-    throw InvalidRequest({field_, path_.string(), "not such a component: " + holds + reads,
+    throw InvalidRequest({field_, path_text(path_), "not such a component: " + holds + reads,
                           "give a component's folder, with its config.json"});
   }
 

@@ -88,7 +88,7 @@ std::string fingerprint_of(const Catalogue& catalogue, const ComponentFolder& co
   if (state.empty()) return hash_component(info, component, config);
   // Which files count is the network's to say.
   const std::string key = std::string(info ? info->weights_base : "") + "\n" +
-                          component.folder.string() + "\n" + component.class_name + "\n" + config +
+                          component.folder.native() + "\n" + component.class_name + "\n" + config +
                           "\n" + state;
   if (auto known = known_fingerprints().find(key)) return *known;
   std::string made = hash_component(info, component, config);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "io/utf8.hpp"
 
@@ -44,12 +45,12 @@ std::vector<std::string> words_of(std::string_view text, size_t most) {
 
 void check_name(const fs::path& file, const std::string& name, size_t so_far) {
   if (name.size() > max_name_bytes) {
-    throw InvalidFile({file.string(), name.substr(0, max_name_bytes),
+    throw InvalidFile({path_text(file), name.substr(0, max_name_bytes),
                        fmt::format("a name of more than {} bytes", max_name_bytes),
                        "give one name per line"});
   }
   if (so_far == max_things) {
-    throw InvalidFile({file.string(), name, fmt::format("more than {} names", max_things),
+    throw InvalidFile({path_text(file), name, fmt::format("more than {} names", max_things),
                        "shorten the list, or remove the file"});
   }
 }
@@ -88,7 +89,7 @@ std::vector<std::string> read_known_things(const fs::path& model) {
   std::string text = io::read_file(file, max_bytes);
   if (size_t bad = io::find_invalid_utf8(text); bad != std::string::npos)
     throw InvalidFile(
-        {file.string(), fmt::format("byte {}", bad), "not UTF-8", "save it as UTF-8"});
+        {path_text(file), fmt::format("byte {}", bad), "not UTF-8", "save it as UTF-8"});
   std::vector<std::string> things;
   for (size_t i = 0; i < text.size();) {
     size_t end = std::min(text.find_first_of("\r\n", i), text.size());

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "hub/repository_cache.hpp"
 #include "request/named_files.hpp"
 
@@ -172,8 +173,8 @@ fs::path adapter_in(const fs::path& folder, const std::string& given, const std:
     if (found.empty()) continue;
     throw InvalidRequest(
         {field, given,
-         fmt::format("{} files have this name: {}, {}{}", found.size(), found[0].string(),
-                     found[1].string(), found.size() > 2 ? ", ..." : ""),
+         fmt::format("{} files have this name: {}, {}{}", found.size(), path_text(found[0]),
+                     path_text(found[1]), found.size() > 2 ? ", ..." : ""),
          "name one with its folder"});
   }
   return {};
@@ -185,12 +186,12 @@ fs::path find_adapter(const std::string& given, const fs::path& at, const std::s
   std::error_code error;
   if (fs::exists(at, error)) return at;
   std::vector<std::string> places;
-  if (!at.empty()) places.push_back(at.string());
+  if (!at.empty()) places.push_back(path_text(at));
   bool plain = !given.empty() && given.find("..") == given.npos && given.front() != '/';
   for (const fs::path& folder : plain ? model_folders() : std::vector<fs::path>{}) {
     const fs::path found = adapter_in(folder, given, field);
     if (!found.empty()) return found;
-    places.push_back(folder.string() + " and its loras, Lora and embeddings");
+    places.push_back(path_text(folder) + " and its loras, Lora and embeddings");
   }
   fs::path cached = plain ? adapter_in_cache(given) : fs::path();
   if (!cached.empty()) return cached;
@@ -214,7 +215,7 @@ fs::path find_upscaler(const std::string& given, const fs::path& at, const std::
   throw InvalidRequest(
       {field, given,
        at.empty() ? "there is no such upscaler"
-                  : fmt::format("there is no such upscaler (looked at {})", at.string()),
+                  : fmt::format("there is no such upscaler (looked at {})", path_text(at)),
        fmt::format("name a .safetensors file, or one in {} below a folder in OMNIRT_MODELS",
                    fmt::join(upscaler_folders, ", "))});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/path_text.hpp"
 #include "base/report.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/memory_keys.hpp"
@@ -39,7 +40,7 @@ bool is_within(const fs::path& folder, const fs::path& path) {
 std::string Proposal::path_of(const std::string& field, const std::string& given) const {
   refuse_url(field, given);
   std::string path = request.path_of(field, given);
-  if (!reaches(field, given)) lies_outside(field, given, path, confine);
+  if (!reaches(field, given)) lies_outside(field, given, path_text(path), path_text(confine));
   return path;
 }
 
@@ -55,7 +56,7 @@ std::string Proposal::source_of(const std::string& field, const std::string& giv
        it.increment(error)) {
     std::error_code ignored;
     if (it->is_symlink(ignored) && !is_within(confine, it->path()))
-      lies_outside(field, given, it->path().string() + ", a link,", confine);
+      lies_outside(field, given, path_text(it->path()) + ", a link,", path_text(confine));
   }
   return path;
 }
@@ -87,11 +88,11 @@ Json Proposal::inputs_json() const {
     else
       json[name] = values;
   }
-  for (const auto& [name, image] : images) json[name] = image.path;
-  for (const auto& [name, file] : latents) json[name] = file.path;
-  for (const auto& [name, file] : embeds) json[name] = file.path;
+  for (const auto& [name, image] : images) json[name] = path_text(image.path);
+  for (const auto& [name, file] : latents) json[name] = path_text(file.path);
+  for (const auto& [name, file] : embeds) json[name] = path_text(file.path);
   for (const auto& [name, list] : image_lists) {
-    for (const ImageInput& image : list) json[name].push_back(image.path);
+    for (const ImageInput& image : list) json[name].push_back(path_text(image.path));
   }
   // No request file holds one: a record with it is refused, and makes no other image in silence.
   if (noise) json["generator"] = in_memory_path;
@@ -116,9 +117,10 @@ Json Proposal::record() const {
   Json json = {{"task", task}, {"model", model}, {"inputs", inputs_json()}, {"config", settled}};
   if (!request.guider.empty()) json["guider"] = request.guider;
   for (const auto& [name, value] : request.components.items()) {
-    json["components"][name] =
-        value.is_string() ? Json(request.path_of("components." + name, value.get<std::string>()))
-                          : value;
+    const std::string field = "components." + name;
+    const std::string given = value.is_string() ? value.get<std::string>() : "";
+    const bool is_path = value.is_string() && !request.location_of(field, given);
+    json["components"][name] = is_path ? Json(request.path_of(field, given)) : value;
   }
   if (!request.adapters.empty()) json["adapters"] = request.adapters;
   return json;
@@ -136,7 +138,7 @@ Json Proposal::to_json() const {
   return {{"ok", ok()},
           {"task", task},
           {"model", spec ? spec->id : request.model},
-          {"model_path", folder.path.string()},
+          {"model_path", folder.path.native()},
           {"single_file", single_file},
           {"backend", backend},
           {"backends_passed_over", passed_over},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/fingerprint.hpp"
@@ -42,7 +43,7 @@ std::string of_component(const Proposal& proposal, const std::string& name) {
 std::map<std::string, std::string> files_of(const Proposal& proposal) {
   std::map<std::string, std::string> files;
   for (size_t i = 0; i < proposal.adapters.size(); ++i)
-    files[proposal.adapters[i].field] = proposal.adapters[i].file->path.string();
+    files[proposal.adapters[i].field] = proposal.adapters[i].file->path.native();
   if (proposal.resumed) return files;
   for (const auto& [name, path] : input_files(proposal)) files["inputs." + name] = path;
   return files;
@@ -63,7 +64,7 @@ Json fingerprints_of(const Proposal& proposal) {
 
 std::string place_of(const Proposal& proposal, const std::string& name) {
   if (const ComponentFolder* component = proposal.folder.find(name))
-    return component->folder.string();
+    return path_text(component->folder);
   auto files = files_of(proposal);
   auto file = files.find(name);
   return file == files.end() ? "the state" : file->second;

@@ -55,11 +55,18 @@ Json GenerateRequest::to_json() const {
   return json;
 }
 
+const std::string* GenerateRequest::location_of(const std::string& field,
+                                                const std::string& given) const {
+  const auto it = locations.find({field.substr(0, field.find_first_of(".[")), given});
+  return it == locations.end() ? nullptr : &it->second;
+}
+
 std::string GenerateRequest::path_of(const std::string& field, const std::string& given) const {
+  if (const std::string* location = location_of(field, given)) return *location;
   std::filesystem::path path = given;
   std::error_code error;
   if (!folder.empty() && !said_beside.contains(field)) path = folder / path;
-  return std::filesystem::absolute(path, error).lexically_normal().string();
+  return std::filesystem::absolute(path, error).lexically_normal().native();
 }
 
 void GenerateRequest::say(const std::string& field) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -26,6 +27,10 @@ struct GenerateRequest {
   Json fingerprints = Json::object();
   // What inputs name that is in memory; of programs alone. Null: nothing.
   std::shared_ptr<const GivenValues> given{};
+  // Files that the request names otherwise than by a path, as a server's request names an uploaded
+  // image or an adapter: {part of the request ("model", "inputs", "components", "adapters"), name
+  // in it: path}. They are never part of a text.
+  std::map<std::pair<std::string, std::string>, std::string> locations{};
   // Where relative paths begin: the folder of the request's file; "" the working directory.
   std::string folder;
   // Fields that were given in addition to that file ("inputs.image", "model"): theirs begin in the
@@ -33,6 +38,8 @@ struct GenerateRequest {
   std::set<std::string> said_beside;
 
   Json to_json() const;
+  // The path in `locations` that `given` means as `field`; null if it is not there.
+  const std::string* location_of(const std::string& field, const std::string& given) const;
   // The absolute path that `given` means as `field`.
   std::string path_of(const std::string& field, const std::string& given) const;
   // The field is given again, in addition to the request's file: the file's fingerprints of what it

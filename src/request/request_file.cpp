@@ -63,7 +63,7 @@ GenerateRequest load_request(const std::string& path) {
   GenerateRequest request =
       parse_request(carried ? load_carried(path, *carried) : load_document(path));
   std::error_code error;
-  if (path != "-") request.folder = std::filesystem::absolute(path, error).parent_path().string();
+  if (path != "-") request.folder = std::filesystem::absolute(path, error).parent_path().native();
   return request;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "pipeline/model_spec.hpp"
 #include "request/model_search.hpp"
 
@@ -76,7 +77,7 @@ class Opener {
       seen = fmt::format("nothing that is known here: its first tensor is '{}'",
                          shapes_.all().begin()->first);
     throw Unsupported(
-        {"model", path_.string(),
+        {"model", path_text(path_),
          "not a complete model: the file holds " + (seen.empty() ? "no tensors" : seen), read});
   }
 
@@ -84,7 +85,7 @@ class Opener {
   Json read_embedded(SingleFile& opened) {
     auto it = facts_.metadata.find(single_file_configs);
     if (it == facts_.metadata.end()) return Json::object();
-    std::string where = fmt::format("{} (metadata {})", path_.string(), single_file_configs);
+    std::string where = fmt::format("{} (metadata {})", path_text(path_), single_file_configs);
     Json embedded = parse_json(it->second, where, max_embedded_configs);
     Json index = embedded.is_object() ? embedded.value("index", Json()) : Json();
     Json configs = embedded.is_object() ? embedded.value("configs", Json()) : Json();
@@ -102,7 +103,7 @@ class Opener {
   [[noreturn]] void refuse_index(const Json& index, const std::string& name,
                                  const std::string& message) const {
     throw InvalidFile(
-        {fmt::format("{} (metadata {}): index.{}", path_.string(), single_file_configs, name),
+        {fmt::format("{} (metadata {}): index.{}", path_text(path_), single_file_configs, name),
          shown(index[name]), message, ""});
   }
 
@@ -159,7 +160,7 @@ class Opener {
   PipelineFolder read_config_folder(const fs::path& path, SingleFile& opened) {
     PipelineFolder given = open_pipeline_folder(path);
     for (const auto& [name, component] : given.components) facts_.configs[name] = component.config;
-    opened.decisions = {{"configs", path.string(), "config.single_file_config"}};
+    opened.decisions = {{"configs", path_text(path), "config.single_file_config"}};
     return given;
   }
 

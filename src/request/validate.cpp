@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "io/cached_path.hpp"
 #include "pipeline/keys.hpp"
 #include "request/numbered.hpp"
@@ -25,13 +26,13 @@ Finding missing_component(const Proposal& proposal, const std::string& name) {
   const std::string give = fmt::format("give components.{} a folder or a file", name);
   if (!proposal.single_file.is_null()) {
     const Json why = proposal.single_file["missing"][name]["why"];
-    return {"model." + name, path.string(), why.get<std::string>() + ", and this task needs it",
+    return {"model." + name, path_text(path), why.get<std::string>() + ", and this task needs it",
             give};
   }
   const std::string repository = io::cached_repository(path);
   const std::string complete = repository.empty() ? "complete the download"
                                                   : fmt::format("run `omnirt pull {}`", repository);
-  return {"model." + name, (path / name).string(),
+  return {"model." + name, path_text(path / name),
           "the model lists this component, and there is no such folder",
           fmt::format("{}, or {}", complete, give)};
 }
@@ -77,7 +78,7 @@ void check_components(Proposal& proposal) {
                                   elsewhere->second, name)});
       continue;
     }
-    proposal.error({"model." + name, proposal.folder.path.string(),
+    proposal.error({"model." + name, path_text(proposal.folder.path),
                     "the model has no such component, and this task needs it",
                     fmt::format("give components.{} a folder", name)});
   }

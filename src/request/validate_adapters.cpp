@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "request/adapter_family.hpp"
 #include "request/model_search.hpp"
 #include "request/validate.hpp"
@@ -164,7 +165,7 @@ class Reader {
     const auto& taken = proposal_.spec->adapter_kinds;
     for (const std::string& kind : found) {
       if (std::ranges::count(taken, kind) > 0) continue;
-      error(".path", file.path.string(),
+      error(".path", path_text(file.path),
             fmt::format("a {}, which '{}' does not take", kind, proposal_.spec->id),
             fmt::format("its kinds: {}", fmt::join(taken, ", ")));
     }
@@ -172,7 +173,8 @@ class Reader {
     const std::set<std::string>& wanted = kinds().at(kind_);
     bool fits = std::ranges::any_of(found, [&](const auto& kind) { return wanted.contains(kind); });
     if (!fits) {
-      error(".kind", kind_, fmt::format("{} holds {}", file.path.string(), fmt::join(found, ", ")),
+      error(".kind", kind_,
+            fmt::format("{} holds {}", path_text(file.path), fmt::join(found, ", ")),
             "omit kind: it is inferred from the file");
     }
   }

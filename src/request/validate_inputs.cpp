@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/model_search.hpp"
@@ -40,20 +41,20 @@ constexpr uintmax_t least_free = 4096;
 void check_folder(Proposal& proposal, const std::string& field, const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    proposal.error({field, folder.string(), "there is no such folder to write to",
+    proposal.error({field, path_text(folder), "there is no such folder to write to",
                     "make it, or name another"});
   } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
     proposal.error(
-        {field, folder.string(), "this user may not write there", "name another folder"});
+        {field, path_text(folder), "this user may not write there", "name another folder"});
   } else if (fs::space(folder, error).available < least_free && !error) {
     proposal.error(
-        {field, folder.string(), "its disk is full", "free some space, or name another"});
+        {field, path_text(folder), "its disk is full", "free some space, or name another"});
   }
 }
 
 void check_latents_file(Proposal& proposal, const fs::path& output) {
   if (output.extension() == ".safetensors") return;
-  proposal.error({"config.output", output.string(), "latents are written as safetensors",
+  proposal.error({"config.output", path_text(output), "latents are written as safetensors",
                   "name a file that ends with .safetensors"});
 }
 
@@ -67,7 +68,7 @@ void check_output_file(Proposal& proposal, const fs::path& output) {
   std::error_code error;
   if (fs::exists(output, error) && !fs::is_regular_file(output, error) &&
       !fs::is_directory(output, error)) {
-    proposal.error({"config.output", output.string(), "this is a pipe, socket or device",
+    proposal.error({"config.output", path_text(output), "this is a pipe, socket or device",
                     "name a file, or use output_dir"});
     return;
   }
@@ -116,8 +117,9 @@ void settle_component(const Proposal& proposal, const std::string& field, Json& 
     value = upscaler_path(proposal, field, value.get<std::string>());
     return;
   }
-  if (value.is_string() && !value.get<std::string>().empty())
-    value = proposal.source_of(field, value.get<std::string>());
+  const std::string given = value.is_string() ? value.get<std::string>() : "";
+  if (!given.empty() && !proposal.request.location_of(field, given))
+    value = proposal.source_of(field, given);
   if (value.is_array()) {
     for (Json& each : value) settle_component(proposal, field, each);
   }
@@ -127,6 +129,7 @@ void settle_component(const Proposal& proposal, const std::string& field, Json& 
 void settle_adapter_path(const Proposal& proposal, size_t index, Json& adapter) {
   if (!adapter.is_object() || !adapter.contains("path") || !adapter["path"].is_string()) return;
   std::string given = adapter["path"], field = fmt::format("adapters[{}]", index);
+  if (proposal.request.location_of(field, given)) return;
   refuse_url(field, given);
   std::error_code error;
   bool file = !given.empty() && proposal.reaches(field, given) &&
@@ -216,7 +219,7 @@ void settle_paths(Proposal& proposal) {
 void check_output_dir(Proposal& proposal, const std::string& field, const fs::path& given) {
   std::error_code error;
   try {
-    proposal.path_of(field, given.string());
+    proposal.path_of(field, given.native());
   } catch (const InvalidRequest& thrown) {
     return proposal.take(thrown);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "pipeline/component_networks.hpp"
 #include "pipeline/keys.hpp"
 #include "request/component_files.hpp"
@@ -19,7 +20,7 @@ namespace {
 // Where ids are looked for, in words.
 std::string places_of(const std::string& id) {
   std::vector<std::string> places;
-  for (const fs::path& folder : model_folders()) places.push_back((folder / id).string());
+  for (const fs::path& folder : model_folders()) places.push_back(path_text(folder / id));
   if (places.empty())
     places.emplace_back(
         "no folder of models, since OMNIRT_MODELS names none and none is next to the program,");
@@ -50,22 +51,29 @@ Finding unknown_model(const Proposal& proposal, const std::string& model) {
       way_out};
 }
 
+// The entry of the id `model`; null for a folder or file, whatever its name.
+const ModelSpec* entry_of_id(const Proposal& proposal, const std::string& model) {
+  const bool located = proposal.request.location_of("model", model) != nullptr;
+  return located ? nullptr : proposal.catalogue->find_entry(model, "");
+}
+
 // The folder that holds the weights of `model`; throws with the places that were searched.
 // Sets how the request names the model wherever it runs.
 fs::path folder_of(Proposal& proposal, const std::string& model) {
   const Json& config = proposal.request.config;
   refuse_url("model", model);
   proposal.model = model;
-  const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
+  const ModelSpec* entry = entry_of_id(proposal, model);
   // A registered id wins over a folder of the same name in the working directory: "./name" says the
   // folder.
   const bool reached = proposal.reaches("model", model);
   bool is_path =
       !entry && looks_like_path(model, reached ? proposal.request.path_of("model", model) : "");
-  if (is_path) proposal.model = proposal.source_of("model", model);
+  const std::string path = is_path ? proposal.source_of("model", model) : "";
+  if (is_path && !proposal.request.location_of("model", model)) proposal.model = path;
   if (config.contains(keys::model_path.name) && config[keys::model_path.name].is_string())
     return config[keys::model_path.name].get<std::string>();
-  if (is_path) return proposal.model;
+  if (is_path) return path;
   fs::path found =
       find_model(entry ? entry->id : model, entry ? entry->hub_ids : std::vector<std::string>{});
   if (!found.empty()) return found;
@@ -104,7 +112,7 @@ void check_role(const Proposal& proposal, const ComponentFolder& component) {
   const nn::NetworkInfo* given = proposal.catalogue->find_network(component.class_name);
   if (!before || (given && given->role == before->role)) return;
   throw InvalidRequest(
-      {"components." + component.name, component.folder.string(),
+      {"components." + component.name, path_text(component.folder),
        fmt::format("holds a {}, where a {} is expected", component.class_name, before->role),
        "name a folder of the right kind"});
 }
@@ -168,19 +176,19 @@ bool settle_model(Proposal& proposal) {
     for (const Family& family : proposal.catalogue->families) {
       known.insert(known.end(), family.pipeline_classes.begin(), family.pipeline_classes.end());
     }
-    throw Unsupported({"model", path.string(),
+    throw Unsupported({"model", path_text(path),
                        fmt::format("its index names the pipeline class '{}', which this "
                                    "build does not have",
                                    proposal.folder.class_name),
                        nearest_class(proposal.folder.class_name, known)});
   }
   add_usual_scheduler(proposal.folder, proposal.family->usual_scheduler);
-  const ModelSpec* entry = proposal.catalogue->find_entry(model, "");
+  const ModelSpec* entry = entry_of_id(proposal, model);
   if (!entry)
     entry = proposal.catalogue->find_entry(proposal.family->variant_of(proposal.folder), "");
   if (entry && proposal.catalogue->family_of(*entry) != proposal.family) {
     throw InvalidRequest({"model", model,
-                          fmt::format("the folder {} holds a {}, another family", path.string(),
+                          fmt::format("the folder {} holds a {}, another family", path_text(path),
                                       proposal.folder.class_name),
                           "name the folder's own model, or omit model_path"});
   }
@@ -255,7 +263,7 @@ void settle_class(const Proposal& proposal, ComponentFolder& component) {
       entry != index.end() && entry->is_array() && entry->size() == 2 && entry->back().is_string();
   std::string own = named ? entry->back().get<std::string>() : "";
   if (!proposal.catalogue->find_tokenizer(own)) {
-    throw InvalidRequest({"components." + component.name, component.folder.string(),
+    throw InvalidRequest({"components." + component.name, path_text(component.folder),
                           "the folder has no config.json that names a class",
                           "give a component's folder, such as <model>/" + component.name});
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "io/output_name.hpp"
 #include "pipeline/keys.hpp"
 #include "request/validate.hpp"
@@ -72,7 +73,7 @@ void check_output_names(Proposal& proposal, const std::string& output) {
     fs::path file = io::output_name(
         output, {.index = i, .count = count, .seed = seed + i, .model = proposal.spec->id});
     if (!read.contains(fs::weakly_canonical(file, error))) continue;
-    proposal.error({"config.output", file.string(), "the request reads this file itself",
+    proposal.error({"config.output", path_text(file), "the request reads this file itself",
                     "name another file"});
     return;
   }
@@ -90,7 +91,7 @@ void warn_of_replaced(Proposal& proposal) {
   if (!file.has_extension() && format) file += io::image_extension(*format);
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return;
-  proposal.warn({"config.output", file.string(), "replaces an existing file",
+  proposal.warn({"config.output", path_text(file), "replaces an existing file",
                  "leave it out, or put {run} into the name, and every run makes a new one"});
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "nn/autoencoder.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
@@ -64,7 +65,7 @@ void take_decoder(Proposal& proposal, const fs::path& folder) {
   if (!info || info->role != "autoencoder") {
     bool named = !component.class_name.empty();
     proposal.error(
-        {"config.preview_decoder", folder.string(),
+        {"config.preview_decoder", path_text(folder),
          fmt::format("holds {}, where an autoencoder is expected",
                      named ? "a " + component.class_name : "no config.json that names a class"),
          "give a folder with an AutoencoderTiny"});
@@ -74,7 +75,7 @@ void take_decoder(Proposal& proposal, const fs::path& folder) {
   int64_t channels = proposal.network<nn::Autoencoder>(preview_component).latent_channels();
   int64_t own = proposal.autoencoder()->latent_channels();
   if (channels != own) {
-    proposal.error({"config.preview_decoder", folder.string(),
+    proposal.error({"config.preview_decoder", path_text(folder),
                     fmt::format("decodes {} latent channels, and this model has {}", channels, own),
                     "give one of this model's latents"});
     return;

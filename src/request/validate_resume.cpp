@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "pipeline/keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/fingerprint.hpp"
@@ -141,7 +142,7 @@ void compare_components(Proposal& proposal) {
     proposal.error(
         {"config.resume", text_of(proposal.request.config, keys::resume.name),
          fmt::format("made with another model: its component '{}' differs from that in {}", name,
-                     here->folder.string()),
+                     path_text(here->folder)),
          "name the model that the state was made with"});
   }
 }
@@ -287,7 +288,8 @@ SavedRun begin_saved_run(const Proposal& proposal) {
     auto before = proposal.resumed->origins.find(name);
     if (before != proposal.resumed->origins.end()) run.origins[name] = before->second;
   }
-  run.model_path = proposal.folder.path.string();
+  if (!proposal.request.location_of("model", proposal.model))
+    run.model_path = proposal.folder.path.native();
   for (const auto& block : proposal.plan.blocks) run.workflow.push_back(block->name());
   run.after = proposal.plan.blocks[proposal.part.end - 1]->name();
   if (proposal.resumed) {

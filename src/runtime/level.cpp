@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <new>
+
+#include "base/path_text.hpp"
 
 namespace omnirt {
 
 std::string reason_of(const std::exception& error) {
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return path_text(file->path1()) + ": " + file->code().message();
   const auto* c10 = dynamic_cast<const c10::Error*>(&error);
   return c10 ? c10->what_without_backtrace() : error.what();
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "io/sha256.hpp"
 #include "serve/problem.hpp"
@@ -40,7 +41,7 @@ void write_owned(const fs::path& path, std::string_view bytes) {
 void rename_whole(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  if (error) throw RunFailed(to.string() + ": cannot be made: " + error.message());
+  if (error) throw RunFailed(path_text(to) + ": cannot be made: " + error.message());
   sync_folder(to.parent_path());
 }
 
@@ -48,7 +49,7 @@ void rename_whole(const fs::path& from, const fs::path& to) {
 struct Scratch {
   explicit Scratch(fs::path where) : path(std::move(where)) {
     if (::mkdir(path.c_str(), 0700) != 0)
-      throw RunFailed(path.string() + ": cannot be made: " + std::strerror(errno));
+      throw RunFailed(path_text(path) + ": cannot be made: " + std::strerror(errno));
   }
   ~Scratch() {
     std::error_code ignored;

@@ -156,22 +156,13 @@ HttpResponse Api::problem_now(const std::string& request) const {
   try {
     throw;
   } catch (const Error& error) {
-    return hidden(problem_of(error, request));
+    return problem_of(error, request);
   } catch (const std::exception& error) {
     spdlog::error("request {}: {}", request, error.what());
   } catch (...) {
     spdlog::error("request {}: an unknown exception", request);
   }
   return problem(500, "internal-error", "the request failed inside of the server", request);
-}
-
-HttpResponse Api::problem_of_end(const JobView& view, const std::string& request) const {
-  return hidden(problem_of_job(view.job, request));
-}
-
-HttpResponse Api::hidden(HttpResponse problem) const {
-  problem.body = text_of(parts_.hider.hide(parse_json(problem.body, "the problem"))) + "\n";
-  return problem;
 }
 
 void Api::health(const Exchange& exchange, const Values&) {
@@ -233,7 +224,7 @@ void Api::model(const Exchange& exchange, const Values& values) {
   Json described = parts_.session.model(found->second);
   described["id"] = id;
   for (Json& task : described["tasks"]) task.erase("found_at");
-  respond(exchange, json_response(200, parts_.hider.hide(std::move(described))));
+  respond(exchange, json_response(200, described));
 }
 
 }  // namespace omnirt::serve

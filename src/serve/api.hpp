@@ -42,7 +42,6 @@ class Api {
     Metrics& metrics;
     const QueueClock& clock;
     const ServedModels& models;
-    const PathHider& hider;
     AdapterStore* adapters = nullptr;  // null: none are taken
     std::filesystem::path state{};     // where all that is kept lies
   };
@@ -95,11 +94,6 @@ class Api {
   void respond(const Exchange& exchange, HttpResponse response) const;
   // Of the exception that is being handled.
   HttpResponse problem_now(const std::string& request) const;
-  // Of a job that has ended without a result.
-  HttpResponse problem_of_end(const JobView& view, const std::string& request) const;
-  // Without what lies before names on this machine, or where its broker is.
-  HttpResponse hidden(HttpResponse problem) const;
-  std::string told(const JobEvent& event) const;
   void route(const Exchange& exchange);
   static bool takes(const Route& route, const std::string& method);
   static Access access_of(const HttpRequest& request);
@@ -112,16 +106,18 @@ class Api {
   void openapi(const Exchange& exchange, const Values&);
   Json openapi_of_server() const;
   void generate(const Exchange& exchange, const Values&);
-  Accepted accept(const HttpRequest& request, const ServedRequest& served);
+  Accepted accept(const HttpRequest& request, ServedRequest served);
   void check_priority(const HttpRequest& request, const ServedRequest& served) const;
   ServedRequest read(const HttpRequest& request) const;
-  GenerateRequest place(const ServedRequest& served, const std::string& id);
-  Submission check(const ServedRequest& served, const GenerateRequest& request,
-                   const HttpRequest& asked);
+  void receive(ServedRequest& served, const std::string& id);
+  GenerateRequest placed(const ServedRequest& served, const std::string& id) const;
+  std::vector<Finding> errors_with(const ServedRequest& served, const std::string& id,
+                                   const Json& config) const;
+  Submission check(const ServedRequest& served, const std::string& id, const HttpRequest& asked);
   bool has_room(uint64_t bytes) const;
   void require_room(const HttpRequest& request) const;
-  void drop_guidance(GenerateRequest& request) const;
-  void round_sizes(GenerateRequest& request) const;
+  void drop_guidance(ServedRequest& served, const std::string& id) const;
+  void round_sizes(ServedRequest& served, const std::string& id) const;
   void refuse_errors(const Session::Checked& checked) const;
   void check_size(const Json& config) const;
   Json describe_adapter(const std::filesystem::path& path, const AdapterUpload& upload) const;

@@ -157,14 +157,7 @@ void Api::delete_adapter(const Exchange& exchange, const Values& values) {
 void Api::hold_adapters(const GenerateRequest& request, const std::string& job) {
   if (!parts_.adapters) return;
   std::vector<std::string> paths;
-  for (const Json& adapter : request.adapters) {
-    if (adapter.is_object() && adapter.value("path", Json()).is_string())
-      paths.push_back(adapter["path"].get<std::string>());
-  }
-  for (const auto& [name, value] : request.components.items()) {
-    for (const Json& each : value.is_array() ? value : Json::array({value}))
-      paths.push_back(each.get<std::string>());
-  }
+  for (const auto& [name, path] : request.locations) paths.push_back(path);
   parts_.adapters->hold(paths, parts_.files, job);
 }
 

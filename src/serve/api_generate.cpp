@@ -83,54 +83,62 @@ void Api::check_priority(const HttpRequest& request, const ServedRequest& served
                           fmt::format("give {} or lower", name_of(key->priority))});
 }
 
-GenerateRequest Api::place(const ServedRequest& served, const std::string& id) {
-  parts_.files.begin(id);
-  for (const SentFile& file : served.files) parts_.files.write(id, file.name, file.bytes);
+GenerateRequest Api::placed(const ServedRequest& served, const std::string& id) const {
   GenerateRequest request = served.in_folder(parts_.files.folder_of(id));
-  if (!limits_.memory_budget.empty()) {
-    if (request.config.contains("memory_budget"))
-      throw InvalidRequest({"config.memory_budget", shown(request.config["memory_budget"]),
-                            "is the server's to say", "omit it"});
-    request.config["memory_budget"] = limits_.memory_budget;
-  }
-  settle_seed(request);
-  hold_adapters(request, id);
+  if (!limits_.memory_budget.empty()) request.config["memory_budget"] = limits_.memory_budget;
   return request;
 }
 
+// Settles what is the server's to say, and writes the files that came with the request.
+void Api::receive(ServedRequest& served, const std::string& id) {
+  const Json& config = served.request.config;
+  if (!limits_.memory_budget.empty() && config.contains("memory_budget"))
+    throw InvalidRequest({"config.memory_budget", shown(config["memory_budget"]),
+                          "is the server's to say", "omit it"});
+  settle_seed(served.request);
+  parts_.files.begin(id);
+  for (const SentFile& file : served.files) parts_.files.write(id, file.name, file.bytes);
+  hold_adapters(served.request, id);
+}
+
+// The errors of a request whose config were another one.
+std::vector<Finding> Api::errors_with(const ServedRequest& served, const std::string& id,
+                                      const Json& config) const {
+  GenerateRequest probe = placed(served, id);
+  probe.config.update(config);
+  return parts_.session.check(probe, /*strict=*/false).errors;
+}
+
 // A distilled model refuses every scale but its own. What is out of range stays an error.
-void Api::drop_guidance(GenerateRequest& request) const {
+void Api::drop_guidance(ServedRequest& served, const std::string& id) const {
   constexpr const char* key = "guidance_scale";
-  if (!request.config.contains(key)) return;
-  GenerateRequest probe = request;
-  probe.config[key] = 2.0;
-  const auto checked = parts_.session.check(probe, /*strict=*/false);
-  const bool refused =
-      std::any_of(checked.errors.begin(), checked.errors.end(),
-                  [](const Finding& error) { return error.field == std::string("config.") + key; });
-  if (refused) request.config.erase(key);
+  if (!served.request.config.contains(key)) return;
+  const auto errors = errors_with(served, id, {{key, 2.0}});
+  const bool refused = std::any_of(errors.begin(), errors.end(), [](const Finding& error) {
+    return error.field == std::string("config.") + key;
+  });
+  if (refused) served.request.config.erase(key);
 }
 
 // To the finest grid of those that models have which the model takes.
-void Api::round_sizes(GenerateRequest& request) const {
+void Api::round_sizes(ServedRequest& served, const std::string& id) const {
   for (int64_t grid : {8, 16, 32, 64}) {
-    GenerateRequest rounded = request;
+    Json rounded = served.request.config;
     bool is_whole = true;
     for (const char* key : {"width", "height", "hires_width", "hires_height"}) {
-      auto it = rounded.config.find(key);
-      if (it == rounded.config.end() || !it->is_number_integer() || *it < grid) continue;
+      auto it = rounded.find(key);
+      if (it == rounded.end() || !it->is_number_integer() || *it < grid) continue;
       const auto side = it->get<int64_t>();
       is_whole = is_whole && side % 64 == 0;
       *it = side - side % grid;
     }
     if (is_whole) return;
-    const auto checked = parts_.session.check(rounded, /*strict=*/false);
-    const bool refused =
-        std::any_of(checked.errors.begin(), checked.errors.end(), [](const Finding& error) {
-          return error.field.ends_with("width") || error.field.ends_with("height");
-        });
+    const auto errors = errors_with(served, id, rounded);
+    const bool refused = std::any_of(errors.begin(), errors.end(), [](const Finding& error) {
+      return error.field.ends_with("width") || error.field.ends_with("height");
+    });
     if (refused) continue;
-    request = std::move(rounded);
+    served.request.config = std::move(rounded);
     return;
   }
 }
@@ -151,9 +159,9 @@ void Api::check_size(const Json& config) const {
 }
 
 // The validation of the command line, with its findings; then the server's own limits.
-Submission Api::check(const ServedRequest& served, const GenerateRequest& request,
+Submission Api::check(const ServedRequest& served, const std::string& id,
                       const HttpRequest& asked) {
-  const Session::Checked checked = parts_.session.check(request, served.strict);
+  const Session::Checked checked = parts_.session.check(placed(served, id), served.strict);
   refuse_errors(checked);
   if (served.all_take_effect) {
     if (auto unused = without_effect(checked, served.may_lack_effect); !unused.empty())
@@ -163,12 +171,11 @@ Submission Api::check(const ServedRequest& served, const GenerateRequest& reques
   check_size(config);
   const JobWork work = JobWork::of(checked.settled);
   Submission submission;
-  submission.model = checked.settled.value("model", "");
-  submission.model = parts_.hider.hide(submission.model);
+  submission.id = id;
+  submission.model = served.request.model;
   submission.work = work.text();
-  submission.request =
-      job_request_text(request, served.strict,
-                       traceparent_of({asked.trace.trace_id, asked.span, asked.trace.sampled}));
+  submission.request = job_request_text(
+      served, traceparent_of({asked.trace.trace_id, asked.span, asked.trace.sampled}));
   submission.priority = served.priority;
   submission.steps = settled_number(config, "num_inference_steps", 1);
   submission.deadline_in_ms = served.deadline_in_ms;
@@ -189,15 +196,14 @@ void Api::require_room(const HttpRequest& request) const {
   if (!has_room(request.body.size())) throw DiskFull();
 }
 
-Api::Accepted Api::accept(const HttpRequest& request, const ServedRequest& served) {
+Api::Accepted Api::accept(const HttpRequest& request, ServedRequest served) {
   require_room(request);
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);
-  GenerateRequest placed = place(served, id);
-  if (served.rounds_sizes) round_sizes(placed);
-  if (served.may_lack_effect.contains("guidance_scale")) drop_guidance(placed);
-  Submission submission = check(served, placed, request);
-  submission.id = id;
+  receive(served, id);
+  if (served.rounds_sizes) round_sizes(served, id);
+  if (served.may_lack_effect.contains("guidance_scale")) drop_guidance(served, id);
+  Submission submission = check(served, id, request);
   submission.client = client_of(request);
   const ApiKey* key = key_of(request);
   submission.client_jobs = key ? key->jobs : 0;
@@ -269,7 +275,7 @@ Json Api::with_data(const JobView& view, size_t most_bytes) const {
 
 // The image itself where the client takes images and there is one; else all with their data.
 HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) const {
-  if (view.job.state != JobState::done) return problem_of_end(view, request.id);
+  if (view.job.state != JobState::done) return problem_of_job(view.job, request.id);
   const bool takes_images = request.header("accept").starts_with("image/");
   if (takes_images) {
     const Json json = job_json(view, false);
@@ -280,19 +286,15 @@ HttpResponse Api::result_of(const HttpRequest& request, const JobView& view) con
 }
 
 void Api::validate(const Exchange& exchange, const Values&) {
-  const ServedRequest served = read(exchange->request());
+  ServedRequest served = read(exchange->request());
   require_room(exchange->request());
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);
-  const GenerateRequest request = place(served, id);
-  Session::Checked checked = parts_.session.check(request, served.strict);
+  receive(served, id);
+  const Session::Checked checked = parts_.session.check(placed(served, id), served.strict);
   refuse_errors(checked);
   check_size(checked.settled["config"]);
-  Json settled = parts_.hider.hide(std::move(checked.settled));
-  for (const char* name : {"model_path", "backends_passed_over"}) settled.erase(name);
-  for (const char* name : {"output_dir", "preview_dir", "preview_name"})
-    settled["config"].erase(name);
-  respond(exchange, json_response(200, settled));
+  respond(exchange, json_response(200, public_report(checked.settled)));
 }
 
 }  // namespace omnirt::serve

@@ -21,11 +21,6 @@ std::optional<int64_t> number_of(std::string_view text) {
 
 }  // namespace
 
-// What it says of an error names no path.
-std::string Api::told(const JobEvent& event) const {
-  return event.type == "state" ? parts_.hider.hide(event.data) : event.data;
-}
-
 Json Api::job_json(const JobView& view, bool with_report) const {
   const Job& job = view.job;
   const std::string self = "/v1/jobs/" + job.id;
@@ -50,7 +45,7 @@ Json Api::job_json(const JobView& view, bool with_report) const {
                         {"step", view.progress.step},
                         {"steps", view.progress.steps}};
   if (!job.reason.kind.empty())
-    json["error"] = {{"kind", job.reason.kind}, {"message", parts_.hider.hide(job.reason.message)}};
+    json["error"] = {{"kind", job.reason.kind}, {"message", job.reason.message}};
   if (job.result.empty()) return json;
   Json result = parse_json(job.result, "the stored result", max_job_result_bytes);
   json["artifacts"] = result["artifacts"];
@@ -148,7 +143,7 @@ void Api::job_events(const Exchange& exchange, const Values& values) {
   exchange->begin_events(std::move(head));
   const int64_t listener =
       parts_.jobs.listen(view.job.id, after, [this, exchange](const JobEvent& event) {
-        exchange->send(event_piece(event.number, event.type, told(event)));
+        exchange->send(event_piece(event.number, event.type, event.data));
         if (event.last) exchange->end();
       });
   if (listener == 0) return exchange->end();

@@ -56,7 +56,7 @@ void Api::openai_answer(const Exchange& exchange, const std::string& id,
   wait_for(exchange, id, [this, exchange, asked](const JobView& view) {
     const HttpRequest& request = exchange->request();
     if (view.job.state != JobState::done)
-      return respond(exchange, problem_of_end(view, request.id));
+      return respond(exchange, problem_of_job(view.job, request.id));
     const Json job = asked.url ? job_json(view, false) : with_data(view);
     respond(exchange, json_response(200, openai_result(job, asked, address_of(request))));
   });
@@ -94,7 +94,7 @@ void Api::openai_stream(const Exchange& exchange, const std::string& id, const s
                                  {"output_format", result["output_format"]},
                                  {"usage", result["usage"]}}));
     } else {
-      const HttpResponse failed = openai_error(problem_of_end(view, exchange->request().id));
+      const HttpResponse failed = openai_error(problem_of_job(view.job, exchange->request().id));
       Json event = parse_json(failed.body, "the error");
       event["type"] = "error";
       exchange->send(piece_of(event));

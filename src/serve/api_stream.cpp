@@ -124,7 +124,7 @@ class Api::Stream : public std::enable_shared_from_this<Stream> {
 
   void listen(const std::string& id, int64_t after) {
     auto see = [self = shared_from_this(), id](const JobEvent& event) {
-      std::string message = message_of(event, self->api_.told(event));
+      std::string message = message_of(event, event.data);
       if (event.type == "preview")
         self->socket_->offer(std::move(message));
       else

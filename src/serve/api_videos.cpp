@@ -64,9 +64,8 @@ void Api::create_video(const Exchange& exchange, const Values&) {
     throw HttpRefusal(400, "NoJson",
                       "the request cannot be read: " + error.findings().front().message);
   }
-  const std::string& model = read.served.request.model;
-  if (!makes_videos(model))
-    throw InvalidRequest({"model", parts_.hider.hide(model), "makes no videos",
+  if (!makes_videos(read.served.model))
+    throw InvalidRequest({"model", read.served.request.model, "makes no videos",
                           "name a model whose task is image2video (GET /v1/models)"});
   settle_seconds(read.served, read.seconds);
   const JobView view = accept(request, read.served).job;
@@ -74,10 +73,8 @@ void Api::create_video(const Exchange& exchange, const Values&) {
 }
 
 Json Api::video_json(const JobView& view) const {
-  JobView shown = view;
-  shown.job.reason.message = parts_.hider.hide(view.job.reason.message);
-  return openai_video(shown, JobWork::read(view.job.work).value_or(JobWork{}),
-                      parts_.clock.now_ms(), limits_.keep_ms);
+  return openai_video(view, JobWork::read(view.job.work).value_or(JobWork{}), parts_.clock.now_ms(),
+                      limits_.keep_ms);
 }
 
 // Jobs that make images are as good as not there.
@@ -128,7 +125,8 @@ void Api::video_content(const Exchange& exchange, const Values& values) {
   const JobView view = named_video(request, values[0]);
   if (!has_ended(view.job.state))
     throw HttpRefusal(404, "NotYet", "the video is not made yet; its status says when it is");
-  if (view.job.state != JobState::done) return respond(exchange, problem_of_end(view, request.id));
+  if (view.job.state != JobState::done)
+    return respond(exchange, problem_of_job(view.job, request.id));
   respond(exchange, artifact(request, job_json(view, false), "0"));
 }
 

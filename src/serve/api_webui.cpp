@@ -100,7 +100,7 @@ void Api::webui(const Exchange& exchange, WebuiRoute route) {
   wait_for(exchange, id, [this, exchange, client, read](const JobView& view) {
     webui_clients_.end(client, view.job.id);
     if (view.job.state != JobState::done)
-      return respond(exchange, problem_of_end(view, exchange->request().id));
+      return respond(exchange, problem_of_job(view.job, exchange->request().id));
     webui_answer(exchange, view, *read);
   });
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "serve/job_names.hpp"
 #include "serve/sync_folder.hpp"
@@ -65,7 +66,7 @@ void JobFiles::begin(const std::string& job) {
   std::error_code error;
   if (!fs::exists(folder_, error)) fs::create_directories(folder_, error);
   if (::mkdir(folder.c_str(), 0700) != 0)
-    throw RunFailed(folder.string() + ": cannot be made: " + std::strerror(errno));
+    throw RunFailed(path_text(folder) + ": cannot be made: " + std::strerror(errno));
   sync_folder(folder_);
 }
 

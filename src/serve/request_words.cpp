@@ -121,44 +121,41 @@ std::vector<std::string> names_of(const std::map<std::string, std::string>& mode
   return names;
 }
 
-void settle_model(GenerateRequest& request, const ServedModels& models,
+void settle_model(ServedRequest& served, const ServedModels& models,
                   std::vector<Finding>& findings) {
-  const std::string name = request.model.empty() ? models.first : request.model;
+  std::string& name = served.request.model;
+  if (name.empty()) name = models.first;
   auto it = models.models.find(name);
   if (it != models.models.end()) {
-    request.model = it->second;
+    served.model = it->second;
     return;
   }
   findings.push_back(
       {"model", name.substr(0, 200), "is not served here", suggest(name, names_of(models.models))});
 }
 
-void settle_controlnet(const std::string& field, Json& value, const ServedModels& models,
-                       std::vector<Finding>& findings) {
+void settle_controlnet(const std::string& field, const Json& value, const ServedModels& models,
+                       GenerateRequest& request, std::vector<Finding>& findings) {
   std::error_code error;
   const auto* name = value.get_ptr<const std::string*>();
   const bool known = name && is_adapter_name(*name) && !models.controlnets.empty() &&
                      fs::is_directory(models.controlnets / *name, error);
   if (known)
-    value = (models.controlnets / *name).string();
+    request.locations[{"components", *name}] = (models.controlnets / *name).native();
   else
     findings.push_back({field, shown(value), "no ControlNet of this name is served here",
                         "name one of GET /v1/adapters"});
 }
 
-// A ControlNet by its name, or several in a list.
-void settle_controlnets(const std::string& field, Json& value, const ServedModels& models,
-                        std::vector<Finding>& findings) {
-  if (!value.is_array()) return settle_controlnet(field, value, models, findings);
-  for (Json& each : value) settle_controlnet(field, each, models, findings);
-}
-
-void settle_components(Json& components, const ServedModels& models,
+// ControlNets by their names, one or several in a list.
+void settle_components(GenerateRequest& request, const ServedModels& models,
                        std::vector<Finding>& findings) {
-  for (auto& [name, value] : components.items()) {
+  for (const auto& [name, value] : request.components.items()) {
     const std::string field = "components." + name;
-    if (name == "controlnet")
-      settle_controlnets(field, value, models, findings);
+    if (name == "controlnet" && value.is_array())
+      for (const Json& each : value) settle_controlnet(field, each, models, request, findings);
+    else if (name == "controlnet")
+      settle_controlnet(field, value, models, request, findings);
     else
       findings.push_back({field, shown(value), "is a path", by_server});
   }
@@ -166,17 +163,18 @@ void settle_components(Json& components, const ServedModels& models,
 
 }  // namespace
 
-void settle_names(GenerateRequest& request, const ServedModels& models,
+void settle_names(ServedRequest& served, const ServedModels& models,
                   std::vector<Finding>& findings) {
-  settle_model(request, models, findings);
-  settle_components(request.components, models, findings);
+  GenerateRequest& request = served.request;
+  settle_model(served, models, findings);
+  settle_components(request, models, findings);
   for (size_t i = 0; i < request.adapters.size(); ++i) {
     Json& adapter = request.adapters[i];
     const std::string field = fmt::format("adapters[{}]", i);
     if (adapter.is_string()) adapter = adapter_of_text(adapter.get<std::string>());
     if (!adapter.is_object() || !adapter.contains("path"))
       continue;  // validation says what is missing
-    auto* path = adapter["path"].get_ptr<std::string*>();
+    const auto* path = adapter["path"].get_ptr<const std::string*>();
     if (!path) {
       findings.push_back(
           {field + ".path", shown(adapter["path"]), "a name is expected", by_server});
@@ -187,7 +185,7 @@ void settle_names(GenerateRequest& request, const ServedModels& models,
       findings.push_back({field, path->substr(0, 200), "no adapter of this name is served here",
                           "name one of GET /v1/adapters, or a file of the server's LoRA folders"});
     else
-      *path = found.string();
+      request.locations[{"adapters", *path}] = found.native();
   }
 }
 

@@ -18,9 +18,9 @@ const std::map<std::string, std::set<std::string>>& served_choices();
 // keys that are paths, texts with a slash where a name is expected, adapters in prompts.
 void refuse_paths(const GenerateRequest& request, std::vector<Finding>& findings);
 
-// The model, the adapters and the components by what their names mean here; a finding for each
-// other name.
-void settle_names(GenerateRequest& request, const ServedModels& models,
+// Finds what the names of the model, the adapters and the components mean here: the request's
+// locations and its `model`. A finding for each other name.
+void settle_names(ServedRequest& served, const ServedModels& models,
                   std::vector<Finding>& findings);
 
 // Of the adapters in the server's folders, in order, without their extension.

@@ -1,63 +1,44 @@
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "engine/session.hpp"
 #include "serve/dispatcher.hpp"
 #include "serve/job_files.hpp"
+#include "serve/job_request.hpp"
 #include "serve/run_trace.hpp"
 
 namespace omnirt::serve {
 
-// Takes what lies before a name on this machine out of texts that leave it.
-class PathHider {
- public:
-  // `addresses`: of the broker, none of which leaves either.
-  explicit PathHider(std::vector<std::filesystem::path> roots,
-                     std::vector<std::string> addresses = {});
-  // Each path in a text as the name at its end; in JSON in all texts.
-  std::string hide(std::string text) const;
-  Json hide(Json json) const;
-  std::vector<Finding> hide(std::vector<Finding> findings) const;
-
- private:
-  std::vector<std::string> roots_;  // with a slash, the longest first
-  std::vector<std::string> addresses_;
-};
-
 // Runs a job's request on a session, its files in the job's folder. The result:
-// {artifacts: [{name, mime, kind, width, height, seed, bytes}], report}, without paths.
-// `on_report` is given each report, of failures too; `traces` (null: none) the spans.
+// {artifacts: [{name, mime, kind, width, height, seed, bytes}], report, request}, without paths.
 class RunOnSession {
  public:
-  RunOnSession(Session& session, JobFiles& files, const PathHider& hider,
-               std::function<void(const RunReport&)> on_report = {},
-               TraceExporter* traces = nullptr, RunPlace place = {})
-      : session_(session),
-        files_(files),
-        hider_(hider),
-        on_report_(std::move(on_report)),
-        traces_(traces),
-        place_(std::move(place)) {}
+  struct Options {
+    std::string memory_budget{};  // of each run, as memory_budget has it; "": none
+    std::function<void(const RunReport&)> on_report{};  // with each report, of failures too
+    TraceExporter* traces = nullptr;
+    RunPlace place{};
+  };
+  RunOnSession(Session& session, JobFiles& files, const ServedModels& models, Options options)
+      : session_(session), files_(files), models_(models), options_(std::move(options)) {}
   JobOutcome operator()(const Job& job, RunControl& control) const;
+  // The same for a request that is placed already.
+  JobOutcome run(const Job& job, const PlacedRequest& placed, RunControl& control) const;
 
  private:
-  JobOutcome run(const Job& job, const Json& stored, RunControl& control, RunTrace& trace) const;
-  JobOutcome outcome(const Job& job, const RunReport& report) const;
+  void run_traced(const Job& job, const PlacedRequest& placed, RunControl& control, RunTrace& trace,
+                  RunReport& report) const;
+  JobOutcome outcome(const Job& job, const PlacedRequest& placed, const RunReport& report) const;
 
   Session& session_;
   JobFiles& files_;
-  const PathHider& hider_;
-  std::function<void(const RunReport&)> on_report_;
-  TraceExporter* traces_;
-  RunPlace place_;
+  const ServedModels& models_;
+  Options options_;
 };
 
-// What a job's `request` text is, and was made from. `traceparent`: of the request that it came
-// with, or "".
-std::string job_request_text(const GenerateRequest& request, bool strict,
-                             const std::string& traceparent = "");
+// A report, or a settled request, without what is this machine's business: where its files are, and
+// why its backends are unavailable.
+Json public_report(Json report);
 
 }  // namespace omnirt::serve

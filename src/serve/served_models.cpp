@@ -1,7 +1,5 @@
 #include "serve/served_models.hpp"
 
-#include <cstdlib>
-
 #include "base/error.hpp"
 #include "request/model_search.hpp"
 
@@ -65,19 +63,15 @@ ServedModels find_served_models(const Session& session, const std::vector<std::s
   return models;
 }
 
-std::vector<fs::path> hidden_folders(const ServedModels& models, const fs::path& state) {
-  std::vector<fs::path> folders{state};
+std::map<fs::path, std::string> names_of_folders(const Session& session,
+                                                 const ServedModels& models) {
+  std::map<fs::path, std::string> names;
   for (const auto& [name, model] : models.models) {
-    if (model.find('/') != std::string::npos) folders.push_back(fs::path(model).parent_path());
+    const Json described = session.model(model);
+    for (const Json& task : described["tasks"])
+      names.emplace(fs::absolute(task["found_at"].get<std::string>()), name);
   }
-  folders.insert(folders.end(), models.lora_folders.begin(), models.lora_folders.end());
-  if (!models.controlnets.empty()) folders.push_back(models.controlnets);
-  for (const fs::path& folder : model_folders()) folders.push_back(folder);
-  for (const char* variable : {"HF_HUB_CACHE", "HF_HOME", "HOME"}) {
-    const char* value = std::getenv(variable);
-    if (value && *value) folders.emplace_back(value);
-  }
-  return folders;
+  return names;
 }
 
 }  // namespace omnirt::serve

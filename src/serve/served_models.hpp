@@ -12,8 +12,8 @@ namespace omnirt::serve {
 ServedModels find_served_models(const Session& session, const std::vector<std::string>& names,
                                 const std::vector<std::string>& lora_folders);
 
-// Folders whose names are this machine's business.
-std::vector<std::filesystem::path> hidden_folders(const ServedModels& models,
-                                                  const std::filesystem::path& state);
+// The name of each model by its folder or file, for PathNames.
+std::map<std::filesystem::path, std::string> names_of_folders(const Session& session,
+                                                              const ServedModels& models);
 
 }  // namespace omnirt::serve

@@ -77,7 +77,7 @@ ServedRequest read_served_request(std::string_view text, const std::vector<Part>
     throw InvalidRequest(findings);
   }
   refuse_paths(served.request, findings);
-  settle_names(served.request, models, findings);
+  settle_names(served, models, findings);
   served.files = files.files();
   if (!findings.empty()) throw InvalidRequest(findings);
   return served;
@@ -101,15 +101,15 @@ ServedRequest read_served_body(std::string_view content_type, std::string_view b
 
 namespace {
 
-// A file that came with the request is written as {"file": name} until its folder is known.
-void place(Json& value, const std::filesystem::path& folder) {
-  if (value.is_array()) {
-    for (Json& each : value) place(each, folder);
-  } else if (value.is_object()) {
-    if (value.size() == 1 && value.contains(sent_file_key) && value[sent_file_key].is_string())
-      value = (folder / value[sent_file_key].get<std::string>()).string();
-    else
-      for (auto& [name, each] : value.items()) place(each, folder);
+// A file that came with the request is {sent_file_key: name} until its folder is known.
+void place(Json& value, const std::filesystem::path& folder, GenerateRequest& request) {
+  if (value.is_object() && value.size() == 1 && value.contains(sent_file_key) &&
+      value[sent_file_key].is_string()) {
+    const std::string name = value[sent_file_key].get<std::string>();
+    request.locations[{"inputs", name}] = (folder / name).native();
+    value = name;
+  } else if (value.is_structured()) {
+    for (auto& each : value) place(each, folder, request);
   }
 }
 
@@ -117,12 +117,16 @@ void place(Json& value, const std::filesystem::path& folder) {
 
 GenerateRequest ServedRequest::in_folder(const std::filesystem::path& folder) const {
   GenerateRequest placed = request;
-  place(placed.inputs, folder);
-  placed.config["output_dir"] = folder.string();
+  if (model.find('/') == std::string::npos)
+    placed.model = model;
+  else
+    placed.locations[{"model", request.model}] = model;
+  for (auto& value : placed.inputs) place(value, folder, placed);
+  placed.config["output_dir"] = folder.native();
   // No paths of this machine.
   if (!placed.config.contains("metadata")) placed.config["metadata"] = "short";
   if (placed.config.contains("preview_every")) {
-    placed.config["preview_dir"] = folder.string();
+    placed.config["preview_dir"] = folder.native();
     placed.config["preview_name"] = "preview-{index}.png";
   }
   return placed;

@@ -30,7 +30,8 @@ struct SentFile {
 
 // A request from outside, made one that runs here.
 struct ServedRequest {
-  GenerateRequest request;  // its files by the names that they will have in the job's folder
+  GenerateRequest request;  // models, adapters and files by their names, never by paths
+  std::string model;        // the request's model as the engine is given it: an id, or a path
   std::vector<SentFile> files;
   bool async = false;
   bool strict = false;
@@ -42,7 +43,7 @@ struct ServedRequest {
   Priority priority = Priority::normal;
   int64_t deadline_in_ms = 0;
 
-  // Puts `folder` before the names of files, and says where the run's own go.
+  // The request as the engine runs it, with its files, and those that the run writes, in `folder`.
   GenerateRequest in_folder(const std::filesystem::path& folder) const;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/path_text.hpp"
 #include "serve/broker/broker_jobs.hpp"
 #include "serve/disk_reserve.hpp"
 #include "serve/dispatcher.hpp"
@@ -54,11 +55,6 @@ std::set<std::string> read_origins(const std::set<std::string>& given) {
   return origins;
 }
 
-std::vector<std::string> hidden_addresses(const ServerOptions& options) {
-  if (!options.redis) return {};
-  return {options.redis->shown(), fmt::format("{}:{}", options.redis->host, options.redis->port)};
-}
-
 ApiLimits api_limits(const ServerOptions& options) {
   ApiLimits limits = options.api;
   limits.origins = read_origins(options.api.origins);
@@ -105,19 +101,18 @@ Span span_of(const HttpRequest& request, int status, double ms) {
 
 struct Server::Impl {
   Impl(Session& session, const ServerOptions& options)
-      : folder((refuse_runs_of_workers(options), options.state)),
+      : session(session),
+        folder((refuse_runs_of_workers(options), options.state)),
         adapters(options.redis ? nullptr
                                : std::make_unique<AdapterStore>(folder.path() / "adapters",
                                                                 options.adapters)),
         models(with_adapters(find_served_models(session, options.models, options.lora_folders),
                              adapters.get())),
-        hider(hidden_folders(models, folder.path()), hidden_addresses(options)),
         keys(read_keys(options)),
         files(folder.path() / "jobs", /*lasts=*/!options.state.empty()),
         traces(open_traces(options.otlp_endpoint)),
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
-        api({session, *jobs, files, keys, metrics, clock, models, hider, adapters.get(),
-             folder.path()},
+        api({session, *jobs, files, keys, metrics, clock, models, adapters.get(), folder.path()},
             api_limits(options)),
         http(options.host, options.port, options.http, program()) {
     jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };
@@ -135,9 +130,10 @@ struct Server::Impl {
     store = open_store(options.state, folder.path());
     auto made = std::make_unique<Dispatcher>(
         *store, clock, options.jobs,
-        RunOnSession(
-            session, files, hider, [this](const RunReport& report) { metrics.count(report); },
-            traces.get()));
+        RunOnSession(session, files, models,
+                     {.memory_budget = options.api.memory_budget,
+                      .on_report = [this](const RunReport& report) { metrics.count(report); },
+                      .traces = traces.get()}));
     files.sweep(made->ids());
     if (lasts) reserve.take();
     return made;
@@ -145,7 +141,7 @@ struct Server::Impl {
 
   std::unique_ptr<Jobs> at_broker(const ServerOptions& options) {
     auto made = std::make_unique<BrokerJobs>(
-        BrokerJobs::Options{*options.redis, options.jobs.queue, options.lease_ms}, files, models);
+        BrokerJobs::Options{*options.redis, options.jobs.queue, options.lease_ms}, files);
     files.fetch = [jobs = made.get()](const std::string& job, const std::string& name) {
       return jobs->fetch(job, name);
     };
@@ -170,10 +166,11 @@ struct Server::Impl {
                 }};
   }
 
+  Session& session;
+  std::optional<PathNames> names;  // from the start on: until then errors are the operator's
   StateFolder folder;
   std::unique_ptr<AdapterStore> adapters;  // null: jobs run elsewhere
   ServedModels models;
-  PathHider hider;
   ApiKeys keys;
   SystemQueueClock clock;
   Metrics metrics;
@@ -203,6 +200,7 @@ std::vector<std::string> Server::models() const {
 }
 
 void Server::start() {
+  impl_->names.emplace(names_of_folders(impl_->session, impl_->models));
   impl_->jobs->start();
   impl_->http.start();
 }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/path_text.hpp"
+
 #include "base/error.hpp"
 
 namespace omnirt::serve {
@@ -62,7 +64,7 @@ void SqliteDatabase::flush_commits(bool flush) {
 }
 
 void SqliteDatabase::fail(int code) const {
-  const std::string why = fmt::format("{}: {}", file_.string(), sqlite3_errmsg(handle_));
+  const std::string why = fmt::format("{}: {}", path_text(file_), sqlite3_errmsg(handle_));
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

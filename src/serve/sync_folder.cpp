@@ -7,13 +7,14 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 
 namespace omnirt::serve {
 namespace {
 
 [[noreturn]] void cannot(const char* what, const std::filesystem::path& path, int error) {
-  throw RunFailed(path.string() + ": " + what + ": " + std::strerror(error));
+  throw RunFailed(path_text(path) + ": " + what + ": " + std::strerror(error));
 }
 
 }  // namespace

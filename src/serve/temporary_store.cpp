@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 
 namespace omnirt::serve {
@@ -25,7 +26,7 @@ void TemporaryJobStore::update(const Job& job) {
   std::ofstream file(folder_ / job.id, std::ios::binary);
   file << job.result;
   file.close();
-  if (!file) throw RunFailed((folder_ / job.id).string() + ": the result cannot be written");
+  if (!file) throw RunFailed(path_text(folder_ / job.id) + ": the result cannot be written");
 }
 
 void TemporaryJobStore::remove(const std::string& id) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "text/character_bpe.hpp"
 
@@ -38,20 +39,20 @@ std::shared_ptr<const BpeEncoder> make_bpe(const BpeFiles& files, const std::str
 BpeFiles read_bpe_folder(const fs::path& folder, const std::string& whose) {
   fs::path whole = folder / "tokenizer.json";
   if (present(whole)) {
-    return parse_tokenizer_json(io::read_file(whole, max_model_bytes), whole.string());
+    return parse_tokenizer_json(io::read_file(whole, max_model_bytes), path_text(whole));
   }
   fs::path vocab = folder / "vocab.json", merges = folder / "merges.txt";
   for (const fs::path& path : {vocab, merges}) {
     if (!present(path)) {
-      throw InvalidFile({path.string(), "", "not found, and there is no tokenizer.json either",
+      throw InvalidFile({path_text(path), "", "not found, and there is no tokenizer.json either",
                          whose + "'s folder holds tokenizer.json, or vocab.json and merges.txt"});
     }
   }
   BpeFiles files;
-  files.vocabulary = parse_vocab_json(io::read_file(vocab, max_model_bytes), vocab.string());
-  files.merges = parse_merges_txt(io::read_file(merges, max_model_bytes), merges.string());
-  files.vocabulary_file = vocab.string();
-  files.merges_file = merges.string();
+  files.vocabulary = parse_vocab_json(io::read_file(vocab, max_model_bytes), path_text(vocab));
+  files.merges = parse_merges_txt(io::read_file(merges, max_model_bytes), path_text(merges));
+  files.vocabulary_file = path_text(vocab);
+  files.merges_file = path_text(merges);
   return files;
 }
 

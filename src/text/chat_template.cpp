@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 
 namespace omnirt::text {
@@ -72,9 +73,9 @@ TemplateText read_template_text(const fs::path& folder, const Json& config) {
     return fs::symlink_status(file, error).type() != fs::file_type::not_found && !error;
   };
   fs::path file = folder / "chat_template.jinja";
-  if (present(file)) return {io::read_file(file, max_template_bytes), file.string()};
+  if (present(file)) return {io::read_file(file, max_template_bytes), path_text(file)};
   fs::path json = folder / "chat_template.json";  // of older processors' folders
-  std::string where = (present(json) ? json : folder / "tokenizer_config.json").string();
+  std::string where = path_text(present(json) ? json : folder / "tokenizer_config.json");
   const Json of_processor = present(json) ? io::read_json(json, max_template_bytes) : Json();
   const Json& given = template_in(of_processor.is_null() ? config : of_processor);
   if (given.is_null()) return {};

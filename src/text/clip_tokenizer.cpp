@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/ensure.hpp"
+#include "base/path_text.hpp"
 #include "text/clip_text.hpp"
 #include "text/prompt_text.hpp"
 #include "text/special_tokens.hpp"
@@ -32,13 +33,13 @@ const SpecialRules& special_rules() {
 
 CLIPTokenizer CLIPTokenizer::from_folder(const fs::path& folder, const Json& config) {
   BpeFiles files = read_bpe_folder(folder, "a CLIP tokenizer");
-  TokenizerSettings settings{folder.string(), config, {}, {}};
-  if (!config.is_object()) settings = read_tokenizer_settings(folder.string());
+  TokenizerSettings settings{path_text(folder), config, {}, {}};
+  if (!config.is_object()) settings = read_tokenizer_settings(folder);
   SpecialTokens specials = read_special_tokens(special_rules(), settings, files.added_tokens);
   ByteLevelBpe bpe(std::move(files), specials.unk.value_or(""),
                    {clip_normalize, clip_words, suffix});
 
-  std::string where = (folder / "tokenizer_config.json").string();
+  std::string where = path_text(folder / "tokenizer_config.json");
   bpe.add_tokens(specials.tokens, where);
   CLIPTokenizer tokenizer(std::move(bpe));
   tokenizer.window_ = specials.window;

@@ -1,5 +1,6 @@
 #include "text/gemma_tokenizer.hpp"
 
+#include "base/path_text.hpp"
 #include "text/character_bpe.hpp"
 #include "text/prompt_text.hpp"
 #include "text/special_tokens.hpp"
@@ -29,11 +30,11 @@ const SpecialRules& gemma_rules() {
 
 GemmaTokenizer GemmaTokenizer::from_folder(const fs::path& folder, const Json& config) {
   BpeFiles files = read_bpe_folder(folder, "a Gemma tokenizer");
-  TokenizerSettings settings{folder.string(), config, {}, {}};
-  if (!config.is_object()) settings = read_tokenizer_settings(folder.string());
+  TokenizerSettings settings{path_text(folder), config, {}, {}};
+  if (!config.is_object()) settings = read_tokenizer_settings(folder);
   SpecialTokens specials = read_special_tokens(gemma_rules(), settings, files.added_tokens);
   const TextFrame frame = files.frame;
-  const std::string where = (folder / "tokenizer_config.json").string();
+  const std::string where = path_text(folder / "tokenizer_config.json");
   ByteLevelBpe::Rules rules{
       .normalize = with_underlines, .words = as_one_word, .suffix = "", .characters = true};
   GemmaTokenizer tokenizer(ByteLevelBpe(std::move(files), specials.unk.value_or(""), rules));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "text/character_bpe.hpp"
 #include "text/mistral_tokenizer.hpp"
 #include "text/prompt_text.hpp"
@@ -43,12 +44,12 @@ LlamaTokenizer LlamaTokenizer::from_folder(const fs::path& folder, const Json& c
 
 LlamaTokenizer LlamaTokenizer::from_files(BpeFiles files, const fs::path& folder,
                                           const Json& config) {
-  TokenizerSettings settings{folder.string(), config, {}, {}};
-  if (!config.is_object()) settings = read_tokenizer_settings(folder.string());
+  TokenizerSettings settings{path_text(folder), config, {}, {}};
+  if (!config.is_object()) settings = read_tokenizer_settings(folder);
   if (!settings.config.is_object()) settings.config = Json::object();
   SpecialTokens specials = read_special_tokens(llama_rules(), settings, files.added_tokens);
   const TextFrame frame = files.frame;
-  const std::string where = (folder / "tokenizer_config.json").string();
+  const std::string where = path_text(folder / "tokenizer_config.json");
   ByteLevelBpe::Rules rules{.normalize = with_underlines,
                             .words = as_one_word,
                             .suffix = "",

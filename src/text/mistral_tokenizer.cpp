@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "text/chat_template.hpp"
 #include "text/mistral_text.hpp"
 #include "text/prompt_text.hpp"
@@ -71,14 +72,14 @@ MistralTokenizer MistralTokenizer::from_folder(const fs::path& folder, const Jso
 
 MistralTokenizer MistralTokenizer::from_files(BpeFiles files, const fs::path& folder,
                                               const Json& config) {
-  TokenizerSettings settings{folder.string(), config, {}, {}};
-  if (!config.is_object()) settings = read_tokenizer_settings(folder.string());
+  TokenizerSettings settings{path_text(folder), config, {}, {}};
+  if (!config.is_object()) settings = read_tokenizer_settings(folder);
   if (!settings.config.is_object()) settings.config = Json::object();
   SpecialTokens specials = read_special_tokens(mistral_rules(), settings, files.added_tokens);
   ByteLevelBpe::Rules rules{as_given, words_of(files), "", files.steps.whole_words};
   MistralTokenizer tokenizer(ByteLevelBpe(std::move(files), "", rules));
 
-  std::string where = (folder / "tokenizer_config.json").string();
+  std::string where = path_text(folder / "tokenizer_config.json");
   tokenizer.bpe_.add_tokens(specials.tokens, where);
   tokenizer.unknown_template_ =
       unknown_mistral_template(read_template_text(folder, settings.config));

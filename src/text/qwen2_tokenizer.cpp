@@ -1,5 +1,6 @@
 #include "text/qwen2_tokenizer.hpp"
 
+#include "base/path_text.hpp"
 #include "text/prompt_text.hpp"
 #include "text/qwen2_text.hpp"
 #include "text/special_tokens.hpp"
@@ -29,12 +30,12 @@ const SpecialRules& special_rules() {
 
 Qwen2Tokenizer Qwen2Tokenizer::from_folder(const fs::path& folder, const Json& config) {
   BpeFiles files = read_bpe_folder(folder, "a Qwen tokenizer");
-  TokenizerSettings settings{folder.string(), config, {}, {}};
-  if (!config.is_object()) settings = read_tokenizer_settings(folder.string());
+  TokenizerSettings settings{path_text(folder), config, {}, {}};
+  if (!config.is_object()) settings = read_tokenizer_settings(folder);
   SpecialTokens specials = read_special_tokens(special_rules(), settings, files.added_tokens);
   ByteLevelBpe bpe(std::move(files), "", {qwen2_normalize, qwen2_words, ""});
 
-  std::string where = (folder / "tokenizer_config.json").string();
+  std::string where = path_text(folder / "tokenizer_config.json");
   bpe.add_tokens(specials.tokens, where);
   Qwen2Tokenizer tokenizer(std::move(bpe));
   tokenizer.chat_ = read_chat_template(folder, settings.config);

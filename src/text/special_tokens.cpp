@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "base/whole_number.hpp"
 #include "io/file.hpp"
 #include "text/vocabulary.hpp"
@@ -85,7 +86,7 @@ class Sources {
   }
 
   std::string file(const char* name) const {
-    return (std::filesystem::path(settings_.folder) / name).string();
+    return (std::filesystem::path(settings_.folder) / name).native();
   }
 
   static const Json& object(const Json& json, const std::string& where) {
@@ -281,16 +282,16 @@ class Sources {
 
 }  // namespace
 
-TokenizerSettings read_tokenizer_settings(const std::string& folder) {
+TokenizerSettings read_tokenizer_settings(const std::filesystem::path& folder) {
   auto read = [&](const char* name) {
-    std::filesystem::path path = std::filesystem::path(folder) / name;
+    const std::filesystem::path path = folder / name;
     std::error_code error;
     auto type = std::filesystem::symlink_status(path, error).type();
     return type == std::filesystem::file_type::not_found || error
                ? Json()
                : io::read_json(path, max_settings_bytes);
   };
-  return {folder, read("tokenizer_config.json"), read("special_tokens_map.json"),
+  return {path_text(folder), read("tokenizer_config.json"), read("special_tokens_map.json"),
           read("added_tokens.json")};
 }
 

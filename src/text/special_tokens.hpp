@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ struct TokenizerSettings {
   Json added_tokens;        // added_tokens.json, of older folders
 };
 // Reads the files that are there.
-TokenizerSettings read_tokenizer_settings(const std::string& folder);
+TokenizerSettings read_tokenizer_settings(const std::filesystem::path& folder);
 
 // What differs between classes of tokenizers.
 struct SpecialRules {

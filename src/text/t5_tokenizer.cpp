@@ -8,6 +8,7 @@
 #include "base/ensure.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/path_text.hpp"
 #include "base/whole_number.hpp"
 #include "io/file.hpp"
 #include "text/prompt_text.hpp"
@@ -41,16 +42,16 @@ bool present(const fs::path& path) {
 Json read_settings(const fs::path& path) {
   Json settings = present(path) ? io::read_json(path, max_settings_bytes) : Json::object();
   if (settings.is_object()) return settings;
-  throw InvalidFile({path.string(), shown(settings), "an object is expected", ""});
+  throw InvalidFile({path_text(path), shown(settings), "an object is expected", ""});
 }
 
 UnigramFiles read_model(const fs::path& folder) {
   fs::path whole = folder / "tokenizer.json", pieces = folder / "spiece.model";
   if (present(whole))
-    return parse_unigram_json(io::read_file(whole, max_model_bytes), whole.string());
+    return parse_unigram_json(io::read_file(whole, max_model_bytes), path_text(whole));
   if (present(pieces))
-    return parse_sentencepiece(io::read_file(pieces, max_model_bytes), pieces.string());
-  throw InvalidFile({folder.string(), "", "holds neither tokenizer.json nor spiece.model",
+    return parse_sentencepiece(io::read_file(pieces, max_model_bytes), path_text(pieces));
+  throw InvalidFile({path_text(folder), "", "holds neither tokenizer.json nor spiece.model",
                      "a T5 tokenizer's folder holds one of them"});
 }
 
@@ -88,7 +89,7 @@ int64_t id_of(const std::string& text, const std::string& where) {
 std::vector<AddedToken> declared_tokens(const fs::path& folder, const Json& config,
                                         std::vector<AddedToken> of_model) {
   std::vector<AddedToken> tokens;
-  std::string where = (folder / "tokenizer_config.json").string();
+  std::string where = path_text(folder / "tokenizer_config.json");
   if (config.contains("added_tokens_decoder") && config["added_tokens_decoder"].is_object()) {
     for (const auto& [id, value] : config["added_tokens_decoder"].items())
       tokens.push_back(token_of(value, id_of(id, where), where + ".added_tokens_decoder"));
@@ -99,10 +100,10 @@ std::vector<AddedToken> declared_tokens(const fs::path& folder, const Json& conf
       const auto number = whole_number(id, 0, max_vocabulary - 1);
       if (!number) {
         throw InvalidFile(
-            {older.string(), fmt::format("\"{}\": {}", content, shown(id)),
+            {path_text(older), fmt::format("\"{}\": {}", content, shown(id)),
              fmt::format("the id is not a whole number from 0 to {}", max_vocabulary - 1), ""});
       }
-      tokens.push_back(token_of(Json(content), *number, older.string()));
+      tokens.push_back(token_of(Json(content), *number, path_text(older)));
     }
     std::ranges::move(of_model, std::back_inserter(tokens));
   }
@@ -183,18 +184,18 @@ T5Tokenizer T5Tokenizer::from_folder(const fs::path& folder) {
   UnigramFiles files = read_model(folder);
   bool from_sentencepiece = !present(folder / "tokenizer.json");
   Json config = read_settings(folder / "tokenizer_config.json");
-  std::string where = (folder / "tokenizer_config.json").string();
+  std::string where = path_text(folder / "tokenizer_config.json");
   if (from_sentencepiece) {
     // Such a model lacks the extra tokens; they come last, the first of them at the end.
     for (int64_t i = extra_ids(config, where); i-- > 0;)
       files.pieces.push_back({fmt::format("<extra_id_{}>", i), 0.0});
   }
   if (static_cast<int64_t>(files.pieces.size()) <= unk_id)
-    throw InvalidFile({folder.string(), fmt::format("{} pieces", files.pieces.size()),
+    throw InvalidFile({path_text(folder), fmt::format("{} pieces", files.pieces.size()),
                        "too few for a T5 tokenizer", ""});
-  for (const UnigramPiece& piece : files.pieces) check_piece(piece, folder.string());
+  for (const UnigramPiece& piece : files.pieces) check_piece(piece, path_text(folder));
   PrecompiledCharsmap charsmap;
-  if (!files.charsmap.empty()) charsmap = {files.charsmap, folder.string()};
+  if (!files.charsmap.empty()) charsmap = {files.charsmap, path_text(folder)};
   T5Tokenizer tokenizer(Unigram(std::move(files.pieces), unk_id), std::move(charsmap));
   for (const AddedToken& token : declared_tokens(folder, config, std::move(files.added_tokens)))
     tokenizer.add_token(token.content, token.id, where);

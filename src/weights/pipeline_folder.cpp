@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "base/python_json.hpp"
 #include "base/remembered.hpp"
 #include "io/cached_path.hpp"
@@ -39,14 +40,14 @@ class ConfigFiles {
  public:
   Json read(const fs::path& file) {
     const std::string state = io::file_state(file);
-    const std::string key = file.string() + "\n" + state;
+    const std::string key = file.native() + "\n" + state;
     if (auto known = state.empty() ? std::nullopt : known_configs().find(key)) {
       count(file, known->bytes);
       return std::move(known->json);
     }
     std::string text = io::read_file(file, max_config_bytes);
     count(file, text.size());
-    Json json = parse_python_json(text, file.string(), max_config_bytes);
+    Json json = parse_python_json(text, path_text(file), max_config_bytes);
     if (!state.empty() && text.size() <= max_known_config_bytes)
       known_configs().keep(key, {json, text.size()});
     return json;
@@ -56,7 +57,7 @@ class ConfigFiles {
   void count(const fs::path& file, size_t bytes) {
     read_ += bytes;
     if (read_ <= max_pipeline_bytes) return;
-    throw InvalidFile({file.string(), fmt::format("{} bytes", bytes),
+    throw InvalidFile({path_text(file), fmt::format("{} bytes", bytes),
                        fmt::format("the configs of one pipeline take more than {} bytes together",
                                    max_pipeline_bytes),
                        ""});
@@ -96,7 +97,7 @@ void read_config_of(ComponentFolder& component, ConfigFiles& configs) {
     component.config_file = file;
     component.config = configs.read(file);
     if (!component.config.is_object()) {
-      throw InvalidFile({file.string(), shown(component.config), "an object is expected", ""});
+      throw InvalidFile({path_text(file), shown(component.config), "an object is expected", ""});
     }
     return;
   }
@@ -107,7 +108,7 @@ void check_component_name(const fs::path& index, const std::string& name) {
   if (name.find('/') != std::string::npos || name.find('\\') != std::string::npos || name == ".." ||
       name == "." || name.empty()) {
     throw InvalidFile(
-        {index.string(), name, "not a component's name", "names are plain folder names"});
+        {path_text(index), name, "not a component's name", "names are plain folder names"});
   }
 }
 
@@ -129,11 +130,11 @@ fs::path checked_folder(const fs::path& path, const std::string& field) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw InvalidRequest(
-        {field, path.string(), "there is no such folder", "check the path, or `omnirt models`"});
+        {field, path_text(path), "there is no such folder", "check the path, or `omnirt models`"});
   }
   if (!is_folder(path)) {
     throw InvalidRequest(
-        {field, path.string(), "a file, where a folder is expected",
+        {field, path_text(path), "a file, where a folder is expected",
          "give a folder as diffusers' save_pretrained writes it, with model_index.json"});
   }
   return fs::absolute(path, error).lexically_normal();
@@ -142,14 +143,14 @@ fs::path checked_folder(const fs::path& path, const std::string& field) {
 Json checked_index(ConfigFiles& configs, const fs::path& file) {
   Json index = configs.read(file);
   if (!index.is_object())
-    throw InvalidFile({file.string(), shown(index), "an object is expected", ""});
+    throw InvalidFile({path_text(file), shown(index), "an object is expected", ""});
   return index;
 }
 
 void add(PipelineFolder& folder, const fs::path& index, ComponentFolder component,
          ConfigFiles& configs) {
   if (folder.components.size() == max_components) {
-    throw InvalidFile({index.string(), component.name,
+    throw InvalidFile({path_text(index), component.name,
                        fmt::format("more than {} components", max_components), ""});
   }
   read_config_of(component, configs);
@@ -210,7 +211,7 @@ void check_subfolder(const fs::path& index, const std::string& name, const std::
   const fs::path path(subfolder);
   const bool leaves = path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end();
   if (!leaves && subfolder.find('\\') == std::string::npos) return;
-  throw InvalidFile({index.string(), fmt::format("{}.subfolder = {}", name, subfolder),
+  throw InvalidFile({path_text(index), fmt::format("{}.subfolder = {}", name, subfolder),
                      "leads out of the repository", "a folder below it is expected"});
 }
 
@@ -283,7 +284,7 @@ PipelineFolder read_pipeline_folder(const fs::path& path, const FindRepository& 
   } else if (is_file_or_link(folder.path / modular_index)) {
     read_modular(folder, folder.path / modular_index, find, configs);
   } else {
-    throw InvalidRequest({"model", path.string(), "the folder has no model_index.json",
+    throw InvalidRequest({"model", path_text(path), "the folder has no model_index.json",
                           io::fix_of_file(path,
                                           "give a pipeline folder as diffusers' "
                                           "save_pretrained writes it")});

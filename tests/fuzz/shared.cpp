@@ -4,9 +4,9 @@
 #include "base/error.hpp"
 #include "fuzz/mutate_json.hpp"
 #include "fuzz/target.hpp"
-#include "serve/broker/portable_request.hpp"
 #include "serve/broker/redis_url.hpp"
 #include "serve/broker/shared_job.hpp"
+#include "serve/job_request.hpp"
 
 namespace omnirt::fuzz {
 namespace {

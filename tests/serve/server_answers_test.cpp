@@ -178,13 +178,5 @@ TEST(FullDisk, AReserveIsGivenUpWhereThereIsNoRoom) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-TEST(PathHider, HidesTheBrokerToo) {
-  const PathHider hider({"/srv/state"}, {"redis://10.0.0.7:6379/0", "10.0.0.7:6379"});
-  EXPECT_EQ(hider.hide(std::string("/srv/state/jobs.sqlite: database or disk is full")),
-            "jobs.sqlite: database or disk is full");
-  EXPECT_EQ(hider.hide(std::string("redis://10.0.0.7:6379/0 refuses: 10.0.0.7:6379")),
-            "the broker refuses: the broker");
-}
-
 }  // namespace
 }  // namespace omnirt::serve

@@ -48,9 +48,20 @@ void name_device() {
   if (c10::get_privateuse1_backend() == "privateuseone") c10::register_privateuse1_backend("npu");
 }
 
+// Why a library cannot be loaded. A server's clients read it too, so its folder is left out.
+std::string loading_error(const std::string& place) {
+  const char* error = dlerror();
+  const std::string name = fs::path(place).filename().string();
+  const std::string why = error ? error : place;
+  return why.starts_with(place) ? name + why.substr(place.size()) : why;
+}
+
 Plugin opened(const std::string& place, void* library) {
   if (!c10::impl::hasDeviceGuardImpl(c10::kPrivateUse1))
-    return {false, fmt::format("{} registers no device with torch", place), 0, {}};
+    return {false,
+            fmt::format("{} registers no device with torch", fs::path(place).filename().string()),
+            0,
+            {}};
   name_device();
   Plugin plugin{true, "plug-in " + place, 0, graph_entries(library)};
   plugin.devices = c10::impl::getDeviceGuardImpl(c10::kPrivateUse1)->deviceCount();
@@ -63,8 +74,7 @@ Plugin load() {
     // Never closed: what it registered with torch stays.
     if (void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL))
       return opened(place, library);
-    const char* error = dlerror();
-    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", error ? error : place);
+    reasons += (reasons.empty() ? "" : "; ") + loading_error(place);
   }
   return {false, "torch's plug-in for Ascend cannot be loaded (" + reasons + ")", 0, {}};
 }

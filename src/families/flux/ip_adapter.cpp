@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/path_text.hpp"
 #include "blocks/clip_image.hpp"
 #include "blocks/control_values.hpp"
 #include "pipeline/numbered.hpp"
@@ -104,7 +105,7 @@ void ImagePrompt::check_fits(Checks& checks) const {
   const FluxTransformer2DModel& model = checks[transformer];
   auto differs = [&](const char* what, int64_t has, int64_t wanted, const char* whose) {
     if (has == wanted) return;
-    checks.error({"components." + ip_adapter.name(), checks.folder(ip_adapter)->folder.string(),
+    checks.error({"components." + ip_adapter.name(), path_text(checks.folder(ip_adapter)->folder),
                   fmt::format("its {} is {}, and that of {} {}", what, has, whose, wanted),
                   "give one that was made for this model"});
   };
@@ -140,7 +141,7 @@ void ImagePrompt::check_scale(Checks& checks) const {
 void ImagePrompt::check_negative(Checks& checks) const {
   const ImageInput* given = checks.image(negative_image);
   if (!given || std::ranges::any_of(checks.conditions(), &Condition::negative)) return;
-  checks.error({"inputs." + negative_image.name(), given->path,
+  checks.error({"inputs." + negative_image.name(), path_text(given->path),
                 "it is for guidance by a negative prompt, and there is none",
                 "give inputs.negative_prompt and a config.true_cfg_scale above 1, or remove it"});
 }
@@ -150,7 +151,7 @@ void ImagePrompt::settle_image_processor(Checks& checks) const {
   if (auto given = checks.maybe(image_processor)) {
     blocks::read_clip_image_processor(*given, "config." + image_processor.name());
   } else if (folder) {
-    blocks::read_clip_image_processor(folder->config, folder->config_file.string());
+    blocks::read_clip_image_processor(folder->config, path_text(folder->config_file));
     checks.settle(image_processor, folder->config, Origin::model);
   } else {
     const int64_t side = checks[image_encoder].image_size();

@@ -4,6 +4,7 @@
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "blocks/clip_image.hpp"
 #include "blocks/control_values.hpp"
 
@@ -42,7 +43,7 @@ void EncodeRedux::settle_image_processor(Checks& checks) const {
   if (auto given = checks.maybe(image_processor)) {
     blocks::read_siglip_image_processor(*given, "config." + image_processor.name());
   } else if (folder) {
-    blocks::read_siglip_image_processor(folder->config, folder->config_file.string());
+    blocks::read_siglip_image_processor(folder->config, path_text(folder->config_file));
     checks.settle(image_processor, folder->config, Origin::model);
   } else {
     checks.settle(image_processor, {{"size", checks[image_encoder].image_size()}}, Origin::derived);

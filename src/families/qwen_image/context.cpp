@@ -2,6 +2,7 @@
 
 #include <ATen/ops/zeros.h>
 
+#include "base/path_text.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/latents.hpp"
 #include "nn/patches.hpp"
@@ -16,7 +17,7 @@ void EncodeContextImage::check(Checks& checks) const {
   tiling.check(checks, vae);
   const ImageInput* given = checks.image(context_image);
   if (!given || !checks.folder(controlnet)) return;
-  checks.error({"inputs.context_image", given->path,
+  checks.error({"inputs.context_image", path_text(given->path),
                 "a ControlNet's residuals are for the tokens of the image alone",
                 "remove it, or components.controlnet"});
 }

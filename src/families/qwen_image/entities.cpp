@@ -10,6 +10,7 @@
 
 #include <limits>
 
+#include "base/path_text.hpp"
 #include "io/image_resize.hpp"
 #include "nn/patches.hpp"
 #include "tensor/image_tensor.hpp"
@@ -55,9 +56,9 @@ void PlaceEntities::check(Checks& checks) const {
                   "remove it, or entity_prompts and entity_masks"});
   };
   if (const ComponentFolder* folder = checks.folder(controlnet))
-    refuse("components.controlnet", folder->folder.string());
+    refuse("components.controlnet", path_text(folder->folder));
   if (const ImageInput* given = checks.image(context_image))
-    refuse("inputs.context_image", given->path);
+    refuse("inputs.context_image", path_text(given->path));
 }
 
 Tensor PlaceEntities::token_masks(Frame& frame) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/path_text.hpp"
 #include "blocks/image_size.hpp"
 #include "blocks/text_width.hpp"
 
@@ -50,7 +51,7 @@ bool CheckEdit::check_takes(Checks& checks, size_t images) const {
   }
   const ImageInput* painted = checks.image(mask);
   if (single || !painted) return true;
-  checks.error({"inputs.mask", painted->path,
+  checks.error({"inputs.mask", path_text(painted->path),
                 "models that take several images inpaint nothing: the reference has no such "
                 "pipeline",
                 "remove it, or use qwen-image-edit"});

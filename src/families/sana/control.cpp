@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/encode_control_image.hpp"
 #include "blocks/latents.hpp"
@@ -19,7 +20,7 @@ CheckControlNet::CheckControlNet()
 
 void CheckControlNet::check(Checks& checks) const {
   auto refuse = [&](const std::string& why) {
-    checks.error({"components.controlnet", checks.folder(controlnet)->folder.string(), why,
+    checks.error({"components.controlnet", path_text(checks.folder(controlnet)->folder), why,
                   "remove it, or use Sana or Sana 1.5"});
   };
   const SanaTransformer2DModel& model = checks[transformer];

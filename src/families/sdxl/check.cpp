@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/path_text.hpp"
+
 namespace omnirt::families {
 namespace {
 
@@ -75,7 +77,7 @@ void SizeOfLatents::check_hand_over(Checks& checks, const LatentsInput& given) c
   if (!end.is_number() || (start && *start == end.get<double>())) return;
   checks.warn(
       {"config.denoising_start", start ? fmt::format("{}", *start) : "unset",
-       fmt::format("the latents of {} were made with denoising_end {}", given.path,
+       fmt::format("the latents of {} were made with denoising_end {}", path_text(given.path),
                    end.get<double>()),
        fmt::format("give {}, and the noise that is left is taken away", end.get<double>())});
 }

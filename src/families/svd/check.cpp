@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "families/svd/blocks.hpp"
 
 namespace omnirt::families {
@@ -55,7 +56,7 @@ void EncodeFirstImages::check(Checks& checks) const {
   const ComponentFolder* component = checks.folder(feature_extractor);
   if (!component) return;  // the plan has said so
   auto processor =
-      blocks::read_clip_image_processor(component->config, component->config_file.string());
+      blocks::read_clip_image_processor(component->config, path_text(component->config_file));
   if (!processor.do_normalize)
     checks.error({"feature_extractor.do_normalize", "false",
                   "the image encoder is given normalised images in any case",

@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include "base/path_text.hpp"
 #include "blocks/control_values.hpp"
 #include "blocks/encode_control_image.hpp"
 #include "blocks/latents.hpp"
@@ -130,7 +131,7 @@ void Control::before_predict(Frame& frame, const LoopProgress& at, RowBatch& bat
 void Control::check_fits(Checks& checks) const {
   const ZImageControlNetModel& network = checks[controlnet];
   const ZImageTransformer2DModel& model = checks[transformer];
-  const std::string folder = checks.folder(controlnet)->folder.string();
+  const std::string folder = path_text(checks.folder(controlnet)->folder);
   auto refuse = [&](const std::string& why) {
     checks.error({"components.controlnet", folder, why, "give one that was made for this model"});
   };

@@ -7,6 +7,8 @@
 
 namespace omnirt::serve {
 
+// The texts of both errors are shown to clients and hold no address.
+//
 // The broker cannot be reached, has not answered in time, or takes no commands for now (it is out
 // of memory or has become a replica, say). The call may or may not have taken effect.
 class BrokerLost : public Error {
@@ -15,7 +17,7 @@ class BrokerLost : public Error {
 };
 
 // The broker refused a command, and will refuse it again: a key holds what this program does not
-// write there, say. The text holds no address.
+// write there, say.
 class BrokerRefused : public Error {
  public:
   BrokerRefused(std::string code, const std::string& what)

@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "io/file.hpp"
-#include "serve/broker/portable_request.hpp"
 #include "serve/http.hpp"
 #include "serve/stored_record.hpp"
 
@@ -30,10 +29,9 @@ FileBytes read_files(const fs::path& folder) {
 
 }  // namespace
 
-BrokerJobs::BrokerJobs(const Options& options, JobFiles& files, const ServedModels& models)
+BrokerJobs::BrokerJobs(const Options& options, JobFiles& files)
     : options_(options),
       files_(files),
-      models_(models),
       asked_(options.redis, client_patience_ms),
       watching_(options.redis, client_patience_ms),
       followed_(options.redis, client_patience_ms),
@@ -94,7 +92,8 @@ void BrokerJobs::watch() {
     } catch (const std::exception& error) {
       reachable = dynamic_cast<const BrokerLost*>(&error) == nullptr;
       // Once per reason, not at each look.
-      if (!stopping_ && failing != error.what()) spdlog::error("{}", error.what());
+      if (!stopping_ && failing != error.what())
+        spdlog::error("{}: {}", options_.redis.shown(), error.what());
       failing = error.what();
     }
     {
@@ -169,14 +168,11 @@ JobView BrokerJobs::view(const SharedJob& shared, const Snapshot& now) const {
 
 JobView BrokerJobs::submit(const Submission& submission) {
   if (!accepts_) throw QueueRefusal("Draining", "the server is about to end", 10'000);
-  Submission portable = submission;
-  const fs::path folder = files_.folder_of(submission.id);
-  portable.request = portable_request(submission.request, folder, models_, portable.model);
-  const FileBytes files = read_files(folder);
+  const FileBytes files = read_files(files_.folder_of(submission.id));
   SharedJob shared;
   {
     std::scoped_lock lock(queue_mutex_);
-    shared = queue_.submit(portable, WorkPart::encode, files);
+    shared = queue_.submit(submission, WorkPart::encode, files);
   }
   files_.remove(submission.id);
   shared.job.request.clear();

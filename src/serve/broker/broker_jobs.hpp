@@ -10,7 +10,6 @@
 #include "serve/job_files.hpp"
 #include "serve/jobs.hpp"
 #include "serve/metrics.hpp"
-#include "serve/served_request.hpp"
 
 namespace omnirt::serve {
 
@@ -23,7 +22,7 @@ class BrokerJobs final : public Jobs {
     int64_t lease_ms = 3000;
   };
   // Throws BrokerLost where no Redis answers, Unsupported of one that is too old.
-  BrokerJobs(const Options& options, JobFiles& files, const ServedModels& models);
+  BrokerJobs(const Options& options, JobFiles& files);
   ~BrokerJobs() override;
   BrokerJobs(const BrokerJobs&) = delete;
   BrokerJobs& operator=(const BrokerJobs&) = delete;
@@ -58,7 +57,6 @@ class BrokerJobs final : public Jobs {
 
   Options options_;
   JobFiles& files_;
-  const ServedModels& models_;
   mutable RedisBroker asked_;  // by requests
   RedisBroker watching_;       // by time
   RedisBroker followed_;       // for events

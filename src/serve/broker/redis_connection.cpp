@@ -92,7 +92,7 @@ void RedisConnection::connect() {
   if (context_->err) {
     const std::string why = context_->errstr;
     context_.reset();
-    throw BrokerLost(fmt::format("{} cannot be reached: {}", url_.shown(), why));
+    throw BrokerLost("Redis cannot be reached: " + why);
   }
   redisEnableKeepAlive(context_.get());
   try {
@@ -114,7 +114,7 @@ void RedisConnection::greet() {
       send({"AUTH", url_.user, url_.password}, 0);
     if (url_.database > 0) send({"SELECT", std::to_string(url_.database)}, 0);
   } catch (const BrokerRefused& error) {
-    throw BrokerWaits(fmt::format("{}: {}", url_.shown(), error.what()));
+    throw BrokerWaits(error.what());
   }
 }
 
@@ -131,7 +131,7 @@ RedisReply RedisConnection::send(const Words& words, int64_t wait_ms) {
   if (!answer) {
     const std::string why = context_->errstr;
     context_.reset();
-    throw BrokerLost(fmt::format("{} does not answer: {}", url_.shown(), why));
+    throw BrokerLost("Redis does not answer: " + why);
   }
   RedisReply reply(answer);
   if (answer->type != REDIS_REPLY_ERROR) return reply;
@@ -145,9 +145,8 @@ void RedisConnection::refused(const std::string& text) {
   const std::string why = "Redis refuses: " + without_script(text);
   if (error.answer == Answer::refused) throw BrokerRefused(error.code, why);
   if (error.answer == Answer::reconnect) context_.reset();
-  const std::string whole = fmt::format("{}: {}", url_.shown(), why);
-  if (error.answer == Answer::wait) throw BrokerWaits(whole);
-  throw BrokerLost(whole);
+  if (error.answer == Answer::wait) throw BrokerWaits(why);
+  throw BrokerLost(why);
 }
 
 bool RedisConnection::may_try_again(int64_t began_ms, int64_t& pause_ms) const {
@@ -162,7 +161,7 @@ RedisReply RedisConnection::call(const Words& words, int64_t wait_ms) {
   const auto began = static_cast<int64_t>(now_ms());
   int64_t pause = first_pause_ms;
   if (!context_ && now_ms() < given_up_ms_ + give_up_together_ms)
-    throw BrokerLost(url_.shown() + " cannot be reached");
+    throw BrokerLost("Redis cannot be reached");
   for (;;) {
     if (stopped_) throw BrokerLost("the process ends");
     try {
@@ -171,7 +170,7 @@ RedisReply RedisConnection::call(const Words& words, int64_t wait_ms) {
     } catch (const BrokerWaits&) {
       throw;
     } catch (const BrokerLost& error) {
-      spdlog::debug("Redis: {}", error.what());
+      spdlog::debug("{}: {}", url_.shown(), error.what());
       if (may_try_again(began, pause)) continue;
       given_up_ms_ = now_ms();
       throw;

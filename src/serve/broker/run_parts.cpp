@@ -43,13 +43,8 @@ const char* last_stage(WorkPart part) {
 
 }  // namespace
 
-RunParts::RunParts(Session& session, JobFiles& files, const ServedModels& models,
-                   const PathHider& hider, Options options)
-    : session_(session),
-      files_(files),
-      models_(models),
-      hider_(hider),
-      options_(std::move(options)) {}
+RunParts::RunParts(Session& session, JobFiles& files, const ServedModels& models, Options options)
+    : session_(session), files_(files), models_(models), options_(std::move(options)) {}
 
 // The last part that is run here, where another follows elsewhere.
 std::optional<WorkPart> RunParts::cut_after(WorkPart part) const {
@@ -62,8 +57,8 @@ std::optional<WorkPart> RunParts::cut_after(WorkPart part) const {
   return std::nullopt;
 }
 
-GenerateRequest RunParts::place(const SharedJob& shared, const FileBytes& given, Job& job,
-                                bool& strict) {
+PlacedRequest RunParts::place(const SharedJob& shared, const FileBytes& given) {
+  const Job& job = shared.job;
   if (!is_file_name(job.id)) throw InvalidRequest({"id", job.id, "is no id of a job", ""});
   files_.begin(job.id);
   const fs::path folder = files_.folder_of(job.id);
@@ -72,21 +67,19 @@ GenerateRequest RunParts::place(const SharedJob& shared, const FileBytes& given,
     files_.write(job.id, name, bytes);
   }
   PlacedRequest placed = place_request(job.request, folder, models_);
-  GenerateRequest& request = placed.request;
-  strict = placed.strict;
-  if (given.contains(state_name)) request.config["resume"] = (folder / state_name).string();
-  if (!options_.memory_budget.empty()) request.config["memory_budget"] = options_.memory_budget;
+  Json& config = placed.request.config;
+  if (given.contains(state_name)) config["resume"] = (folder / state_name).native();
+  if (!options_.memory_budget.empty()) config["memory_budget"] = options_.memory_budget;
   if (auto last = cut_after(shared.part)) {
-    request.config["stop_after"] = last_stage(*last);
-    request.config["state"] = (folder / state_made).string();
+    config["stop_after"] = last_stage(*last);
+    config["state"] = (folder / state_made).native();
   }
-  job.request = job_request_text(request, strict, placed.traceparent);
-  return request;
+  return placed;
 }
 
 // All else that is wrong is the run's to say.
-bool RunParts::can_be_cut(const GenerateRequest& request, bool strict) {
-  const Session::Checked checked = session_.check(request, strict);
+bool RunParts::can_be_cut(const PlacedRequest& placed) {
+  const Session::Checked checked = session_.check(placed.request, placed.strict);
   return std::none_of(checked.errors.begin(), checked.errors.end(),
                       [](const Finding& finding) { return finding.field == "config.stop_after"; });
 }
@@ -112,12 +105,11 @@ FileBytes RunParts::collect(const std::string& job, const std::vector<std::strin
 
 RunParts::Made RunParts::operator()(const SharedJob& shared, const FileBytes& given,
                                     const std::string& worker, RunControl& control) {
-  Job job = shared.job;
-  bool strict = false;
-  const GenerateRequest request = place(shared, given, job, strict);
-  const bool cut = request.config.contains("stop_after");
+  const Job& job = shared.job;
+  const PlacedRequest placed = place(shared, given);
+  const bool cut = placed.request.config.contains("stop_after");
   Made made;
-  if (cut && !can_be_cut(request, strict)) {
+  if (cut && !can_be_cut(placed)) {
     made.needs_whole = true;
     return made;
   }
@@ -126,10 +118,13 @@ RunParts::Made RunParts::operator()(const SharedJob& shared, const FileBytes& gi
     parts.push_back(part_of(report, worker));
     if (options_.on_report) options_.on_report(report);
   };
-  const RunOnSession run(
-      session_, files_, hider_, on_report, options_.traces,
-      {.worker = worker, .part = name_of(shared.part), .continues = given.contains(state_name)});
-  const JobOutcome outcome = run(job, control);
+  const RunOnSession runs(session_, files_, models_,
+                          {.on_report = on_report,
+                           .traces = options_.traces,
+                           .place = {.worker = worker,
+                                     .part = name_of(shared.part),
+                                     .continues = given.contains(state_name)}});
+  const JobOutcome outcome = runs.run(job, placed, control);
   std::vector<std::string> names;
   Json result = parse_json(outcome.result, "the result of a run", max_job_result_bytes);
   if (cut) {

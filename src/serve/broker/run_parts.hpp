@@ -2,7 +2,6 @@
 #include <string>
 
 #include "serve/broker/broker.hpp"
-#include "serve/broker/portable_request.hpp"
 #include "serve/run_job.hpp"
 
 namespace omnirt::serve {
@@ -18,8 +17,7 @@ class RunParts {
     std::function<void(const RunReport&)> on_report{};
     TraceExporter* traces = nullptr;
   };
-  RunParts(Session& session, JobFiles& files, const ServedModels& models, const PathHider& hider,
-           Options options);
+  RunParts(Session& session, JobFiles& files, const ServedModels& models, Options options);
 
   struct Made {
     std::string result{};            // of a run that is done
@@ -34,15 +32,14 @@ class RunParts {
                   RunControl& control);
 
  private:
-  GenerateRequest place(const SharedJob& shared, const FileBytes& given, Job& job, bool& strict);
+  PlacedRequest place(const SharedJob& shared, const FileBytes& given);
   std::optional<WorkPart> cut_after(WorkPart part) const;
   FileBytes collect(const std::string& job, const std::vector<std::string>& names) const;
-  bool can_be_cut(const GenerateRequest& request, bool strict);
+  bool can_be_cut(const PlacedRequest& placed);
 
   Session& session_;
   JobFiles& files_;
   const ServedModels& models_;
-  const PathHider& hider_;
   Options options_;
 };
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/clock.hpp"
+#include "base/path_text.hpp"
 #include "serve/broker/worker_http.hpp"
 #include "serve/broker/worker_run.hpp"
 #include "serve/http.hpp"
@@ -59,15 +60,15 @@ struct Worker::Impl {
       : options(options),
         folder(""),
         models(find_served_models(session, options.models, options.lora_folders)),
-        hider(hidden_folders(models, folder.path())),
         files(folder.path() / "jobs"),
         traces(open_traces(options.otlp_endpoint)),
+        session(session),
         self(member_of(options, models)),
         taken_from(options.redis, end_patience_ms),
         beaten(options.redis, beat_patience_ms),
         queue(taken_from, worker_limits(), self),
         watched(beaten, worker_limits(), self),
-        run_parts(session, files, models, hider,
+        run_parts(session, files, models,
                   {.parts = options.parts,
                    .memory_budget = options.memory_budget,
                    .max_bytes = options.max_bytes,
@@ -108,10 +109,11 @@ struct Worker::Impl {
   WorkerOptions options;
   StateFolder folder;
   ServedModels models;
-  PathHider hider;
+  std::optional<PathNames> names;
   JobFiles files;
   Metrics metrics;
   std::unique_ptr<TraceExporter> traces;
+  Session& session;
   Member self;
   RedisBroker taken_from, beaten;
   SharedQueue queue, watched;
@@ -131,7 +133,7 @@ void Worker::Impl::take() {
     try {
       if (auto taken = queue.take(take_ms)) run(std::move(*taken));
     } catch (const std::exception& error) {
-      if (!stopping) spdlog::error("{}", error.what());
+      if (!stopping) spdlog::error("{}: {}", options.redis.shown(), error.what());
       wait(lost_pause);
     }
   }
@@ -315,6 +317,7 @@ int Worker::port() const {
 }
 
 void Worker::start() {
+  impl_->names.emplace(names_of_folders(impl_->session, impl_->models));
   impl_->threads.emplace_back([this] { impl_->beat(); });
   impl_->threads.emplace_back([this] { impl_->take(); });
   if (impl_->http) impl_->http->start();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "io/utf8.hpp"
 #include "weights/adapters/layouts.hpp"
@@ -53,21 +54,21 @@ fs::path file_in(const fs::path& folder, const std::string& field) {
   std::vector<fs::path> found = weights_in(folder);
   if (found.size() == 1) return found.front();
   if (found.empty()) {
-    throw InvalidRequest({field + ".path", folder.string(), "the folder has no .safetensors file",
+    throw InvalidRequest({field + ".path", path_text(folder), "the folder has no .safetensors file",
                           "name an adapter's file or folder; convert a .bin or .pt in Python: "
                           "safetensors.torch.save_file(torch.load(PATH, weights_only=True), NEW)"});
   }
   std::vector<std::string> names;
   for (const fs::path& path : found) names.push_back(path.filename().string());
-  throw InvalidRequest({field + ".path", folder.string(),
+  throw InvalidRequest({field + ".path", path_text(folder),
                         fmt::format("the folder has several files: {}", fmt::join(names, ", ")),
                         "name one of them in `file`"});
 }
 
 std::string identity_of(const fs::path& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return path.string();
-  return fmt::format("{}|{}|{}.{}|{}", path.string(), status.st_size, status.st_mtim.tv_sec,
+  if (stat(path.c_str(), &status) != 0) return path.native();
+  return fmt::format("{}|{}|{}.{}|{}", path.native(), status.st_size, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec, status.st_ino);
 }
 
@@ -134,7 +135,7 @@ class Reader {
     auto [at, fresh] = places_.try_emplace({parsed.component, parsed.layer}, file_.layers.size());
     if (fresh) {
       if (file_.layers.size() == most_layers)
-        throw InvalidFile({file_.path.string(), "", "more layers than any adapter has", ""});
+        throw InvalidFile({path_text(file_.path), "", "more layers than any adapter has", ""});
       file_.layers.push_back({parsed.layer, parsed.component, parsed.layout, parsed.number, {}});
     }
     auto found = tensors_.find(key);
@@ -160,7 +161,7 @@ class Reader {
 
   void take_token(const FileToken& token) {
     if (file_.tokens.size() == max_tokens) {
-      throw InvalidFile({file_.path.string(), "", fmt::format("more than {} tokens", max_tokens),
+      throw InvalidFile({path_text(file_.path), "", fmt::format("more than {} tokens", max_tokens),
                          "give some of them in a file of their own"});
     }
     file_.tokens.push_back(token);
@@ -189,13 +190,13 @@ class Reader {
 
   void finish() {
     if (count_ > most_problems) {
-      file_.problems.push_back({field_, file_.path.string(),
+      file_.problems.push_back({field_, path_text(file_.path),
                                 fmt::format("and {} more such keys", count_ - most_problems), ""});
     }
     if (!file_.layers.empty() || has_tokens_) return;
     if (tensors_.size() == 0)
-      throw InvalidFile({file_.path.string(), "", "no adapter: it holds no tensors", ""});
-    file_.problems = {{field_ + ".path", file_.path.string(),
+      throw InvalidFile({path_text(file_.path), "", "no adapter: it holds no tensors", ""});
+    file_.problems = {{field_ + ".path", path_text(file_.path),
                        fmt::format("no adapter: none of its {} tensors is a part of one (the first "
                                    "is {})",
                                    tensors_.size(), io::shown_name(tensors_.names().front())),
@@ -268,7 +269,7 @@ AdapterFile open_adapter(const fs::path& path, const std::string& file, const st
   }
   auto said = adapter.metadata.find("lora_adapter_metadata");
   if (said != adapter.metadata.end())
-    read_peft_metadata(said->second, adapter.path.string(), adapter.settings);
+    read_peft_metadata(said->second, path_text(adapter.path), adapter.settings);
   Reader(adapter, tensors, field).read();
   return adapter;
 }

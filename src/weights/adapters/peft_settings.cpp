@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/path_text.hpp"
 #include "io/file.hpp"
 #include "weights/adapters/layouts.hpp"
 
@@ -67,7 +68,7 @@ double by_pattern(const std::map<std::string, double>& patterns, const std::stri
 }  // namespace
 
 PeftSettings read_peft_config(const std::filesystem::path& path) {
-  std::string where = path.string();
+  std::string where = path_text(path);
   Json json = parse_json(io::read_file(path, max_config_bytes), where, max_config_bytes);
   if (!json.is_object()) throw InvalidFile({where, shown(json), "an object is expected", ""});
   Json type = json.value("peft_type", Json("LORA"));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/nearest.hpp"
+#include "base/path_text.hpp"
 #include "nn/original_layout.hpp"
 #include "weights/adapters/layouts.hpp"
 #include "weights/adapters/peft_settings.hpp"
@@ -36,7 +37,7 @@ class Resolver {
   Resolution run() {
     for (const FileLayer& layer : file_.layers) resolve(layer);
     if (count_ > most_findings) {
-      result_.findings.push_back({options_.field, file_.path.string(),
+      result_.findings.push_back({options_.field, path_text(file_.path),
                                   fmt::format("and {} more such layers", count_ - most_findings),
                                   ""});
     }
@@ -82,7 +83,7 @@ class Resolver {
     // Other programs may keep any text under these keys.
     bool is_json = said != file_.metadata.end() && said->second.find_first_of("[{") == 0;
     if (!is_json) return classes;
-    std::string where = fmt::format("{} (metadata {})", file_.path.string(), said->first);
+    std::string where = fmt::format("{} (metadata {})", path_text(file_.path), said->first);
     Json list = parse_json(said->second, where, max_classes_bytes);
     if (!list.is_array()) return classes;
     for (const Json& each : list) {
