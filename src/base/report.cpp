@@ -30,7 +30,7 @@ Json render(const MemoryReport& m) {
           {"kept_between_steps_bytes", m.kept_between_steps_bytes},
           {"weights_moved_bytes", m.weights_moved_bytes},
           {"weights_waited_ms", m.weights_waited_ms},
-          {"plan", m.plan}};
+          {"plan", m.plan ? to_json(*m.plan) : Json()}};
 }
 
 Json render(const ArtifactReport& a) {
@@ -108,6 +108,20 @@ Json to_json(const AdapterReport& a) {
           {"layers", a.layers}, {"tokens", a.tokens}};
 }
 
+Json to_json(const SingleFileReport& file) {
+  Json decided = Json::array(), missing = Json::object();
+  for (const SingleFileDecision& each : file.decisions)
+    decided.push_back({{"what", each.what}, {"value", each.value}, {"how", each.how}});
+  for (const auto& [name, part] : file.missing)
+    missing[name] = {{"class", part.class_name}, {"config", part.config}, {"why", part.why}};
+  Json json = {{"kind", file.kind},
+               {"decided", decided},
+               {"ignored_tensors", file.ignored_tensors},
+               {"ignored", file.ignored}};
+  if (!missing.empty()) json["missing"] = missing;
+  return json;
+}
+
 Json to_json(const Finding& f) {
   return {{"field", f.field}, {"value", f.value}, {"message", f.message}, {"way_out", f.way_out}};
 }
@@ -118,13 +132,30 @@ double RunReport::other_ms() const {
   return std::max(0.0, total_ms - load_ms - adapters_ms - stages);
 }
 
+Json CheckReport::to_json() const {
+  return {{"ok", ok},
+          {"task", task},
+          {"model", model},
+          {"model_path", model_path},
+          {"single_file", single_file ? omnirt::to_json(*single_file) : Json()},
+          {"backend", backend},
+          {"backends_passed_over", list(backends_passed_over)},
+          {"workflow", workflow},
+          {"inputs", inputs_resolved},
+          {"config", config_resolved.to_json()},
+          {"adapters", list(adapters)},
+          {"memory_plan", memory_plan ? omnirt::to_json(*memory_plan) : Json()},
+          {"errors", list(errors)},
+          {"warnings", list(warnings)}};
+}
+
 Json RunReport::to_json() const {
   Json json = {{"schema_version", report_schema_version},
                {"run_id", run_id},
                {"task", task},
                {"model", model},
                {"model_path", model_path},
-               {"single_file", single_file},
+               {"single_file", single_file ? omnirt::to_json(*single_file) : Json()},
                {"backend", backend},
                {"backends_passed_over", list(backends_passed_over)},
                {"workflow", workflow},

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/keys.hpp"
+#include "base/plan_report.hpp"
 
 namespace omnirt {
 
@@ -34,7 +35,7 @@ struct MemoryReport {
   uint64_t predicted_tensor_peak_bytes = 0;
   uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves: the process's
   uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
-  Json plan{};  // of a run that was planned: what is in memory when; else null
+  std::optional<MemoryPlanReport> plan;   // of a run that was planned: what is in memory when
   // Of weights that came and went while their network computed: bytes brought in, and how long
   // computing waited for them.
   uint64_t weights_moved_bytes = 0;
@@ -143,17 +144,58 @@ struct ErrorReport {
   std::vector<Finding> findings;
 };
 
+// A setting that does not follow from a checkpoint's configs, since it has none, and how it was
+// decided.
+struct SingleFileDecision {
+  std::string what;       // "prediction_type"
+  std::string value;      // "v_prediction"
+  std::string how;        // "the file's metadata modelspec.prediction_type"
+  bool doubtful = false;  // a rule that is wrong for some files of the kind: worth a warning
+};
+
+// A component that a model of the kind has and the file does not.
+struct MissingComponent {
+  std::string class_name;
+  Json config;  // the values that a file given in its place may not say
+  std::string why;
+};
+
+// What a model that is one file was recognised as.
+struct SingleFileReport {
+  std::string kind;
+  std::vector<SingleFileDecision> decisions;
+  size_t ignored_tensors = 0;  // averages of training and the like
+  std::string ignored;         // what they are, in words; "" when there are none
+  std::map<std::string, MissingComponent> missing;
+};
+
+// What a request means, with everything that was left open settled.
+struct SettledReport {
+  std::string task{};
+  std::string model{};
+  std::string model_path{};
+  std::optional<SingleFileReport> single_file{};
+  std::string backend{};
+  std::vector<PassedOverReport> backends_passed_over{};
+  std::string workflow{};  // names of the blocks that run, in order, joined by " > "
+  ConfigValues config_resolved{};
+  Json inputs_resolved = Json::object();
+  std::vector<AdapterReport> adapters{};
+  std::vector<Finding> warnings{};
+};
+
+// What a validation found.
+struct CheckReport : SettledReport {
+  bool ok = false;
+  std::optional<MemoryPlanReport> memory_plan{};
+  std::vector<Finding> errors{};
+  // {ok, task, ..., config with origins, errors, warnings}
+  Json to_json() const;
+};
+
 // What a run did, reported truthfully; docs/report.md is its schema.
-struct RunReport {
+struct RunReport : SettledReport {
   std::string run_id;
-  std::string task;
-  std::string model;
-  std::string model_path;
-  // Of a model that is one file: what it was recognised as, what was decided and how; else null.
-  Json single_file;
-  std::string backend;
-  std::vector<PassedOverReport> backends_passed_over;
-  std::string workflow;  // names of the blocks that ran, in order, joined by " > "
   std::vector<std::string> components_loaded;  // those that these blocks use
   // Of a run that was cut: the state it continued from, and the one it left; "" where not.
   std::string resumed_from;
@@ -172,14 +214,10 @@ struct RunReport {
   std::vector<BlockProfileRow> block_profile;  // likewise, in the order of the network
   std::vector<FallbackReport> fallbacks;
   uint64_t remembered_calls = 0;  // whose results an earlier run of the engine had made: of prompts
-  ConfigValues config_resolved;
-  Json inputs_resolved = Json::object();
   std::vector<ArtifactReport> artifacts;
   std::optional<LatentStats> latent_stats;
   std::optional<StepCacheReport> step_cache;
   std::vector<PlacementReport> device_placement;
-  std::vector<AdapterReport> adapters;
-  std::vector<Finding> warnings;
   std::optional<ErrorReport> error;
   double begun_ms = 0;  // now_ms() at the start of the process or the request; not written
 
@@ -190,5 +228,6 @@ struct RunReport {
 
 Json to_json(const Finding& finding);
 Json to_json(const AdapterReport& adapter);
+Json to_json(const SingleFileReport& file);
 
 }  // namespace omnirt

@@ -40,19 +40,25 @@ char* copy_of(const std::string& text) {
   return copy;
 }
 
-// What Session::check says of a request that could be read, for one that could not.
+// What is said of a request that cannot be read.
 Json refused(const InvalidRequest& error) {
   Json errors = Json::array();
   for (const Finding& finding : error.findings()) errors.push_back(to_json(finding));
   return {{"ok", false}, {"errors", errors}, {"warnings", Json::array()}};
 }
 
-Session::Checked check(Session& session, const char* request, bool strict) {
+// Writes what was settled, or why it was not; throws the errors.
+void check(Session& session, const char* request, bool strict, char*& settled) {
+  GenerateRequest read;
   try {
-    return session.check(read_request(request), strict, Files::where_named);
+    read = read_request(request);
   } catch (const InvalidRequest& error) {
-    return {.ok = false, .settled = refused(error), .errors = error.findings(), .warnings = {}};
+    settled = copy_of(text_of(refused(error)));
+    throw InvalidRequest(error.findings());
   }
+  const CheckReport checked = session.check(read, strict, Files::where_named);
+  settled = copy_of(text_of(checked.to_json()));
+  if (!checked.ok) throw InvalidRequest(checked.errors);
 }
 
 // Fills the result in whatever happens, and returns what was thrown.
@@ -121,9 +127,7 @@ omnirt_status omnirt_validate(omnirt_session* session, const char* request, unsi
     require(session, "session");
     require(request, "request");
     const std::shared_ptr<omnirt::Session> held = session->session;
-    omnirt::Session::Checked checked = check(*held, request, is_strict(flags));
-    *findings = copy_of(text_of(checked.settled));
-    if (!checked.ok) throw omnirt::InvalidRequest(checked.errors);
+    check(*held, request, is_strict(flags), *findings);
   });
 }
 

@@ -126,7 +126,7 @@ Json BenchResult::to_json(const BenchPlan& plan) const {
         {"decode_ms", stage(&StageTimings::decode_ms)},
         {"export_ms", stage(&StageTimings::export_ms)}}},
       {"levels", levels_of(reports.front())},
-      {"config", reports.front().to_json()["config_resolved"]},
+      {"config", reports.front().config_resolved.to_json()},
   };
   if (!warmup_reports.empty()) json["cold_total_ms"] = warmup_reports.front().total_ms;
   return json;

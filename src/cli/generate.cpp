@@ -40,90 +40,76 @@ void write_report(const GenerateFlags& flags, const RunReport& report) {
   if (flags.json) say_json(json);
 }
 
-void print_values(const Json& values) {
-  for (const auto& [name, value] : values.items()) {
-    bool settled = value.is_object() && value.contains("origin");
-    if (settled)
-      say("{:<24} {} ({})\n", name, value["value"].dump(), value["origin"].get<std::string>());
-    else
-      say("{:<24} {}\n", name, value.dump());
-  }
+std::string size_of(uint64_t bytes) {
+  return shown_byte_size(bytes);
 }
 
-std::string size_of(const Json& bytes) {
-  return shown_byte_size(bytes.get<uint64_t>());
+void print_peak(const char* of, const PlannedSpaceReport& plan) {
+  say("{:<24} {} predicted, {} budget; most in block {}\n", of, size_of(plan.predicted_peak_bytes),
+      plan.budget_bytes ? size_of(*plan.budget_bytes) : "no", plan.at_block);
 }
 
-void print_peak(const char* of, const Json& plan) {
-  say("{:<24} {} predicted, {} budget; most in block {}\n", of,
-      size_of(plan["predicted_peak_bytes"]),
-      plan["budget_bytes"].is_null() ? "no" : size_of(plan["budget_bytes"]),
-      plan["at"]["block"].get<std::string>());
+void print_component(const PlannedComponentReport& each) {
+  say("  {:<22} {} of weights{}, offload {}", each.name, size_of(each.bytes),
+      each.storage_dtype.empty() ? "" : " kept as " + each.storage_dtype, name_of(each.offload));
+  if (each.groups > 0)
+    say(" ({} groups), {} at a time, {} read per call", each.groups, size_of(each.resident_bytes),
+        size_of(each.moved_bytes_per_call));
+  if (each.prefetch_groups == 0) say(", none ahead");
+  say("\n");
 }
 
-// What is in memory when; nothing where all simply stays.
-void print_memory_plan(const Json& plan) {
-  if (!plan.is_object()) return;
-  const bool on_device = plan["space"] == "device";
-  print_peak(on_device ? "device memory" : "memory", plan);
-  if (on_device) print_peak("process memory", plan["process"]);
-  for (const Json& each : plan["components"]) {
-    const Json& kept = each["storage_dtype"];
-    say("  {:<22} {} of weights{}, offload {}", each["name"].get<std::string>(),
-        size_of(each["bytes"]), kept.is_null() ? "" : " kept as " + kept.get<std::string>(),
-        each["offload"].get<std::string>());
-    if (each["groups"].get<size_t>() > 0)
-      say(" ({} groups), {} at a time, {} read per call", each["groups"].get<size_t>(),
-          size_of(each["resident_bytes"]), size_of(each["moved_bytes_per_call"]));
-    if (each["prefetch_groups"] == 0) say(", none ahead");
-    say("\n");
+// What is in memory when.
+void print_memory_plan(const MemoryPlanReport& plan) {
+  print_peak(plan.on_device ? "device memory" : "memory", plan);
+  if (plan.process) print_peak("process memory", *plan.process);
+  for (const PlannedComponentReport& each : plan.components) print_component(each);
+  for (const PlannedStage& each : plan.stages) {
+    say("  {:<22} {} of weights, {} of tensors{}\n", each.block, size_of(each.weight_bytes),
+        size_of(each.tensor_bytes), each.component.empty() ? "" : " (" + each.component + ")");
   }
-  for (const Json& each : plan["stages"]) {
-    const std::string component = each["component"].get<std::string>();
-    say("  {:<22} {} of weights, {} of tensors{}\n", each["block"].get<std::string>(),
-        size_of(each["weight_bytes"]), size_of(each["tensor_bytes"]),
-        component.empty() ? "" : " (" + component + ")");
-  }
-  if (on_device && plan["moved_bytes_per_step"] > 0)
+  if (plan.on_device && plan.moved_bytes_per_step > 0)
     say("  {:<22} {} of weights per step, from the host\n", "copied",
-        size_of(plan["moved_bytes_per_step"]));
+        size_of(plan.moved_bytes_per_step));
 }
 
-std::string cost_of(const Json& reading) {
-  const double cost = reading["cost_s_per_step"].get<double>();
-  return fmt::format("{}/s, {}", shown_byte_size(static_cast<uint64_t>(reading["bytes_per_s"])),
+std::string cost_of(const ReadingReport::Source& source) {
+  const double cost = source.cost_s_per_step;
+  return fmt::format("{}/s, {}", size_of(static_cast<uint64_t>(source.bytes_per_s)),
                      cost > 0 ? fmt::format("costs about {:.2g} s per step", cost)
                               : "expected to be hidden behind the computation");
 }
 
-// What reading weights at each step costs; nothing where none are read.
-void print_reading(const Json& plan) {
-  if (!plan.is_object() || !plan["reading"].is_object()) return;
-  const Json& reading = plan["reading"];
+// What reading weights at each step costs.
+void print_reading(const ReadingReport& reading) {
   say("  {:<22} {} of weights per step, {:.2g} s of computation (estimated)\n", "reading",
-      size_of(reading["bytes_per_step"]), reading["compute_s_per_step"].get<double>());
-  const Json &disk = reading["from_disk"], &cached = reading["from_page_cache"];
+      size_of(reading.bytes_per_step), reading.compute_s_per_step);
   say("  {:<22} {}\n", "  from the disk",
-      disk.is_null() ? reading["note"].get<std::string>() : cost_of(disk));
-  if (!cached.is_null()) say("  {:<22} {}\n", "  from the page cache", cost_of(cached));
+      reading.from_disk ? cost_of(*reading.from_disk) : reading.note);
+  if (reading.from_page_cache)
+    say("  {:<22} {}\n", "  from the page cache", cost_of(*reading.from_page_cache));
 }
 
-void print_settled(const Json& settled) {
-  say("{}\n", settled["ok"].get<bool>() ? "ok" : "not ok");
-  for (const char* field : {"task", "model", "model_path", "backend", "workflow"}) {
-    say("{:<24} {}\n", field, settled[field].get<std::string>());
+void print_settled(const CheckReport& checked) {
+  say("{}\n", checked.ok ? "ok" : "not ok");
+  const std::pair<const char*, const std::string&> fields[] = {{"task", checked.task},
+                                                               {"model", checked.model},
+                                                               {"model_path", checked.model_path},
+                                                               {"backend", checked.backend},
+                                                               {"workflow", checked.workflow}};
+  for (const auto& [name, value] : fields) say("{:<24} {}\n", name, value);
+  if (checked.single_file) {
+    say("{:<24} {}\n", "single_file", checked.single_file->kind);
+    for (const SingleFileDecision& each : checked.single_file->decisions)
+      say("  {:<22} {} ({})\n", each.what, each.value, each.how);
   }
-  if (const Json& file = settled["single_file"]; file.is_object()) {
-    say("{:<24} {}\n", "single_file", file["kind"].get<std::string>());
-    for (const Json& each : file["decided"]) {
-      say("  {:<22} {} ({})\n", each["what"].get<std::string>(), each["value"].get<std::string>(),
-          each["how"].get<std::string>());
-    }
-  }
-  print_values(settled["inputs"]);
-  print_values(settled["config"]);
-  print_memory_plan(settled["memory_plan"]);
-  print_reading(settled["memory_plan"]);
+  for (const auto& [name, value] : checked.inputs_resolved.items())
+    say("{:<24} {}\n", name, value.dump());
+  for (const auto& [name, value] : checked.config_resolved.all())
+    say("{:<24} {} ({})\n", name, value.value.dump(), to_string(value.origin));
+  if (!checked.memory_plan) return;
+  print_memory_plan(*checked.memory_plan);
+  if (checked.memory_plan->reading) print_reading(*checked.memory_plan->reading);
 }
 
 // What would run, and everything that is wrong with it; `generate --dry-run` and `validate` are the
@@ -131,11 +117,11 @@ void print_settled(const Json& settled) {
 int check(const GenerateFlags& flags) {
   GenerateRequest request = request_of(flags);
   flags.session->confine(flags.options->confine());
-  auto checked = flags.session->check(request, flags.options->strict());
+  const CheckReport checked = flags.session->check(request, flags.options->strict());
   if (flags.json)
-    say_json(checked.settled);
+    say_json(checked.to_json());
   else
-    print_settled(checked.settled);
+    print_settled(checked);
   const FlagNames& fields = flags.options->fields();
   print_warnings(fields.in_flags(checked.warnings));
   print_errors(fields.in_flags(checked.errors));

@@ -14,6 +14,7 @@
 #include "cli/say.hpp"
 #include "io/image.hpp"
 #include "io/new_folder.hpp"
+#include "pipeline/keys.hpp"
 
 namespace omnirt::cli {
 namespace {
@@ -105,13 +106,6 @@ void refuse_size(const GridSize& size) {
                         "give fewer values or smaller images"});
 }
 
-std::optional<int64_t> settled_side(const Json& settled, const char* name) {
-  const Json& config = settled["config"];
-  auto found = config.find(name);
-  if (found == config.end() || !(*found)["value"].is_number_integer()) return std::nullopt;
-  return (*found)["value"].get<int64_t>();
-}
-
 // Every cell, before the first runs, as if it were written to the grid's own file. False where one
 // is refused; its findings are printed.
 bool check_all(const GridFlags& flags, const Grid& grid) {
@@ -125,8 +119,8 @@ bool check_all(const GridFlags& flags, const Grid& grid) {
     }
     if (!warned) print_warnings(checked.warnings);
     warned = warned || !checked.warnings.empty();
-    auto width = settled_side(checked.settled, "width");
-    auto height = settled_side(checked.settled, "height");
+    const auto width = checked.config_resolved.maybe(keys::width);
+    const auto height = checked.config_resolved.maybe(keys::height);
     if (width && height) refuse_size(grid_size(grid.labels, *width, *height));
   }
   return true;

@@ -89,7 +89,7 @@ class ToFolder {
     write_json(folder.path() / "model_index.json", opened_.folder.index);
     for (const auto& [name, component] : opened_.folder.components)
       write_component(component, folder.path() / name);
-    Json told = opened_.to_json();
+    Json told = to_json(opened_);
     told["rest"] = write_rest(folder.path());
     folder.commit();
     return told;
@@ -110,9 +110,11 @@ class ToFolder {
     for (const auto& [name, entry] : opened_.folder.index.items()) {
       bool listed = entry.is_array() && entry.size() == 2 && entry[0].is_string();
       if (!listed || opened_.folder.find(name)) continue;
-      const Json lacks = opened_.missing.value(name, Json::object());
+      const auto lacks = opened_.missing.find(name);
       findings.push_back({name, "",
-                          lacks.value("why", "its data are not installed with this program"),
+                          lacks == opened_.missing.end()
+                              ? "its data are not installed with this program"
+                              : lacks->second.why,
                           "give single_file_config a folder that has it, or convert a whole file"});
     }
     if (!findings.empty()) throw InvalidRequest(std::move(findings));

@@ -263,20 +263,9 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   Proposal proposal = settle(request, options, pipeline);
   RunMemoryPlan plan;
   if (proposal.ok()) plan = plan_memory(proposal, *pipeline, hooks.cancel);
+  static_cast<SettledReport&>(report) = proposal.settled_report();
   report.memory.plan = proposal.memory_plan;
-  report.task = proposal.task;
-  report.model = proposal.spec ? proposal.spec->id : request.model;
-  report.model_path = proposal.folder.path.native();
-  report.single_file = proposal.single_file;
-  report.backend = proposal.backend;
-  for (const PassedOver& each : proposal.backends_passed_over)
-    report.backends_passed_over.push_back({each.name, each.reason});
-  report.workflow = workflow_of(proposal.plan, proposal.part);
   if (proposal.resumed) report.resumed_from = proposal.config.maybe(keys::resume).value_or("");
-  report.config_resolved = proposal.config;
-  report.inputs_resolved = proposal.inputs_json();
-  report.warnings = proposal.warnings;
-  report.adapters = proposal.adapter_reports;
   if (!proposal.ok()) throw InvalidRequest(proposal.errors);
   report.load_ms = now_ms() - start;
   for (const std::string& name : proposal.plan.components) {

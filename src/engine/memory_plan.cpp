@@ -124,49 +124,53 @@ class Planner {
   RunMemoryPlan plan_;
 };
 
-Json component_json(const PlannedComponent& component, const Residency& residency) {
-  Json json = {{"name", component.name},
-               {"offload", name_of(residency.offload)},
-               {"bytes", component.bytes},
-               {"storage_dtype", nullptr},
-               {"resident_bytes", residency.peak_bytes()},
-               {"moved_bytes_per_call", residency.moved_bytes()},
-               {"groups", residency.groups.size()},
-               {"blocks_per_group", nullptr},
-               {"prefetch_groups", nullptr}};
-  if (!component.kept_dtype.empty()) json["storage_dtype"] = component.kept_dtype;
-  if (residency.offload == Offload::group) json["blocks_per_group"] = residency.blocks_per_group;
-  if (residency.groups.size() > 1) json["prefetch_groups"] = residency.prefetch;
-  return json;
+// The weights that are there at a moment.
+uint64_t weights_at(const PlannedMoment& moment, const RunMemoryPlan& plan,
+                    const PlanningFacts& facts) {
+  uint64_t weights = 0;
+  for (const PlannedComponent& component : facts.components) {
+    const Residency& residency = plan.components.at(component.name);
+    const bool gone = residency.offload != Offload::none && moment.block > component.last_block;
+    if (moment.block >= component.first_block && !gone) weights += residency.peak_bytes();
+  }
+  return weights;
 }
 
 }  // namespace
 
-Json RunMemoryPlan::to_json(const PlanningFacts& facts, const PlanningWishes& wishes) const {
-  Json json = {{"budget_bytes", nullptr},
-               {"offload", name_of(wishes.offload)},
-               {"predicted_peak_bytes", peak_bytes},
-               {"base_bytes", facts.base_bytes},
-               {"at", {{"block", at.block_name}, {"component", at.component}}},
-               {"kept_between_steps_bytes", facts.kept_between_steps_bytes},
-               {"components", Json::array()},
-               {"stages", Json::array()}};
-  if (wishes.budget_bytes) json["budget_bytes"] = *wishes.budget_bytes;
-  for (const PlannedComponent& component : facts.components)
-    json["components"].push_back(component_json(component, components.at(component.name)));
+PlannedSpaceReport space_report(const RunMemoryPlan& plan, const PlanningFacts& facts,
+                                std::optional<uint64_t> budget_bytes) {
+  PlannedSpaceReport report{.budget_bytes = budget_bytes,
+                            .predicted_peak_bytes = plan.peak_bytes,
+                            .base_bytes = facts.base_bytes,
+                            .at_block = plan.at.block_name,
+                            .at_component = plan.at.component};
   for (const PlannedMoment& moment : facts.moments) {
-    uint64_t weights = 0;
-    for (const PlannedComponent& component : facts.components) {
-      const Residency& residency = components.at(component.name);
-      const bool gone = residency.offload != Offload::none && moment.block > component.last_block;
-      if (moment.block >= component.first_block && !gone) weights += residency.peak_bytes();
-    }
-    json["stages"].push_back({{"block", moment.block_name},
-                              {"component", moment.component},
-                              {"tensor_bytes", moment.tensors},
-                              {"weight_bytes", weights}});
+    report.stages.push_back({.block = moment.block_name,
+                             .component = moment.component,
+                             .tensor_bytes = moment.tensors,
+                             .weight_bytes = weights_at(moment, plan, facts)});
   }
-  return json;
+  return report;
+}
+
+std::vector<PlannedComponentReport> component_reports(const RunMemoryPlan& plan,
+                                                      const PlanningFacts& facts) {
+  std::vector<PlannedComponentReport> reports;
+  for (const PlannedComponent& component : facts.components) {
+    const Residency& residency = plan.components.at(component.name);
+    PlannedComponentReport report{.name = component.name,
+                                  .offload = residency.offload,
+                                  .bytes = component.bytes,
+                                  .storage_dtype = component.kept_dtype,
+                                  .resident_bytes = residency.peak_bytes(),
+                                  .moved_bytes_per_call = residency.moved_bytes(),
+                                  .groups = residency.groups.size()};
+    if (residency.offload == Offload::group) report.blocks_per_group = residency.blocks_per_group;
+    if (residency.groups.size() > 1) report.prefetch_groups = residency.prefetch;
+    reports.push_back(std::move(report));
+  }
+  return reports;
 }
 
 RunMemoryPlan plan_memory(const PlanningFacts& facts, const PlanningWishes& wishes) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/plan_report.hpp"
 #include "runtime/residency.hpp"
 
 // What is in memory when: settled before a run begins, from what its calls will take. Plain
@@ -54,14 +54,15 @@ struct RunMemoryPlan {
   PlannedMoment at;         // when
   bool fits = true;         // in the budget
   bool releases_components = false;
-
-  // {budget_bytes, predicted_peak_bytes, at, kept_between_steps_bytes, components: [{name, ...}],
-  // stages: [...]}
-  Json to_json(const PlanningFacts& facts, const PlanningWishes& wishes) const;
 };
 
 // The plan that moves least among those that fit; where none does, the one that takes least
 // (`fits` is false then). An offload other than automatic holds for every network.
 RunMemoryPlan plan_memory(const PlanningFacts& facts, const PlanningWishes& wishes);
+
+PlannedSpaceReport space_report(const RunMemoryPlan& plan, const PlanningFacts& facts,
+                                std::optional<uint64_t> budget_bytes);
+std::vector<PlannedComponentReport> component_reports(const RunMemoryPlan& plan,
+                                                      const PlanningFacts& facts);
 
 }  // namespace omnirt

@@ -142,21 +142,23 @@ std::string reading_most(const PlannedMemory& made) {
   return name;
 }
 
-// What reading the groups costs, where any are read in the loop; else null.
-Json reading_of(const Proposal& proposal, const PlannedMemory& made, LoadedPipeline& pipeline) {
+// What reading the groups costs, where any are read in the loop.
+std::optional<ReadingReport> reading_of(const Proposal& proposal, const PlannedMemory& made,
+                                        LoadedPipeline& pipeline) {
   const std::string name = reading_most(made);
   const ComponentFolder* folder = name.empty() ? nullptr : proposal.folder.find(name);
-  if (!folder) return nullptr;
+  if (!folder) return std::nullopt;
   const auto& outcome = pipeline.find(name)->wrapped->at(Level::compile);
   auto source = io::open_read_source(largest_file(*folder));
-  if (!outcome.ok || !source) return nullptr;
+  if (!outcome.ok || !source) return std::nullopt;
   const io::ReadRates rates = io::measure_read_rates(*source, {}, now_ms);
   const auto steps = proposal.config.maybe(keys::num_inference_steps).value_or(1);
-  const ReadingCost cost =
+  ReadingReport cost =
       reading_cost(made.facts, made.plan, static_cast<uint64_t>(steps), rates,
                    measured_products(*outcome.plan.ops, outcome.plan.form, now_ms));
   return_freed_memory(0);
-  return cost.bytes_per_step > 0 ? cost.to_json(rates) : Json();
+  if (cost.bytes_per_step == 0) return std::nullopt;
+  return cost;
 }
 
 // Of the device's memory and, with nothing that could leave it, the process's.
@@ -168,19 +170,20 @@ PlannedMemory::OfProcess plan_process(const Proposal& proposal, PlanningFacts fa
   return made;
 }
 
-Json report_of(const Proposal& proposal, const PlannedMemory& made, LoadedPipeline& pipeline) {
-  Json report = made.plan.to_json(made.facts, made.wishes);
-  report["space"] = made.on_device ? "device" : "process";
+MemoryPlanReport report_of(const Proposal& proposal, const PlannedMemory& made,
+                           LoadedPipeline& pipeline) {
   const auto steps =
       static_cast<uint64_t>(proposal.config.maybe(keys::num_inference_steps).value_or(1));
-  report["moved_bytes_per_step"] = reading_cost(made.facts, made.plan, steps, {}, 0).bytes_per_step;
-  report["process"] = nullptr;
-  report["reading"] = made.on_device ? Json() : reading_of(proposal, made, pipeline);
-  if (!made.process) return report;
-  const PlannedMemory::OfProcess& process = *made.process;
-  report["process"] = process.plan.to_json(process.facts, {.budget_bytes = process.budget_bytes});
-  for (const char* of_weights : {"offload", "components", "kept_between_steps_bytes"})
-    report["process"].erase(of_weights);
+  MemoryPlanReport report{space_report(made.plan, made.facts, made.wishes.budget_bytes)};
+  report.offload = made.wishes.offload;
+  report.kept_between_steps_bytes = made.facts.kept_between_steps_bytes;
+  report.components = component_reports(made.plan, made.facts);
+  report.on_device = made.on_device;
+  report.moved_bytes_per_step = reading_cost(made.facts, made.plan, steps, {}, 0).bytes_per_step;
+  if (!made.on_device) report.reading = reading_of(proposal, made, pipeline);
+  if (made.process)
+    report.process =
+        space_report(made.process->plan, made.process->facts, made.process->budget_bytes);
   return report;
 }
 

@@ -19,7 +19,7 @@ struct PlannedMemory {
     RunMemoryPlan plan{};
   };
   std::optional<OfProcess> process{};
-  Json report{};  // RunMemoryPlan::to_json, and more
+  MemoryPlanReport report{};
   bool fits() const { return plan.fits && (!process || process->plan.fits); }
 };
 // Settles on tiles of the autoencoder where a budget cannot be kept without them and the request

@@ -10,49 +10,38 @@
 namespace omnirt {
 namespace {
 
-Json reading_json(const std::optional<double>& rate, const std::optional<double>& reading_s,
-                  const ReadingCost& cost) {
-  if (!rate || !reading_s) return nullptr;
-  return {{"bytes_per_s", *rate},
-          {"s_per_step", *reading_s},
-          {"cost_s_per_step", cost.cost_s(*reading_s)}};
+// `waited_bytes` of the step's bytes are not read ahead, so that computing waits for them.
+std::optional<ReadingReport::Source> source_of(const std::optional<double>& bytes_per_s,
+                                               const ReadingReport& report, uint64_t waited_bytes) {
+  if (!bytes_per_s) return std::nullopt;
+  const double reading_s = static_cast<double>(report.bytes_per_step) / *bytes_per_s;
+  const double waited_s = static_cast<double>(waited_bytes) / *bytes_per_s;
+  const double hidden_s = report.compute_s_per_step;
+  return ReadingReport::Source{
+      .bytes_per_s = *bytes_per_s,
+      .s_per_step = reading_s,
+      .cost_s_per_step = waited_s + std::max(0.0, reading_s - waited_s - hidden_s)};
 }
 
 }  // namespace
 
-ReadingCost reading_cost(const PlanningFacts& facts, const RunMemoryPlan& plan, uint64_t steps,
-                         const io::ReadRates& rates, double products_per_s) {
-  ReadingCost cost;
+ReadingReport reading_cost(const PlanningFacts& facts, const RunMemoryPlan& plan, uint64_t steps,
+                           const io::ReadRates& rates, double products_per_s) {
+  ReadingReport report{.cached_share = rates.cached_share, .note = rates.note};
   double products = 0;
+  uint64_t waited_bytes = 0;
   for (const PlannedComponent& component : facts.components) {
     if (steps == 0 || component.calls < steps) continue;
     const Residency& residency = plan.components.at(component.name);
     const uint64_t moved = residency.moved_bytes() * component.calls / steps;
-    cost.bytes_per_step += moved;
-    if (residency.prefetch == 0) cost.waited_bytes += moved;
+    report.bytes_per_step += moved;
+    if (residency.prefetch == 0) waited_bytes += moved;
     products += component.products / static_cast<double>(steps);
   }
-  cost.compute_s = products_per_s > 0 ? products / products_per_s : 0;
-  const auto bytes = static_cast<double>(cost.bytes_per_step);
-  if (rates.disk) cost.disk_s = bytes / *rates.disk;
-  if (rates.cached) cost.cached_s = bytes / *rates.cached;
-  return cost;
-}
-
-double ReadingCost::cost_s(double reading_s) const {
-  if (bytes_per_step == 0) return 0;
-  const double waited =
-      reading_s * static_cast<double>(waited_bytes) / static_cast<double>(bytes_per_step);
-  return waited + std::max(0.0, reading_s - waited - compute_s);
-}
-
-Json ReadingCost::to_json(const io::ReadRates& rates) const {
-  return {{"bytes_per_step", bytes_per_step},
-          {"compute_s_per_step", compute_s},
-          {"from_disk", reading_json(rates.disk, disk_s, *this)},
-          {"from_page_cache", reading_json(rates.cached, cached_s, *this)},
-          {"cached_share", rates.cached_share},
-          {"note", rates.note}};
+  report.compute_s_per_step = products_per_s > 0 ? products / products_per_s : 0;
+  report.from_disk = source_of(rates.disk, report, waited_bytes);
+  report.from_page_cache = source_of(rates.cached, report, waited_bytes);
+  return report;
 }
 
 double measured_products(const ops::OpTable& ops, const ComputeForm& form,

@@ -19,10 +19,11 @@ Session::Session(std::unique_ptr<Engine> engine, bool single_run)
     : engine_(std::move(engine)), single_run_(single_run) {}
 Session::~Session() = default;
 
-Session::Checked Session::check(const GenerateRequest& request, bool strict, Files files) {
-  Proposal proposal = engine_->check(
-      request, {.single_run = single_run_, .strict = strict, .confine = confine_, .files = files});
-  return {proposal.ok(), proposal.to_json(), proposal.errors, proposal.warnings};
+CheckReport Session::check(const GenerateRequest& request, bool strict, Files files) {
+  return engine_
+      ->check(request,
+              {.single_run = single_run_, .strict = strict, .confine = confine_, .files = files})
+      .check_report();
 }
 
 void Session::run(const GenerateRequest& request, bool strict, const CancelToken& cancel,
@@ -92,7 +93,7 @@ Json Session::describe_networks(const std::string& class_or_path) const {
 }
 Json Session::recognise(const std::string& path) const {
   try {
-    return open_single_file(engine_->catalogue(), path).to_json();
+    return to_json(open_single_file(engine_->catalogue(), path));
   } catch (const InvalidRequest&) {
     if (auto adapter = recognise_adapter(engine_->catalogue(), path)) return *adapter;
     throw;

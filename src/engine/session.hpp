@@ -50,13 +50,8 @@ class Session {
   explicit Session(std::unique_ptr<Engine> engine, bool single_run = false);
   ~Session();
 
-  struct Checked {
-    bool ok = false;
-    Json settled;  // {ok, task, model, ..., config with origins, errors, warnings}
-    std::vector<Finding> errors, warnings;
-  };
   // `files`: as in the run's hooks.
-  Checked check(const GenerateRequest& request, bool strict, Files files = Files::always);
+  CheckReport check(const GenerateRequest& request, bool strict, Files files = Files::always);
 
   // Throws as Engine::run; `report` is filled as far as the run came.
   void run(const GenerateRequest& request, bool strict, const CancelToken& cancel,

@@ -66,7 +66,7 @@ std::string check(Session& session, const std::string& request, const CallValues
                   bool strict) {
   const GenerateRequest read = request_of(request, values);
   nb::gil_scoped_release unlocked;
-  return session.check(read, strict, Files::named_only).settled.dump();
+  return session.check(read, strict, Files::named_only).to_json().dump();
 }
 
 nb::tuple run_call(Session& session, const std::string& request, const CallValues& values,

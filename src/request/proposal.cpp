@@ -126,29 +126,24 @@ Json Proposal::record() const {
   return json;
 }
 
-Json Proposal::to_json() const {
-  Json findings = Json::array(), doubts = Json::array();
-  for (const Finding& finding : errors) findings.push_back(omnirt::to_json(finding));
-  for (const Finding& finding : warnings) doubts.push_back(omnirt::to_json(finding));
-  Json passed_over = Json::array();
+SettledReport Proposal::settled_report() const {
+  SettledReport report{.task = task,
+                       .model = spec ? spec->id : request.model,
+                       .model_path = folder.path.native(),
+                       .single_file = single_file,
+                       .backend = backend,
+                       .workflow = workflow_of(plan, part),
+                       .config_resolved = config,
+                       .inputs_resolved = inputs_json(),
+                       .adapters = adapter_reports,
+                       .warnings = warnings};
   for (const PassedOver& each : backends_passed_over)
-    passed_over.push_back({{"name", each.name}, {"reason", each.reason}});
-  Json told = Json::array();
-  for (const AdapterReport& adapter : adapter_reports) told.push_back(omnirt::to_json(adapter));
-  return {{"ok", ok()},
-          {"task", task},
-          {"model", spec ? spec->id : request.model},
-          {"model_path", folder.path.native()},
-          {"single_file", single_file},
-          {"backend", backend},
-          {"backends_passed_over", passed_over},
-          {"workflow", workflow_of(plan, part)},
-          {"inputs", inputs_json()},
-          {"config", config.to_json()},
-          {"adapters", told},
-          {"memory_plan", memory_plan},
-          {"errors", findings},
-          {"warnings", doubts}};
+    report.backends_passed_over.push_back({each.name, each.reason});
+  return report;
+}
+
+CheckReport Proposal::check_report() const {
+  return {settled_report(), ok(), memory_plan, errors};
 }
 
 }  // namespace omnirt

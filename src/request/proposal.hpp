@@ -26,7 +26,7 @@ struct Proposal : Settled {
   const Catalogue* catalogue = nullptr;
   const Family* family = nullptr;
   const ModelSpec* spec = nullptr;
-  Json single_file;  // of a model that is one file: what it was recognised as; else null
+  std::optional<SingleFileReport> single_file;  // of a model that is one file
   std::string backend;
   std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   std::vector<AdapterChoice> adapters;
@@ -40,7 +40,7 @@ struct Proposal : Settled {
   KnownNetworks* networks = nullptr;
   // By component: what their layers' weights are kept in, where that is narrower than stored.
   std::map<std::string, StorageType> storage{};
-  Json memory_plan;   // once it is made (engine/planned_memory.hpp); else null
+  std::optional<MemoryPlanReport> memory_plan;  // once it is made (engine/planned_memory.hpp)
   std::string model;  // as a request names it wherever it runs: an id, or an absolute path
 
   // The view that a block of the plan has of it; `loaded` once its components are there.
@@ -68,8 +68,8 @@ struct Proposal : Settled {
   Json inputs_json() const;
   // The request as settled: values that the run uses, no paths of outputs.
   Json record() const;
-  // {ok, resolved values with origins, errors, warnings}
-  Json to_json() const;
+  SettledReport settled_report() const;
+  CheckReport check_report() const;
 };
 
 }  // namespace omnirt

@@ -132,11 +132,11 @@ class Opener {
     std::string role = info->role;
     std::ranges::replace(role, '_', ' ');
     opened.missing[part.component] = {
-        {"class", class_name},
-        {"config", part.config},
-        {"why", averages ? "the file holds only training's averages of the denoiser (model_ema.*), "
-                           "not its weights"
-                         : fmt::format("the file holds no {} ({})", role, class_name)}};
+        .class_name = class_name,
+        .config = part.config,
+        .why = averages ? "the file holds only training's averages of the denoiser (model_ema.*), "
+                          "not its weights"
+                        : fmt::format("the file holds no {} ({})", role, class_name)};
     opened.folder.elsewhere[part.component] = "";
   }
 
@@ -207,18 +207,6 @@ class Opener {
 SingleFile open_single_file(const Catalogue& catalogue, const fs::path& path,
                             const fs::path& config_folder, const std::string& prediction_type) {
   return Opener(catalogue, path, prediction_type).open(config_folder);
-}
-
-Json SingleFile::to_json() const {
-  Json decided = Json::array();
-  for (const SingleFileDecision& each : decisions)
-    decided.push_back({{"what", each.what}, {"value", each.value}, {"how", each.how}});
-  Json json = {{"kind", kind},
-               {"decided", decided},
-               {"ignored_tensors", ignored_tensors},
-               {"ignored", ignored}};
-  if (!missing.empty()) json["missing"] = missing;
-  return json;
 }
 
 }  // namespace omnirt

@@ -1,7 +1,6 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "weights/single_file_kind.hpp"
 
@@ -10,16 +9,8 @@ namespace omnirt {
 struct Catalogue;
 
 // A single file opened as a folder is: components with configs in memory, each with its `original`.
-struct SingleFile {
+struct SingleFile : SingleFileReport {
   PipelineFolder folder;
-  std::string kind;
-  std::vector<SingleFileDecision> decisions;
-  size_t ignored_tensors = 0;  // averages of training and the like
-  std::string ignored;         // what they are, in words; "" when there are none
-  // By component that a model of the kind has and the file does not: {"class", "config", "why"};
-  // the config has the values that a file given in its place may not say.
-  Json missing = Json::object();
-  Json to_json() const;
 };
 
 // Reads headers only. `config_folder`: a pipeline folder whose configs and tokenizers count in

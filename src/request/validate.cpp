@@ -24,10 +24,9 @@ void settle_plan(Proposal& proposal) {
 Finding missing_component(const Proposal& proposal, const std::string& name) {
   const fs::path& path = proposal.folder.path;
   const std::string give = fmt::format("give components.{} a folder or a file", name);
-  if (!proposal.single_file.is_null()) {
-    const Json why = proposal.single_file["missing"][name]["why"];
-    return {"model." + name, path_text(path), why.get<std::string>() + ", and this task needs it",
-            give};
+  if (proposal.single_file) {
+    const std::string& why = proposal.single_file->missing.at(name).why;
+    return {"model." + name, path_text(path), why + ", and this task needs it", give};
   }
   const std::string repository = io::cached_repository(path);
   const std::string complete = repository.empty() ? "complete the download"
@@ -46,13 +45,12 @@ std::string role_of(const Proposal& proposal, const std::string& name) {
 // A prompt is encoded by all text encoders of a model, or the denoiser gets embeddings that are too
 // narrow for it. Blocks leave out one that is not there, as in models that have none.
 void check_text_encoders(Proposal& proposal) {
-  if (!proposal.single_file.is_object()) return;
+  if (!proposal.single_file) return;
   const auto& used = proposal.plan.components;
   const bool encodes = std::ranges::any_of(
       used, [&](const std::string& name) { return role_of(proposal, name) == "text_encoder"; });
   if (!encodes) return;
-  const Json missing = proposal.single_file.value("missing", Json::object());
-  for (const auto& [name, part] : missing.items()) {
+  for (const auto& [name, part] : proposal.single_file->missing) {
     const bool known = proposal.folder.find(name) || std::ranges::find(used, name) != used.end();
     if (!known && role_of(proposal, name) == "text_encoder")
       proposal.error(missing_component(proposal, name));

@@ -98,7 +98,7 @@ PipelineFolder open_model(Proposal& proposal, const fs::path& path) {
   SingleFile opened = open_single_file(
       *proposal.catalogue, path, given ? fs::path(config[key].get<std::string>()) : fs::path(),
       asked.is_string() ? asked.get<std::string>() : "");
-  proposal.single_file = opened.to_json();
+  proposal.single_file = opened;
   for (const SingleFileDecision& each : opened.decisions) {
     if (each.doubtful) proposal.warn({"model." + each.what, each.value, each.how, ""});
   }
@@ -276,10 +276,11 @@ void settle_class(const Proposal& proposal, ComponentFolder& component) {
 WantedComponent wanted_component(const Proposal& proposal, const std::string& name) {
   if (const ComponentFolder* own = proposal.folder.find(name))
     return {own->class_name, own->config};
-  const Json missing = proposal.single_file.is_object()
-                           ? proposal.single_file.value("missing", Json::object())
-                           : Json::object();
-  if (missing.contains(name)) return {missing[name]["class"], missing[name]["config"]};
+  if (proposal.single_file) {
+    const auto missing = proposal.single_file->missing.find(name);
+    if (missing != proposal.single_file->missing.end())
+      return {missing->second.class_name, missing->second.config};
+  }
   const Json& index = proposal.folder.index;
   auto entry = index.find(name);
   const bool listed =

@@ -118,8 +118,8 @@ class Api {
   void require_room(const HttpRequest& request) const;
   void drop_guidance(ServedRequest& served, const std::string& id) const;
   void round_sizes(ServedRequest& served, const std::string& id) const;
-  void refuse_errors(const Session::Checked& checked) const;
-  void check_size(const Json& config) const;
+  void refuse_errors(const CheckReport& checked) const;
+  void check_size(const ConfigValues& config) const;
   Json describe_adapter(const std::filesystem::path& path, const AdapterUpload& upload) const;
   void hold_adapters(const GenerateRequest& request, const std::string& job);
   void refuse_used(const std::string& adapter) const;

@@ -53,8 +53,7 @@ class FilesUntilAccepted {
 };
 
 // The warnings about keys that the run does not take, but for those in `may`.
-std::vector<Finding> without_effect(const Session::Checked& checked,
-                                    const std::set<std::string>& may) {
+std::vector<Finding> without_effect(const CheckReport& checked, const std::set<std::string>& may) {
   constexpr std::string_view section = "config.";
   std::vector<Finding> found;
   for (const Finding& warning : checked.warnings) {
@@ -62,7 +61,7 @@ std::vector<Finding> without_effect(const Session::Checked& checked,
     const std::string key = warning.field.substr(section.size());
     const bool nested = key.find('.') != std::string::npos;
     if (nested || may.contains(key)) continue;
-    if (!checked.settled["config"].contains(key)) found.push_back(warning);
+    if (!checked.config_resolved.find(key)) found.push_back(warning);
   }
   return found;
 }
@@ -143,7 +142,7 @@ void Api::round_sizes(ServedRequest& served, const std::string& id) const {
   }
 }
 
-void Api::check_size(const Json& config) const {
+void Api::check_size(const ConfigValues& config) const {
   std::vector<Finding> findings;
   const int64_t pixels = settled_number(config, "width", 0) * settled_number(config, "height", 0);
   if (pixels > limits_.max_pixels)
@@ -161,19 +160,18 @@ void Api::check_size(const Json& config) const {
 // The validation of the command line, with its findings; then the server's own limits.
 Submission Api::check(const ServedRequest& served, const std::string& id,
                       const HttpRequest& asked) {
-  const Session::Checked checked = parts_.session.check(placed(served, id), served.strict);
+  const CheckReport checked = parts_.session.check(placed(served, id), served.strict);
   refuse_errors(checked);
   if (served.all_take_effect) {
     if (auto unused = without_effect(checked, served.may_lack_effect); !unused.empty())
       throw InvalidRequest(unused);
   }
-  const Json& config = checked.settled["config"];
+  const ConfigValues& config = checked.config_resolved;
   check_size(config);
-  const JobWork work = JobWork::of(checked.settled);
   Submission submission;
   submission.id = id;
   submission.model = served.request.model;
-  submission.work = work.text();
+  submission.work = JobWork::of(checked).text();
   submission.request = job_request_text(
       served, traceparent_of({asked.trace.trace_id, asked.span, asked.trace.sampled}));
   submission.priority = served.priority;
@@ -182,7 +180,7 @@ Submission Api::check(const ServedRequest& served, const std::string& id,
   return submission;
 }
 
-void Api::refuse_errors(const Session::Checked& checked) const {
+void Api::refuse_errors(const CheckReport& checked) const {
   if (checked.ok) return;
   throw_servers_own(checked.errors, parts_.state);
   throw InvalidRequest(checked.errors);
@@ -291,10 +289,10 @@ void Api::validate(const Exchange& exchange, const Values&) {
   const std::string id = random_id();
   FilesUntilAccepted files(parts_.files, id);
   receive(served, id);
-  const Session::Checked checked = parts_.session.check(placed(served, id), served.strict);
+  const CheckReport checked = parts_.session.check(placed(served, id), served.strict);
   refuse_errors(checked);
-  check_size(checked.settled["config"]);
-  respond(exchange, json_response(200, public_report(checked.settled)));
+  check_size(checked.config_resolved);
+  respond(exchange, json_response(200, public_report(checked.to_json())));
 }
 
 }  // namespace omnirt::serve

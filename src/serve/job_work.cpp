@@ -24,18 +24,16 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 }  // namespace
 
-int64_t settled_number(const Json& config, const char* name, int64_t otherwise) {
-  auto it = config.find(name);
-  if (it == config.end() || !it->is_object()) return otherwise;
-  const Json value = it->value("value", Json());
-  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
+int64_t settled_number(const ConfigValues& config, const char* name, int64_t otherwise) {
+  const ConfigValue* found = config.find(name);
+  return found && found->value.is_number_integer() ? found->value.get<int64_t>() : otherwise;
 }
 
-JobWork JobWork::of(const Json& settled) {
-  const Json& config = settled["config"];
+JobWork JobWork::of(const SettledReport& settled) {
+  const ConfigValues& config = settled.config_resolved;
   JobWork work;
-  work.model = settled.value("model", "").substr(0, 512);
-  work.task = settled.value("task", "").substr(0, 64);
+  work.model = settled.model.substr(0, 512);
+  work.task = settled.task.substr(0, 64);
   work.width = settled_number(config, "width", 0);
   work.height = settled_number(config, "height", 0);
   work.images = settled_number(config, "num_images_per_prompt", 1);

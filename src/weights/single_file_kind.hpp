@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/report.hpp"
 #include "io/safetensors.hpp"
 #include "nn/network.hpp"
 #include "weights/pipeline_folder.hpp"
@@ -13,14 +14,6 @@
 
 // Checkpoints of one file: original layouts, recognised by their names and shapes.
 namespace omnirt {
-
-// What does not follow from a checkpoint's configs, since it has none: how it was decided.
-struct SingleFileDecision {
-  std::string what;       // "prediction_type"
-  std::string value;      // "v_prediction"
-  std::string how;        // "the file's metadata modelspec.prediction_type"
-  bool doubtful = false;  // a rule that is wrong for some files of the kind: worth a warning
-};
 
 // What is known of a file before any weight is read.
 struct SingleFileFacts {

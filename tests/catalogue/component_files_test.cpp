@@ -156,7 +156,7 @@ TEST(ComponentFiles, OfPivotalTuningBringTokensForBothEncoders) {
                        {"token", Json::array({"<s0>", "<s1>"})}}};
   request.inputs["prompt"] = "a <s0><s1> apple";
   const Proposal proposal = engine().check(request);
-  EXPECT_TRUE(proposal.ok()) << proposal.to_json().dump(1);
+  EXPECT_TRUE(proposal.ok()) << proposal.check_report().to_json().dump(1);
   EXPECT_EQ(proposal.adapter_reports.at(0).tokens, (std::vector<std::string>{"<s0>", "<s1>"}));
 }
 

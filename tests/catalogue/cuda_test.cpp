@@ -119,8 +119,8 @@ TEST_F(Cuda, GivesTheSameBitsWhereWeightsComeAndGoWithinABudgetOfTheDevice) {
     SCOPED_TRACE(offload);
     request.config["offload"] = offload;
     request.config["device_memory_budget"] = "1kB";
-    const Json least = engine().check(request).memory_plan["predicted_peak_bytes"];
-    const auto budget = least.get<uint64_t>() + (uint64_t{64} << 20);
+    const uint64_t least = engine().check(request).memory_plan.value().predicted_peak_bytes;
+    const uint64_t budget = least + (uint64_t{64} << 20);
     request.config["device_memory_budget"] = std::to_string(budget);
     const Outcome moved = run(request);
     EXPECT_TRUE(moved.image.equal(resident.image));

@@ -31,7 +31,9 @@ struct Machine {
     engine = std::make_unique<Engine>(std::move(catalogue));
   }
   Outcome run(const GenerateRequest& request) const { return run_on(*engine, request); }
-  Json plan(const GenerateRequest& request) const { return engine->check(request).memory_plan; }
+  MemoryPlanReport plan(const GenerateRequest& request) const {
+    return engine->check(request).memory_plan.value();
+  }
 };
 
 GenerateRequest request_of(const std::string& golden, const Json& config = Json::object()) {
@@ -73,7 +75,7 @@ class OnDevice : public ::testing::TestWithParam<const char*> {
 TEST_P(OnDevice, ImagesAreTheSameToTheBitHoweverWeightsComeAndGo) {
   const Outcome plain = run(request());  // the stub without memory of its own
   const Outcome resident = Machine().run(request());
-  EXPECT_TRUE(resident.report.memory.plan.is_null());
+  EXPECT_FALSE(resident.report.memory.plan);
   expect_equal(resident, plain);
   for (const Json& memory :
        {Json{{"offload", "component"}}, Json{{"offload", "group"}, {"blocks_per_group", 1}},
@@ -83,15 +85,15 @@ TEST_P(OnDevice, ImagesAreTheSameToTheBitHoweverWeightsComeAndGo) {
     const Machine machine;
     const Outcome moved = machine.run(request(memory));
     expect_equal(moved, resident);
-    const Json& plan = moved.report.memory.plan;
-    EXPECT_EQ(plan["space"], "device");
+    const MemoryPlanReport plan = moved.report.memory.plan.value();
+    EXPECT_TRUE(plan.on_device);
     EXPECT_EQ(memory["offload"] != "component", moved.report.memory.weights_moved_bytes > 0);
-    EXPECT_EQ(memory["offload"] != "component", plan["moved_bytes_per_step"] > 0);
+    EXPECT_EQ(memory["offload"] != "component", plan.moved_bytes_per_step > 0);
     // By the device's account it takes no more than was predicted, and less than a resident run. Of
     // such small networks a plan counts up to half as much again.
     const uint64_t peak = *moved.report.memory.tensor_peak_bytes;
-    EXPECT_LE(peak, plan["predicted_peak_bytes"].get<uint64_t>());
-    EXPECT_GE(static_cast<double>(peak), 0.6 * plan["predicted_peak_bytes"].get<double>());
+    EXPECT_LE(peak, plan.predicted_peak_bytes);
+    EXPECT_GE(static_cast<double>(peak), 0.6 * static_cast<double>(plan.predicted_peak_bytes));
     EXPECT_LT(peak, *resident.report.memory.tensor_peak_bytes);
   }
 }
@@ -110,16 +112,16 @@ INSTANTIATE_TEST_SUITE_P(Families, OnDevice,
 TEST(DeviceBudget, IsKeptByTheDevicesOwnAccount) {
   const Outcome resident = Machine().run(request_of("sd15/text2image"));
   const uint64_t whole = *resident.report.memory.tensor_peak_bytes;
-  const Json least_plan =
-      Machine().plan(request_of("sd15/text2image", {{"device_memory_budget", "1kB"}}));
-  const auto least = least_plan["predicted_peak_bytes"].get<uint64_t>();
+  const uint64_t least = Machine()
+                             .plan(request_of("sd15/text2image", {{"device_memory_budget", "1kB"}}))
+                             .predicted_peak_bytes;
   ASSERT_LT(least, whole);
   for (int part = 0; part <= 4; ++part) {
     const uint64_t budget = least + (whole - least) * static_cast<uint64_t>(part) / 4;
     const Machine machine;
     const Outcome kept = machine.run(
         request_of("sd15/text2image", {{"device_memory_budget", std::to_string(budget)}}));
-    SCOPED_TRACE(kept.report.memory.plan.dump());
+    SCOPED_TRACE(to_json(kept.report.memory.plan.value()).dump());
     expect_equal(kept, resident);
     EXPECT_LE(machine.device->account().memory().peak_bytes, budget);
     EXPECT_EQ(memory_fallbacks(kept.report), 0u);
@@ -135,7 +137,7 @@ TEST(DeviceBudget, IsRefusedBeforeAnyWorkWithTheLeastThatCanBe) {
   EXPECT_THAT(proposal.errors[0].message, HasSubstr("of the device at the least"));
   EXPECT_EQ(machine.device->allocations(), 0u);
   request.config["device_memory_budget"] =
-      std::to_string(proposal.memory_plan["predicted_peak_bytes"].get<uint64_t>());
+      std::to_string(proposal.memory_plan.value().predicted_peak_bytes);
   EXPECT_TRUE(machine.engine->check(request).ok());
 }
 
@@ -146,9 +148,10 @@ TEST(DeviceBudget, HasTheProcessesBesideIt) {
   ASSERT_EQ(proposal.errors.size(), 1u);
   EXPECT_EQ(proposal.errors[0].field, "config.memory_budget");
   EXPECT_THAT(proposal.errors[0].message, HasSubstr("next to its device"));
-  const Json plan = machine.plan(request_of("sd15/text2image", {{"memory_budget", "8GB"}}));
-  EXPECT_EQ(plan["process"]["budget_bytes"], 8'000'000'000);
-  EXPECT_TRUE(plan["budget_bytes"].is_null());
+  const MemoryPlanReport plan =
+      machine.plan(request_of("sd15/text2image", {{"memory_budget", "8GB"}}));
+  EXPECT_EQ(plan.process.value().budget_bytes, uint64_t{8'000'000'000});
+  EXPECT_FALSE(plan.budget_bytes);
 }
 
 TEST(DeviceBudget, IsRefusedByNameWhereItMeansNothing) {
@@ -189,7 +192,7 @@ TEST(DeviceBudget, SettlesOnTilesOfTheAutoencoderWhereNothingElseFits) {
     GenerateRequest asked = request;
     asked.config.update({{"device_memory_budget", "1kB"}});
     if (!tiles) asked.config["vae_tiling"] = false;
-    return machine.plan(asked)["predicted_peak_bytes"].get<uint64_t>();
+    return machine.plan(asked).predicted_peak_bytes;
   };
   const uint64_t tiled = least(true), whole = least(false);
   ASSERT_LT(tiled, whole);
@@ -204,22 +207,22 @@ TEST(DeviceNeighbour, ThatTakesMemoryLeadsToAnotherPlan) {
   const Outcome resident = Machine().run(request);
   const auto whole = static_cast<int64_t>(*resident.report.memory.tensor_peak_bytes);
   const Machine machine({.bytes = 4 * whole});
-  EXPECT_TRUE(machine.run(request).report.memory.plan.is_null());
+  EXPECT_FALSE(machine.run(request).report.memory.plan);
   machine.device->neighbour_takes(static_cast<uint64_t>(3 * whole + whole / 4));
   const Outcome crowded = machine.run(request);
   expect_equal(crowded, resident);
-  EXPECT_EQ(crowded.report.memory.plan["space"], "device");
+  EXPECT_TRUE(crowded.report.memory.plan.value().on_device);
   EXPECT_EQ(memory_fallbacks(crowded.report), 0u);
-  const Json& components = crowded.report.memory.plan["components"];
-  EXPECT_FALSE(
-      std::ranges::all_of(components, [](const Json& each) { return each["offload"] == "none"; }));
+  EXPECT_FALSE(std::ranges::all_of(
+      crowded.report.memory.plan->components,
+      [](const PlannedComponentReport& each) { return each.offload == Offload::none; }));
   // A budget that the neighbour leaves no room for is kept to what is there.
   const Outcome asked = machine.run(
       request_of("sd15/text2image", {{"device_memory_budget", std::to_string(2 * whole)}}));
   expect_equal(asked, resident);
   EXPECT_EQ(memory_fallbacks(asked.report), 0u);
   machine.device->neighbour_takes(0);
-  EXPECT_TRUE(machine.run(request).report.memory.plan.is_null());
+  EXPECT_FALSE(machine.run(request).report.memory.plan);
 }
 
 // One that comes while the run computes finds it unprepared: it holds less, and finishes.

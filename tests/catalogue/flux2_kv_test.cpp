@@ -67,7 +67,7 @@ TEST(Flux2KV, WhatIsKeptOfReferencesIsInThePlan) {
   auto bytes_of = [](GenerateRequest request) -> Bytes {
     request.config.update({{"offload", "component"}, {"width", 64}, {"height", 48}});
     const RunReport report = run(std::move(request)).report;
-    return {report.memory.plan["kept_between_steps_bytes"].get<int64_t>(),
+    return {static_cast<int64_t>(report.memory.plan.value().kept_between_steps_bytes),
             static_cast<int64_t>(report.memory.kept_between_steps_bytes)};
   };
   GenerateRequest one = kv_request("edit"), two = one;

@@ -14,12 +14,11 @@ Json means_of(const RunReport& report) {
   Json means = {{"offload", nullptr}, {"ahead", nullptr},     {"moves", false},
                 {"tiles", nullptr},   {"storage", nullptr},   {"packs", false},
                 {"rounds", false},    {"batch_rows", nullptr}};
-  const Json& plan = report.memory.plan;
-  if (plan.is_object()) {
+  if (report.memory.plan) {
     means["offload"] = Json::object();
-    for (const Json& each : plan["components"]) {
-      means["offload"][each["offload"].get<std::string>()] = true;
-      if (!each["prefetch_groups"].is_null()) means["ahead"] = each["prefetch_groups"];
+    for (const PlannedComponentReport& each : report.memory.plan->components) {
+      means["offload"][name_of(each.offload)] = true;
+      if (each.prefetch_groups) means["ahead"] = *each.prefetch_groups;
     }
   }
   means["moves"] = report.memory.weights_moved_bytes > 0;

@@ -72,8 +72,7 @@ TEST(Gguf, AWholeModelMakesTheImageOfItsNumbers) {
     quantized.config["level"] = widened.config["level"] = level;
     Outcome expected = run(widened), made = run(quantized);
     EXPECT_TRUE(made.image.equal(expected.image));
-    EXPECT_THAT(made.report.single_file["kind"].get<std::string>(),
-                HasSubstr("Stable Diffusion 1.x"));
+    EXPECT_THAT(made.report.single_file.value().kind, HasSubstr("Stable Diffusion 1.x"));
   }
 }
 

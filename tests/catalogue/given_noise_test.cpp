@@ -50,9 +50,9 @@ TEST_F(GivenNoise, SettlesTheSizeOfTheImage) {
   GenerateRequest given = request("sd15", at::randn({1, 4, 5, 13}));
   given.config.erase("width");
   given.config.erase("height");
-  Json config = engine().check(given).to_json()["config"];
-  EXPECT_EQ(config["width"]["value"], 104);
-  EXPECT_EQ(config["height"]["value"], 40);
+  const Proposal proposal = engine().check(given);
+  EXPECT_EQ(proposal.config.find("width")->value, 104);
+  EXPECT_EQ(proposal.config.find("height")->value, 40);
 }
 
 TEST_F(GivenNoise, OfAnotherShapeIsRefusedWithBoth) {

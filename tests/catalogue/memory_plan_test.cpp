@@ -38,16 +38,15 @@ class Offloaded : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Offloaded, GivesTheSameBitsHoweverWeightsComeAndGo) {
   const Outcome resident = run(request_of(GetParam(), Json::object()));
-  EXPECT_TRUE(resident.report.memory.plan.is_null());
+  EXPECT_FALSE(resident.report.memory.plan);
   for (const Json& memory :
        {Json{{"offload", "component"}}, Json{{"offload", "group"}, {"blocks_per_group", 1}},
         Json{{"offload", "group"}}, Json{{"offload", "leaf"}}}) {
     SCOPED_TRACE(memory.dump());
     const Outcome moved = run(request_of(GetParam(), memory));
     expect_equal(moved, resident);
-    const Json& plan = moved.report.memory.plan;
-    ASSERT_TRUE(plan.is_object());
-    EXPECT_EQ(plan["offload"], memory["offload"]);
+    ASSERT_TRUE(moved.report.memory.plan);
+    EXPECT_EQ(name_of(moved.report.memory.plan->offload), memory["offload"]);
     const bool streams = memory["offload"] == "leaf" || memory.contains("blocks_per_group");
     if (streams) EXPECT_GT(moved.report.memory.weights_moved_bytes, 0U);
     if (memory["offload"] == "component") EXPECT_EQ(moved.report.memory.weights_moved_bytes, 0U);
@@ -133,7 +132,7 @@ class SharedFeatures : public ::testing::TestWithParam<Features> {
     request.config.update({{"num_inference_steps", 4}, {"offload", "component"}});
     request.config.update(config);
     const RunReport report = run(request).report;
-    return {report.memory.plan["kept_between_steps_bytes"].get<int64_t>(),
+    return {static_cast<int64_t>(report.memory.plan.value().kept_between_steps_bytes),
             static_cast<int64_t>(report.memory.kept_between_steps_bytes)};
   }
 };
@@ -183,7 +182,7 @@ TEST(MemoryBudget, IsRefusedBeforeAnyWorkWithTheLeastThatCanBe) {
   EXPECT_TRUE(report.denoise_steps_ms.empty());
   // What it names is enough.
   request.config["memory_budget"] =
-      std::to_string(proposal.memory_plan["predicted_peak_bytes"].get<uint64_t>() + (32U << 20));
+      std::to_string(proposal.memory_plan.value().predicted_peak_bytes + (32U << 20));
   EXPECT_TRUE(engine().check(request).ok());
 }
 
@@ -220,8 +219,8 @@ TEST(MemoryBudget, ASecondRequestReadsNothingWhereAllFits) {
   run(request);
   Outcome again = run(request);
   EXPECT_EQ(again.report.memory.weights_moved_bytes, 0U);
-  for (const Json& component : again.report.memory.plan["components"])
-    EXPECT_EQ(component["offload"], "none");
+  for (const PlannedComponentReport& component : again.report.memory.plan.value().components)
+    EXPECT_EQ(component.offload, Offload::none);
 }
 
 TEST(MemoryBudget, AKnownPromptIsNotEncodedAgain) {

@@ -19,14 +19,13 @@ GenerateRequest small_request(const Json& config = Json::object()) {
 }
 
 uint64_t predicted(Engine& engine, const Json& config) {
-  return engine.check(small_request(config)).memory_plan["predicted_peak_bytes"].get<uint64_t>();
+  return engine.check(small_request(config)).memory_plan.value().predicted_peak_bytes;
 }
 
-bool all_stays(const Json& plan) {
-  for (const Json& component : plan["components"]) {
-    if (component["offload"] != "none") return false;
-  }
-  return true;
+bool all_stays(const std::optional<MemoryPlanReport>& plan) {
+  return std::ranges::all_of(plan.value().components, [](const PlannedComponentReport& each) {
+    return each.offload == Offload::none;
+  });
 }
 
 TEST(Neighbour, InTheSameProcessLeadsToAnotherPlanUnderTheSameBudget) {
@@ -98,14 +97,14 @@ TEST(Neighbour, InAnotherProcessLeadsToAPlanWhereNoBudgetWasGiven) {
   Engine own(std::move(catalogue));
   free_gb = 64;
   const Outcome alone = run_on(own, small_request());
-  EXPECT_TRUE(alone.report.memory.plan.is_null());
+  EXPECT_FALSE(alone.report.memory.plan);
   free_gb = 0.01;
   const Outcome crowded = run_on(own, small_request());
-  ASSERT_TRUE(crowded.report.memory.plan.is_object());
+  ASSERT_TRUE(crowded.report.memory.plan);
   EXPECT_FALSE(all_stays(crowded.report.memory.plan));
   EXPECT_TRUE(crowded.image.equal(alone.image));
   free_gb = 64;
-  EXPECT_TRUE(run_on(own, small_request()).report.memory.plan.is_null());
+  EXPECT_FALSE(run_on(own, small_request()).report.memory.plan);
 }
 
 }  // namespace

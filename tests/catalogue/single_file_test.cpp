@@ -284,8 +284,8 @@ TEST_P(Folders, RunAsOneFileToo) {
   request.model = (temp / "one.safetensors").string();
   Outcome file = run(request);
   EXPECT_TRUE(file.image.equal(folder.image));
-  EXPECT_THAT(file.report.single_file["kind"].get<std::string>(), HasSubstr("Stable Diffusion"));
-  EXPECT_TRUE(folder.report.single_file.is_null());
+  EXPECT_THAT(file.report.single_file.value().kind, HasSubstr("Stable Diffusion"));
+  EXPECT_FALSE(folder.report.single_file);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Folders, ::testing::Values("sd15", "sd2", "sdxl", "sd3", "sd35"),

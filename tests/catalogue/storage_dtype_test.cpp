@@ -39,8 +39,8 @@ GenerateRequest cast_request(const Json& config = Json::object()) {
 
 uint64_t planned_bytes(const GenerateRequest& request, const std::string& component) {
   const Proposal proposal = engine().check(request);
-  for (const Json& each : proposal.memory_plan["components"]) {
-    if (each["name"] == component) return each["bytes"].get<uint64_t>();
+  for (const PlannedComponentReport& each : proposal.memory_plan.value().components) {
+    if (each.name == component) return each.bytes;
   }
   return 0;
 }

@@ -65,7 +65,7 @@ TEST(VaeTiles, AreSettledOnWhereABudgetCannotBeKeptWithout) {
     GenerateRequest asked = request;
     asked.config.update(config);
     asked.config["memory_budget"] = "1MB";
-    return engine().check(asked).memory_plan["predicted_peak_bytes"].get<uint64_t>();
+    return engine().check(asked).memory_plan.value().predicted_peak_bytes;
   };
   const uint64_t whole = least({{"vae_tiling", false}}), tiled = least(Json::object());
   ASSERT_LT(tiled, whole);

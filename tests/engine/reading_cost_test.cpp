@@ -17,31 +17,30 @@ struct Planned {
     plan.components["transformer"] = {.offload = Offload::group, .groups = {group, group}};
     plan.components["text_encoder"] = plan.components["transformer"];
   }
-  ReadingCost cost(const io::ReadRates& rates) const {
+  ReadingReport cost(const io::ReadRates& rates) const {
     return reading_cost(facts, plan, /*steps=*/10, rates, /*products_per_s=*/1e12);
   }
 };
 
 TEST(ReadingCost, IsOfWhatIsReadAtEachStep) {
-  const ReadingCost cost = Planned().cost({.disk = 4e8, .cached = 4e9, .note = "measured"});
-  EXPECT_EQ(cost.bytes_per_step, 400'000'000u);
-  EXPECT_DOUBLE_EQ(cost.compute_s, 0.4);
-  EXPECT_DOUBLE_EQ(cost.disk_s.value(), 1);
-  const Json json = cost.to_json({.disk = 4e8, .cached = 4e9, .note = "measured"});
-  EXPECT_DOUBLE_EQ(json["from_disk"]["cost_s_per_step"].get<double>(), 0.6);
-  EXPECT_EQ(json["from_page_cache"]["cost_s_per_step"], 0);  // hidden
+  const ReadingReport report = Planned().cost({.disk = 4e8, .cached = 4e9, .note = "measured"});
+  EXPECT_EQ(report.bytes_per_step, 400'000'000u);
+  EXPECT_DOUBLE_EQ(report.compute_s_per_step, 0.4);
+  EXPECT_DOUBLE_EQ(report.from_disk.value().s_per_step, 1);
+  EXPECT_DOUBLE_EQ(report.from_disk.value().cost_s_per_step, 0.6);
+  EXPECT_EQ(report.from_page_cache.value().cost_s_per_step, 0);  // hidden
 }
 
 TEST(ReadingCost, HidesNothingWhereNoGroupIsReadAhead) {
   Planned planned;
   planned.plan.components["transformer"].prefetch = 0;
-  const Json json = planned.cost({.disk = 4e8}).to_json({.disk = 4e8});
-  EXPECT_DOUBLE_EQ(json["from_disk"]["cost_s_per_step"].get<double>(), 1);
+  const ReadingReport report = planned.cost({.disk = 4e8});
+  EXPECT_DOUBLE_EQ(report.from_disk.value().cost_s_per_step, 1);
 }
 
 TEST(ReadingCost, SaysNothingOfADiskThatWasNotMeasured) {
   const io::ReadRates rates{.cached = 4e9, .note = "refused"};
-  const Json json = Planned().cost(rates).to_json(rates);
+  const Json json = to_json(Planned().cost(rates));
   EXPECT_TRUE(json["from_disk"].is_null());
   EXPECT_EQ(json["note"], "refused");
   EXPECT_EQ(json["bytes_per_step"], 400'000'000);

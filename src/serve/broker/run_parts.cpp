@@ -79,7 +79,7 @@ PlacedRequest RunParts::place(const SharedJob& shared, const FileBytes& given) {
 
 // All else that is wrong is the run's to say.
 bool RunParts::can_be_cut(const PlacedRequest& placed) {
-  const Session::Checked checked = session_.check(placed.request, placed.strict);
+  const CheckReport checked = session_.check(placed.request, placed.strict);
   return std::none_of(checked.errors.begin(), checked.errors.end(),
                       [](const Finding& finding) { return finding.field == "config.stop_after"; });
 }
