@@ -19,6 +19,7 @@
 #include "pipeline/keys.hpp"
 #include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
+#include "request/validated_request.hpp"
 #include "runtime/binding.hpp"
 #include "tensor/host_state.hpp"
 #include "tensor/memory.hpp"
@@ -160,8 +161,28 @@ std::shared_ptr<LoadedPipeline> Engine::load(const Proposal& proposal) {
   return pipeline;
 }
 
+// Its blocks were checked with the same topologies, and its warnings tell of that.
+void Engine::load_validated(Proposal& proposal, std::shared_ptr<LoadedPipeline>& into) {
+  const std::vector<Finding> warnings = proposal.warnings;
+  proposal.adapter_reports.clear();
+  try {
+    into = load(proposal);
+    attach_adapters(proposal, *into);
+  } catch (const InvalidRequest& thrown) {
+    proposal.take(thrown);
+  }
+  proposal.warnings = warnings;
+}
+
 Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& options,
                         std::shared_ptr<LoadedPipeline>& into) {
+  if (options.validated) {
+    if (const Proposal* known = options.validated->find(request, options)) {
+      Proposal proposal = *known;
+      load_validated(proposal, into);
+      return proposal;
+    }
+  }
   ValidateOptions knowing = options;
   knowing.networks = &networks_;
   Proposal proposal = validate(catalogue_, request, knowing);
@@ -182,10 +203,14 @@ Proposal Engine::settle(const GenerateRequest& request, const ValidateOptions& o
   return proposal;
 }
 
-Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& options) {
+Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& options,
+                       std::shared_ptr<const ValidatedRequest>* keep) {
   const ComputeScope whatever_the_host_does;
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
+  // Without the memory plan: how much memory is free is found out again by the run.
+  if (keep && proposal.ok())
+    *keep = std::make_shared<const ValidatedRequest>(proposal, request, options);
   if (proposal.ok()) plan_memory(proposal, *pipeline);
   LevelPolicy policy = proposal.ok() ? proposal.levels() : LevelPolicy{};
   if (!policy.only && !policy.required) return proposal;

@@ -24,7 +24,9 @@ class Engine {
 
   // Validation, with the checkpoint's headers checked against the networks too; no weight is read.
   // Never throws for what the request holds.
-  Proposal check(const GenerateRequest& request, const ValidateOptions& options = {});
+  // `keep`: receives what a later run of the same request may use (ValidateOptions::validated).
+  Proposal check(const GenerateRequest& request, const ValidateOptions& options = {},
+                 std::shared_ptr<const ValidatedRequest>* keep = nullptr);
 
   // Runs a request to its artifacts. Throws InvalidRequest with all findings, Cancelled, RunFailed,
   // OutOfMemory; `report` is filled as far as the run came, its error included.
@@ -39,6 +41,7 @@ class Engine {
  private:
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
                   std::shared_ptr<LoadedPipeline>& into);
+  void load_validated(Proposal& proposal, std::shared_ptr<LoadedPipeline>& into);
   RunMemoryPlan plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
                             const CancelToken* cancel = nullptr);
   void run_whole(const GenerateRequest& request, const ValidateOptions& options,

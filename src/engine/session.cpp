@@ -19,10 +19,12 @@ Session::Session(std::unique_ptr<Engine> engine, bool single_run)
     : engine_(std::move(engine)), single_run_(single_run) {}
 Session::~Session() = default;
 
-CheckReport Session::check(const GenerateRequest& request, bool strict, Files files) {
+CheckReport Session::check(const GenerateRequest& request, bool strict, Files files,
+                           std::shared_ptr<const ValidatedRequest>* keep) {
   return engine_
       ->check(request,
-              {.single_run = single_run_, .strict = strict, .confine = confine_, .files = files})
+              {.single_run = single_run_, .strict = strict, .confine = confine_, .files = files},
+              keep)
       .check_report();
 }
 
@@ -42,10 +44,13 @@ void Session::run(const GenerateRequest& request, bool strict, const CancelToken
       hooks.on_preview({at.step, at.steps, preview.place, preview.image});
     };
   }
-  engine_->run(
-      request,
-      {.single_run = single_run_, .strict = strict, .confine = confine_, .files = hooks.files},
-      inner, report);
+  engine_->run(request,
+               {.single_run = single_run_,
+                .strict = strict,
+                .confine = confine_,
+                .files = hooks.files,
+                .validated = hooks.validated},
+               inner, report);
 }
 
 void Session::confine(const std::string& folder) {

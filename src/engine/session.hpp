@@ -14,6 +14,7 @@
 namespace omnirt {
 
 class Engine;
+class ValidatedRequest;  // request/validated_request.hpp
 
 struct SessionProgress {
   std::string stage;
@@ -41,6 +42,9 @@ struct SessionHooks {
   // The turn that the run shares with others now; null, or empty: none.
   std::function<SharedTurn*()> shared_turn{};
   Files files = Files::always;
+  // What `check` kept of the same request, so that it is not validated again unless something
+  // changed since; null: nothing.
+  std::shared_ptr<const ValidatedRequest> validated{};
 };
 
 // The engine as front ends see it: requests, findings and reports; no tensors in its header.
@@ -50,8 +54,9 @@ class Session {
   explicit Session(std::unique_ptr<Engine> engine, bool single_run = false);
   ~Session();
 
-  // `files`: as in the run's hooks.
-  CheckReport check(const GenerateRequest& request, bool strict, Files files = Files::always);
+  // `files`: as in the run's hooks. `keep` receives what the run's hooks take as `validated`.
+  CheckReport check(const GenerateRequest& request, bool strict, Files files = Files::always,
+                    std::shared_ptr<const ValidatedRequest>* keep = nullptr);
 
   // Throws as Engine::run; `report` is filled as far as the run came.
   void run(const GenerateRequest& request, bool strict, const CancelToken& cancel,

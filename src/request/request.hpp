@@ -37,6 +37,7 @@ struct GenerateRequest {
   // working directory.
   std::set<std::string> said_beside;
 
+  bool operator==(const GenerateRequest&) const = default;
   Json to_json() const;
   // The path in `locations` that `given` means as `field`; null if it is not there.
   const std::string* location_of(const std::string& field, const std::string& given) const;

@@ -5,6 +5,8 @@
 
 namespace omnirt {
 
+class ValidatedRequest;  // request/validated_request.hpp
+
 struct ValidateOptions {
   // The process ends after this run: components release their memory after their last use unless
   // the request says otherwise.
@@ -13,6 +15,9 @@ struct ValidateOptions {
   std::string confine{};  // a folder outside which no path of a request may be; "": anywhere
   Files files = Files::always;
   KnownNetworks* networks = nullptr;  // of earlier requests to the same catalogue; null: none
+  // Of the same request: a run uses it in place of a validation of its own if it still holds.
+  std::shared_ptr<const ValidatedRequest> validated{};
+  bool operator==(const ValidateOptions&) const = default;
 };
 
 // Settles a request against the catalogue and the model's folder, reading JSON files and image

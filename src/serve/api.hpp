@@ -42,8 +42,9 @@ class Api {
     Metrics& metrics;
     const QueueClock& clock;
     const ServedModels& models;
-    AdapterStore* adapters = nullptr;  // null: none are taken
-    std::filesystem::path state{};     // where all that is kept lies
+    AdapterStore* adapters = nullptr;    // null: none are taken
+    ValidatedJobs* validated = nullptr;  // null: jobs run elsewhere
+    std::filesystem::path state{};       // where all that is kept lies
   };
   Api(const Parts& parts, const ApiLimits& limits) : parts_(parts), limits_(limits) {}
 

@@ -36,12 +36,15 @@ ServedRequest read_body(const std::string& type, const std::string& body,
   }
 }
 
-// Removes a job's files unless it was accepted.
+// Removes what is kept of a job unless it was accepted.
 class FilesUntilAccepted {
  public:
-  FilesUntilAccepted(JobFiles& files, std::string id) : files_(files), id_(std::move(id)) {}
+  FilesUntilAccepted(JobFiles& files, ValidatedJobs* validated, std::string id)
+      : files_(files), validated_(validated), id_(std::move(id)) {}
   ~FilesUntilAccepted() {
-    if (!accepted) files_.remove(id_);
+    if (accepted) return;
+    files_.remove(id_);
+    if (validated_) validated_->take(id_);
   }
   FilesUntilAccepted(const FilesUntilAccepted&) = delete;
   FilesUntilAccepted& operator=(const FilesUntilAccepted&) = delete;
@@ -49,6 +52,7 @@ class FilesUntilAccepted {
 
  private:
   JobFiles& files_;
+  ValidatedJobs* validated_;
   std::string id_;
 };
 
@@ -160,7 +164,9 @@ void Api::check_size(const ConfigValues& config) const {
 // The validation of the command line, with its findings; then the server's own limits.
 Submission Api::check(const ServedRequest& served, const std::string& id,
                       const HttpRequest& asked) {
-  const CheckReport checked = parts_.session.check(placed(served, id), served.strict);
+  std::shared_ptr<const ValidatedRequest> validated;
+  const CheckReport checked =
+      parts_.session.check(placed(served, id), served.strict, Files::always, &validated);
   refuse_errors(checked);
   if (served.all_take_effect) {
     if (auto unused = without_effect(checked, served.may_lack_effect); !unused.empty())
@@ -177,6 +183,7 @@ Submission Api::check(const ServedRequest& served, const std::string& id,
   submission.priority = served.priority;
   submission.steps = settled_number(config, "num_inference_steps", 1);
   submission.deadline_in_ms = served.deadline_in_ms;
+  if (parts_.validated) parts_.validated->keep(id, std::move(validated));
   return submission;
 }
 
@@ -197,7 +204,7 @@ void Api::require_room(const HttpRequest& request) const {
 Api::Accepted Api::accept(const HttpRequest& request, ServedRequest served) {
   require_room(request);
   const std::string id = random_id();
-  FilesUntilAccepted files(parts_.files, id);
+  FilesUntilAccepted files(parts_.files, parts_.validated, id);
   receive(served, id);
   if (served.rounds_sizes) round_sizes(served, id);
   if (served.may_lack_effect.contains("guidance_scale")) drop_guidance(served, id);
@@ -287,7 +294,7 @@ void Api::validate(const Exchange& exchange, const Values&) {
   ServedRequest served = read(exchange->request());
   require_room(exchange->request());
   const std::string id = random_id();
-  FilesUntilAccepted files(parts_.files, id);
+  FilesUntilAccepted files(parts_.files, parts_.validated, id);
   receive(served, id);
   const CheckReport checked = parts_.session.check(placed(served, id), served.strict);
   refuse_errors(checked);

@@ -5,6 +5,7 @@
 #include "io/image.hpp"
 #include "serve/base64.hpp"
 #include "serve/disk_room.hpp"
+#include "serve/problem.hpp"
 #include "serve/request_words.hpp"
 
 namespace omnirt::serve {
@@ -45,16 +46,15 @@ JobOutcome RunOnSession::operator()(const Job& job, RunControl& control) const {
   PlacedRequest placed = place_request(job.request, files_.folder_of(job.id), models_);
   if (!options_.memory_budget.empty())
     placed.request.config["memory_budget"] = options_.memory_budget;
-  return run(job, placed, control);
+  return {text_of(run(job, placed, control)), files_.bytes_of(job.id)};
 }
 
-JobOutcome RunOnSession::run(const Job& job, const PlacedRequest& placed,
-                             RunControl& control) const {
+Json RunOnSession::run(const Job& job, const PlacedRequest& placed, RunControl& control) const {
   RunTrace trace(options_.traces, placed.traceparent, job, options_.place);
   RunReport report;
   try {
     run_traced(job, placed, control, trace, report);
-    JobOutcome made = outcome(job, placed, report);
+    Json made = result_of(job, placed, report);
     trace.end("");
     return made;
   } catch (const std::exception& error) {
@@ -79,6 +79,7 @@ void RunOnSession::run_traced(const Job& job, const PlacedRequest& placed, RunCo
     if (!data.empty()) control.preview(std::move(data));
   };
   hooks.shared_turn = [&] { return control.shared_turn(); };
+  if (options_.validated) hooks.validated = options_.validated->take(job.id);
   const auto tell = [&] {
     if (options_.on_report) options_.on_report(report);
   };
@@ -91,11 +92,10 @@ void RunOnSession::run_traced(const Job& job, const PlacedRequest& placed, RunCo
   tell();
 }
 
-JobOutcome RunOnSession::outcome(const Job& job, const PlacedRequest& placed,
-                                 const RunReport& report) const {
+Json RunOnSession::result_of(const Job& job, const PlacedRequest& placed,
+                             const RunReport& report) const {
   files_.sync(job.id);
   Json artifacts = Json::array();
-  JobOutcome made;
   for (const ArtifactReport& artifact : report.artifacts) {
     std::error_code error;
     const auto bytes = static_cast<int64_t>(fs::file_size(artifact.path, error));
@@ -113,11 +113,8 @@ JobOutcome RunOnSession::outcome(const Job& job, const PlacedRequest& placed,
   asked["model"] = placed.model;
   asked["config"].erase("memory_budget");
   for (const std::string& name : refused_config_keys()) asked["config"].erase(name);
-  const Json result = {
+  return {
       {"artifacts", artifacts}, {"report", public_report(report.to_json())}, {"request", asked}};
-  made.result = result.dump(-1, ' ', false, Json::error_handler_t::replace);
-  made.bytes = files_.bytes_of(job.id);
-  return made;
 }
 
 }  // namespace omnirt::serve

@@ -7,6 +7,7 @@
 #include "serve/job_files.hpp"
 #include "serve/job_request.hpp"
 #include "serve/run_trace.hpp"
+#include "serve/validated_jobs.hpp"
 
 namespace omnirt::serve {
 
@@ -19,17 +20,18 @@ class RunOnSession {
     std::function<void(const RunReport&)> on_report{};  // with each report, of failures too
     TraceExporter* traces = nullptr;
     RunPlace place{};
+    ValidatedJobs* validated = nullptr;  // null: every run validates its request
   };
   RunOnSession(Session& session, JobFiles& files, const ServedModels& models, Options options)
       : session_(session), files_(files), models_(models), options_(std::move(options)) {}
   JobOutcome operator()(const Job& job, RunControl& control) const;
-  // The same for a request that is placed already.
-  JobOutcome run(const Job& job, const PlacedRequest& placed, RunControl& control) const;
+  // The result of a request that is placed already.
+  Json run(const Job& job, const PlacedRequest& placed, RunControl& control) const;
 
  private:
   void run_traced(const Job& job, const PlacedRequest& placed, RunControl& control, RunTrace& trace,
                   RunReport& report) const;
-  JobOutcome outcome(const Job& job, const PlacedRequest& placed, const RunReport& report) const;
+  Json result_of(const Job& job, const PlacedRequest& placed, const RunReport& report) const;
 
   Session& session_;
   JobFiles& files_;

@@ -112,7 +112,8 @@ struct Server::Impl {
         files(folder.path() / "jobs", /*lasts=*/!options.state.empty()),
         traces(open_traces(options.otlp_endpoint)),
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
-        api({session, *jobs, files, keys, metrics, clock, models, adapters.get(), folder.path()},
+        api({session, *jobs, files, keys, metrics, clock, models, adapters.get(),
+             options.redis ? nullptr : &validated, folder.path()},
             api_limits(options)),
         http(options.host, options.port, options.http, program()) {
     jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };
@@ -133,7 +134,8 @@ struct Server::Impl {
         RunOnSession(session, files, models,
                      {.memory_budget = options.api.memory_budget,
                       .on_report = [this](const RunReport& report) { metrics.count(report); },
-                      .traces = traces.get()}));
+                      .traces = traces.get(),
+                      .validated = &validated}));
     files.sweep(made->ids());
     if (lasts) reserve.take();
     return made;
@@ -176,6 +178,7 @@ struct Server::Impl {
   Metrics metrics;
   std::unique_ptr<JobStore> store;
   JobFiles files;
+  ValidatedJobs validated;
   std::unique_ptr<TraceExporter> traces;
   std::unique_ptr<Jobs> jobs;
   Api api;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/file.hpp"
+#include "serve/problem.hpp"
 
 namespace omnirt::serve {
 namespace fs = std::filesystem;
@@ -30,10 +31,6 @@ Json earlier_parts(const FileBytes& given) {
   if (it == given.end()) return Json::array();
   Json parts = parse_json(it->second, "the parts of a run", max_parts_bytes);
   return parts.is_array() ? parts : Json::array();
-}
-
-std::string text_of_parts(const Json& parts) {
-  return parts.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // The stage that a part ends with, as stop_after names it.
@@ -124,14 +121,13 @@ RunParts::Made RunParts::operator()(const SharedJob& shared, const FileBytes& gi
                            .place = {.worker = worker,
                                      .part = name_of(shared.part),
                                      .continues = given.contains(state_name)}});
-  const JobOutcome outcome = runs.run(job, placed, control);
+  Json result = runs.run(job, placed, control);
   std::vector<std::string> names;
-  Json result = parse_json(outcome.result, "the result of a run", max_job_result_bytes);
   if (cut) {
     made.next = static_cast<WorkPart>(static_cast<int>(*cut_after(shared.part)) + 1);
     made.files = collect(job.id, {state_made});
     made.files[state_name] = std::move(made.files.extract(state_made).mapped());
-    made.files[parts_name] = text_of_parts(parts);
+    made.files[parts_name] = text_of(parts);
     for (const auto& [name, bytes] : given) {
       if (name != state_name && name != parts_name) made.files[name] = bytes;
     }
@@ -141,7 +137,7 @@ RunParts::Made RunParts::operator()(const SharedJob& shared, const FileBytes& gi
   made.files = collect(job.id, names);
   for (const auto& [name, bytes] : made.files) made.bytes += static_cast<int64_t>(bytes.size());
   if (parts.size() > 1) result["report"]["parts"] = parts;
-  made.result = result.dump(-1, ' ', false, Json::error_handler_t::replace);
+  made.result = text_of(result);
   return made;
 }
 
