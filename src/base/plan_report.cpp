@@ -66,6 +66,8 @@ Json to_json(const MemoryPlanReport& plan) {
   Json components = Json::array();
   for (const PlannedComponentReport& each : plan.components)
     components.push_back(component_json(each));
+  Json others = Json::array();
+  for (const MemoryPlanReport& each : plan.others) others.push_back(to_json(each));
   return {{"budget_bytes", or_null(plan.budget_bytes)},
           {"offload", name_of(plan.offload)},
           {"predicted_peak_bytes", plan.predicted_peak_bytes},
@@ -74,9 +76,11 @@ Json to_json(const MemoryPlanReport& plan) {
           {"kept_between_steps_bytes", plan.kept_between_steps_bytes},
           {"components", components},
           {"stages", stages_json(plan)},
-          {"space", plan.on_device ? "device" : "process"},
+          {"space", plan.device.empty() ? "process" : "device"},
+          {"device", plan.device.empty() ? Json() : Json(plan.device)},
           {"moved_bytes_per_step", plan.moved_bytes_per_step},
           {"process", plan.process ? process_json(*plan.process) : Json()},
+          {"others", others},
           {"reading", plan.reading ? to_json(*plan.reading) : Json()}};
 }
 

@@ -54,10 +54,11 @@ struct MemoryPlanReport : PlannedSpaceReport {
   Offload offload = Offload::automatic;
   uint64_t kept_between_steps_bytes = 0;
   std::vector<PlannedComponentReport> components{};
-  bool on_device = false;  // the plan is of the device's memory
+  std::string device{};  // whose memory it is, "cuda:1"; "": the process's
   uint64_t moved_bytes_per_step = 0;
   std::optional<PlannedSpaceReport> process{};  // next to a device's
   std::optional<ReadingReport> reading{};       // if groups of weights are read from files
+  std::vector<MemoryPlanReport> others{};       // of the run's other devices, and of the process
 };
 
 Json to_json(const ReadingReport& reading);

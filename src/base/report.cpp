@@ -17,8 +17,20 @@ Json render(const StageTimings& t) {
           {"export_ms", t.export_ms}};
 }
 
+Json render(const DeviceMemoryReport& d) {
+  return {{"device", d.device},
+          {"available_memory_gb", d.available_gb},
+          {"tensor_peak_bytes", or_null(d.tensor_peak_bytes)},
+          {"tensor_current_bytes", or_null(d.tensor_current_bytes)},
+          {"process_tensor_peak_bytes", or_null(d.process_tensor_peak_bytes)}};
+}
+
 Json render(const MemoryReport& m) {
+  Json devices = Json::array();
+  for (const DeviceMemoryReport& each : m.devices) devices.push_back(render(each));
   return {{"peak_rss_bytes", m.peak_rss_bytes},
+          {"available_memory_gb", m.available_gb},
+          {"devices", devices},
           {"tensor_peak_bytes", or_null(m.tensor_peak_bytes)},
           {"tensor_current_bytes", or_null(m.tensor_current_bytes)},
           {"process_tensor_peak_bytes", or_null(m.process_tensor_peak_bytes)},
@@ -157,6 +169,7 @@ Json RunReport::to_json() const {
                {"model_path", model_path},
                {"single_file", single_file ? omnirt::to_json(*single_file) : Json()},
                {"backend", backend},
+               {"device", device},
                {"backends_passed_over", list(backends_passed_over)},
                {"workflow", workflow},
                {"components_loaded", components_loaded},

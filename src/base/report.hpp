@@ -20,11 +20,23 @@ struct StageTimings {
   double export_ms = 0;
 };
 
+// Memory of one device that a run used.
+struct DeviceMemoryReport {
+  std::string device;
+  double available_gb = 0;  // free when the run began to compute, in GiB
+  // As MemoryReport has them for the run's own device.
+  std::optional<uint64_t> tensor_peak_bytes{};
+  std::optional<uint64_t> tensor_current_bytes{};
+  std::optional<uint64_t> process_tensor_peak_bytes{};
+};
+
 struct MemoryReport {
   uint64_t peak_rss_bytes = 0;  // of the process, since it began
-  // Of the tensors that this run allocated: the most at once, and what is left at its end (weights
-  // converted for later runs). Null where other runs shared the device and its backend cannot
-  // separate them; then the process's peak, of all these runs, is given in their place.
+  double available_gb = 0;      // of `devices`: the run's own
+  // Of the tensors that this run allocated on its own device: the most at once, and what is left at
+  // its end (weights converted for later runs). Null where other runs shared the device and its
+  // backend cannot separate them; then the process's peak, of all these runs, is given in their
+  // place.
   std::optional<uint64_t> tensor_peak_bytes;
   std::optional<uint64_t> tensor_current_bytes;
   std::optional<uint64_t> process_tensor_peak_bytes;
@@ -33,9 +45,10 @@ struct MemoryReport {
   uint64_t weights_packed_bytes = 0;     // of packed and quantised forms that kernels made
   // The tensor peak as dry forwards predicted it before the calls; 0 where no level plans.
   uint64_t predicted_tensor_peak_bytes = 0;
-  uint64_t kernel_scratch_bytes = 0;      // that kernels keep for themselves: the process's
-  uint64_t kept_between_steps_bytes = 0;  // the most: text keys and values, shared features
-  std::optional<MemoryPlanReport> plan;   // of a run that was planned: what is in memory when
+  uint64_t kernel_scratch_bytes = 0;        // that kernels keep for themselves: the process's
+  uint64_t kept_between_steps_bytes = 0;    // the most: text keys and values, shared features
+  std::vector<DeviceMemoryReport> devices;  // that the run used, its own first
+  std::optional<MemoryPlanReport> plan;     // of a run that was planned: what is in memory when
   // Of weights that came and went while their network computed: bytes brought in, and how long
   // computing waited for them.
   uint64_t weights_moved_bytes = 0;
@@ -176,6 +189,7 @@ struct SettledReport {
   std::string model_path{};
   std::optional<SingleFileReport> single_file{};
   std::string backend{};
+  std::string device{};  // "cuda:1": where all components run that device_map does not place
   std::vector<PassedOverReport> backends_passed_over{};
   std::string workflow{};  // names of the blocks that run, in order, joined by " > "
   ConfigValues config_resolved{};

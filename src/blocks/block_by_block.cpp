@@ -40,7 +40,8 @@ void BlockByBlock::before_predict(Frame& frame, const LoopProgress& at, RowBatch
                              });
     state["text"] = made.at("text");
     Tensor image = one(made, "image");
-    for (const BlockHint& hint : batch.hints) image = image + hint(block, made.at("image").front());
+    for (const BlockHint& hint : batch.hints)
+      image = image + hint(block, made.at("image").front()).to(image.device());
     state["image"] = {image};
   }
   batch.past_blocks = std::move(state);

@@ -119,7 +119,7 @@ void add_to_input(RowBatch& batch, const std::string& name, const std::vector<Te
          values.size(), input.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (i < input.size())
-      input[i] = input[i].tensor() + values[i];
+      input[i] = input[i].tensor() + values[i].to(input[i].tensor().device());
     else
       input.emplace_back(values[i]);
   }

@@ -29,7 +29,9 @@ void add_residuals(std::vector<Value>& input, const nn::ResidualSite& site,
     size_t place = nn::residual_of(residuals.order, block, site.blocks, made.size());
     const Tensor other = before.empty() ? Tensor() : before[block].tensor();
     auto [sum, is_new] = sums.try_emplace({other.unsafeGetTensorImpl(), place});
-    if (is_new) sum->second = other.defined() ? other + made[place] : made[place];
+    // ControlNets may be on different devices.
+    if (is_new)
+      sum->second = other.defined() ? other + made[place].to(other.device()) : made[place];
     input.push_back(sum->second);
   }
 }

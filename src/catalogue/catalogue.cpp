@@ -86,7 +86,7 @@ namespace {
 
 template <class T>
 BackendInfo backend(const char* name) {
-  return {name, [] { return std::make_unique<T>(); }, {}};
+  return {name, [](int /*index*/) { return std::make_unique<T>(); }, {}};
 }
 
 std::vector<nn::NetworkInfo> networks() {

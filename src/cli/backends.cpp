@@ -25,6 +25,16 @@ void print_mode(const Json& mode) {
   say("{:<10} {}\n", "", line);
 }
 
+void print_device(const Json& device) {
+  if (!device["available"].get<bool>()) {
+    say("{:<10} {}: not available: {}\n", "", device["device"].get<std::string>(),
+        device["reason"].get<std::string>());
+    return;
+  }
+  say("{:<10} {}: {:.1f} GiB free\n", "", device["device"].get<std::string>(),
+      device["available_memory_gb"].get<double>());
+}
+
 void print_backend(const Json& backend) {
   bool available = backend["available"].get<bool>();
   std::string state = !available                         ? "not available"
@@ -34,10 +44,11 @@ void print_backend(const Json& backend) {
       backend["reason"].get<std::string>());
   if (available) {
     for (const Json& mode : backend["modes"]) print_mode(mode);
-    say("{:<10} compile {}, graph mode {}; {:.1f} GiB free\n", "",
+    say("{:<10} compile {}, graph mode {}; kernel overrides: {}\n", "",
         backend["compile_available"].get<bool>() ? "yes" : "no",
         backend["supports_graph_mode"].get<bool>() ? "yes" : "no",
-        backend["available_memory_gb"].get<double>());
+        backend["overrides"].empty() ? "none" : words_of(backend["overrides"]));
+    for (const Json& device : backend["devices"]) print_device(device);
   } else if (std::string way_out = backend["way_out"]; !way_out.empty()) {
     say("{:<10} {}\n", "", way_out);
   }

@@ -109,6 +109,7 @@ Json BenchResult::to_json(const BenchPlan& plan) const {
   Json json = {
       {"model", reports.front().model},
       {"backend", reports.front().backend},
+      {"device", reports.front().device},
       {"task", reports.front().task},
       {"total", plan.total},
       {"concurrency", plan.concurrency},

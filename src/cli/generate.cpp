@@ -60,17 +60,20 @@ void print_component(const PlannedComponentReport& each) {
 }
 
 // What is in memory when.
-void print_memory_plan(const MemoryPlanReport& plan) {
-  print_peak(plan.on_device ? "device memory" : "memory", plan);
+void print_memory_plan(const MemoryPlanReport& plan,
+                       const std::string& of_device = "device memory") {
+  print_peak(plan.device.empty() ? "memory" : of_device.c_str(), plan);
   if (plan.process) print_peak("process memory", *plan.process);
   for (const PlannedComponentReport& each : plan.components) print_component(each);
   for (const PlannedStage& each : plan.stages) {
     say("  {:<22} {} of weights, {} of tensors{}\n", each.block, size_of(each.weight_bytes),
         size_of(each.tensor_bytes), each.component.empty() ? "" : " (" + each.component + ")");
   }
-  if (plan.on_device && plan.moved_bytes_per_step > 0)
+  if (!plan.device.empty() && plan.moved_bytes_per_step > 0)
     say("  {:<22} {} of weights per step, from the host\n", "copied",
         size_of(plan.moved_bytes_per_step));
+  for (const MemoryPlanReport& each : plan.others)
+    print_memory_plan(each, each.device + " memory");
 }
 
 std::string cost_of(const ReadingReport::Source& source) {
@@ -95,7 +98,7 @@ void print_settled(const CheckReport& checked) {
   const std::pair<const char*, const std::string&> fields[] = {{"task", checked.task},
                                                                {"model", checked.model},
                                                                {"model_path", checked.model_path},
-                                                               {"backend", checked.backend},
+                                                               {"device", checked.device},
                                                                {"workflow", checked.workflow}};
   for (const auto& [name, value] : fields) say("{:<24} {}\n", name, value);
   if (checked.single_file) {

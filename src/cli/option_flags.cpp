@@ -46,7 +46,8 @@ void RequestOptions::add_fields() {
       "model: an id, a folder, a .safetensors or .gguf");
   add("--task", "task", "text2image|image2image|inpaint|edit|image2video|upscale", task_,
       "default: inferred from the inputs");
-  add("--backend", "backend", "auto|cuda|ascend|cpu", backend_, "where to run (omnirt backends)");
+  add("--backend", "backend", "auto|cuda|ascend|cpu", backend_,
+      "where to run; cuda:1 is the second device of one (omnirt backends)");
   add("--threads", "threads", "INT 1..1024", threads_,
       "threads of the cpu (default: OMP_NUM_THREADS, else one for each core)");
   add("--guider", "guider", "TYPE|JSON", guider_,

@@ -37,9 +37,10 @@ std::shared_ptr<LoadedComponent> ComponentCache::keep(const ComponentKey& key,
   return made;
 }
 
-void ComponentCache::make_room(uint64_t bytes, const std::function<uint64_t()>& available) {
+void ComponentCache::make_room(const DeviceId& device, uint64_t bytes,
+                               const std::function<uint64_t()>& available) {
   while (available() < bytes) {
-    if (!take_idle(0)) return;
+    if (!take_idle(0, &device)) return;
     return_freed_memory();
   }
 }
@@ -62,13 +63,15 @@ std::shared_ptr<LoadedComponent> ComponentCache::used(const ComponentKey& key) {
   return entries_.front().component;
 }
 
-// The idle component that was used longest ago, where there are more than `most` of them.
-std::shared_ptr<LoadedComponent> ComponentCache::take_idle(size_t most) {
+// The idle component that was used longest ago, where there are more than `most` of them; `of`: of
+// one device.
+std::shared_ptr<LoadedComponent> ComponentCache::take_idle(size_t most, const DeviceId* of) {
+  auto wanted = [of](const Entry& entry) {
+    return idle(entry.component) && (!of || entry.key.device == *of);
+  };
   std::scoped_lock lock(mutex_);
-  auto count = static_cast<size_t>(std::ranges::count_if(entries_, idle, &Entry::component));
-  if (count <= most) return nullptr;
-  auto last = std::find_if(entries_.rbegin(), entries_.rend(),
-                           [](const Entry& entry) { return idle(entry.component); });
+  if (static_cast<size_t>(std::ranges::count_if(entries_, wanted)) <= most) return nullptr;
+  auto last = std::find_if(entries_.rbegin(), entries_.rend(), wanted);
   auto taken = std::move(last->component);
   entries_.erase(std::next(last).base());
   return taken;

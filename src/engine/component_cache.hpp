@@ -23,8 +23,10 @@ class ComponentCache {
   // first.
   std::shared_ptr<LoadedComponent> keep(const ComponentKey& key,
                                         std::shared_ptr<LoadedComponent> made);
-  // Drops idle components until `available` (bytes) returns at least `bytes`, or none is left.
-  void make_room(uint64_t bytes, const std::function<uint64_t()>& available);
+  // Drops idle components of a device until `available` (bytes) returns at least `bytes`, or none
+  // is left.
+  void make_room(const DeviceId& device, uint64_t bytes,
+                 const std::function<uint64_t()>& available);
   // Drops all that no run uses; how many that were.
   size_t drop_idle();
   size_t size() const;
@@ -35,7 +37,7 @@ class ComponentCache {
     std::shared_ptr<LoadedComponent> component;
   };
   std::shared_ptr<LoadedComponent> used(const ComponentKey& key);
-  std::shared_ptr<LoadedComponent> take_idle(size_t most);
+  std::shared_ptr<LoadedComponent> take_idle(size_t most, const DeviceId* of = nullptr);
 
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;  // the one that was used last in front

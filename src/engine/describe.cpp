@@ -138,28 +138,43 @@ Json modes_json(const Capabilities& can) {
 
 }  // namespace
 
+namespace {
+
+Json device_json(const BackendInfo& info, int index) {
+  const Availability found = availability(info, index);
+  Json one = {{"device", DeviceId{info.name, index}.text()},
+              {"available", found.available},
+              {"reason", found.reason},
+              {"way_out", found.way_out}};
+  if (!found.available) return one;
+  const auto backend = info.make(index);
+  const Capabilities can = backend->capabilities();
+  for (const ModeOption& option : mode_options)
+    one[std::string(option.key) + "_options"] = can.options(option.values);
+  one["modes"] = modes_json(can);
+  one["compile_available"] = can.compile_available;
+  one["supports_graph_mode"] = can.supports_graph_mode;
+  one["overrides"] = can.overrides;
+  one["available_memory_gb"] = backend->available_memory_gb();
+  return one;
+}
+
+}  // namespace
+
+// What holds for a backend is what holds for its first device.
 Json describe_backends(const Catalogue& catalogue) {
   Json all = Json::array();
   bool taken = false;
   for (const BackendInfo& info : catalogue.backends) {
-    Availability found = availability(info);
-    bool automatic = found.available && info.automatic && !taken;
-    taken = taken || automatic;
-    Json one = {{"name", info.name},
-                {"available", found.available},
-                {"automatic", automatic},
-                {"reason", found.reason},
-                {"way_out", found.way_out}};
-    if (found.available) {
-      auto backend = info.make();
-      Capabilities can = backend->capabilities();
-      for (const ModeOption& option : mode_options)
-        one[std::string(option.key) + "_options"] = can.options(option.values);
-      one["modes"] = modes_json(can);
-      one["compile_available"] = can.compile_available;
-      one["supports_graph_mode"] = can.supports_graph_mode;
-      one["available_memory_gb"] = backend->available_memory_gb();
-    }
+    Json one = device_json(info, 0);
+    one.erase("device");
+    one["name"] = info.name;
+    const bool available = one["available"].get<bool>();
+    one["automatic"] = available && info.automatic && !taken;
+    taken = taken || one["automatic"].get<bool>();
+    one["devices"] = Json::array();
+    for (int i = 0; available && i < device_count(info); ++i)
+      one["devices"].push_back(device_json(info, i));
     all.push_back(std::move(one));
   }
   return all;

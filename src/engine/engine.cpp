@@ -8,16 +8,13 @@
 #include <new>
 #include <random>
 
-#include "base/byte_size.hpp"
 #include "base/clock.hpp"
 #include "engine/attach_adapters.hpp"
 #include "engine/load_component.hpp"
 #include "engine/planned_memory.hpp"
 #include "io/lost_pages.hpp"
-#include "io/system_memory.hpp"
 #include "pipeline/compute_type.hpp"
 #include "pipeline/keys.hpp"
-#include "pipeline/memory_keys.hpp"
 #include "pipeline/run_keys.hpp"
 #include "request/validated_request.hpp"
 #include "runtime/binding.hpp"
@@ -77,24 +74,14 @@ uint64_t stored_bytes(const LoadedPipeline& pipeline) {
   return bytes;
 }
 
-// Bounds what the process may take of a device while a run with a budget has it to itself: a run
-// that joins it ends that.
-class DeviceLimit {
- public:
-  DeviceLimit(Backend& backend, const Proposal& proposal, bool alone)
-      : memory_(backend.device_memory()) {
-    const auto given = proposal.config.maybe(keys::device_memory_budget);
-    if (memory_) memory_->limit(alone && given ? parse_byte_size(*given) : std::nullopt);
-  }
-  ~DeviceLimit() {
-    if (memory_) memory_->limit(std::nullopt);
-  }
-  DeviceLimit(const DeviceLimit&) = delete;
-  DeviceLimit& operator=(const DeviceLimit&) = delete;
-
- private:
-  DeviceMemory* memory_;
-};
+RunFacts run_facts(const Proposal& proposal, const DeviceId& device) {
+  return {
+      .components = proposal.networks_on(device),
+      .model = {proposal.spec->id, proposal.family->name, proposal.spec->resource_hint.min_vram_gb},
+      .task = proposal.task,
+      .config = proposal.config,
+      .plan = plan_facts(proposal)};
+}
 
 std::vector<Finding> findings_of(const Error& error) {
   const auto* invalid = dynamic_cast<const InvalidRequest*>(&error);
@@ -119,28 +106,29 @@ void check_block(const Block& block, Proposal& proposal, const LoadedPipeline& p
 Engine::Engine(Catalogue catalogue) : catalogue_(std::move(catalogue)) {}
 Engine::~Engine() = default;
 
-Backend& Engine::backend(const std::string& name) {
+EngineDevice& Engine::device(const DeviceId& id) {
   std::scoped_lock lock(mutex_);
-  std::unique_ptr<Backend>& slot = backends_[name];
-  if (slot) return *slot;
-  for (const BackendInfo& info : catalogue_.backends) {
-    if (info.name != name) continue;
-    slot = info.make();
-    return *slot;
-  }
-  throw InternalError("backend '" + name + "' was settled on, but is not in the catalogue");
+  EngineDevice& device = devices_[id];
+  if (!device.backend) device.backend = make_backend(catalogue_.backends, id);
+  return device;
+}
+
+std::vector<EngineDevice*> Engine::devices_of(const Proposal& proposal) {
+  std::vector<EngineDevice*> all;
+  for (const DeviceId& id : proposal.devices()) all.push_back(&device(id));
+  return all;
 }
 
 std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal,
                                                         const ComponentFolder& folder) {
-  ComponentKey key{folder, proposal.backend, plan_facts(proposal),
+  ComponentKey key{folder, proposal.device_of(folder.name), plan_facts(proposal),
                    proposal.family->upcasts_autoencoder, proposal.storage_of(folder.name)};
   if (auto known = components_.find(key)) return known;
-  Backend& device = backend(proposal.backend);
-  auto made = omnirt::load_component(catalogue_, device, key);
-  const ComputeForm form = device.compute_form(Level::compile, key.facts);
-  components_.make_room(made->store ? held_bytes(*made->store, form) : 0, [&] {
-    return static_cast<uint64_t>(device.available_memory_gb() * (1 << 30));
+  Backend& backend = *device(key.device).backend;
+  auto made = omnirt::load_component(catalogue_, backend, key);
+  const ComputeForm form = backend.compute_form(Level::compile, key.facts);
+  components_.make_room(key.device, made->store ? held_bytes(*made->store, form) : 0, [&] {
+    return static_cast<uint64_t>(backend.available_memory_gb() * (1 << 30));
   });
   return components_.keep(key, std::move(made));
 }
@@ -148,7 +136,8 @@ std::shared_ptr<LoadedComponent> Engine::load_component(const Proposal& proposal
 std::shared_ptr<LoadedPipeline> Engine::load(const Proposal& proposal) {
   auto pipeline = std::make_shared<LoadedPipeline>();
   std::vector<Finding> findings;
-  backend(proposal.backend).prepare(plan_facts(proposal));
+  for (const DeviceId& id : proposal.devices())
+    device(id).backend->prepare(run_facts(proposal, id));
   for (const std::string& name : proposal.plan.components) {
     if (name == keys::scheduler.name) continue;
     try {
@@ -225,16 +214,15 @@ Proposal Engine::check(const GenerateRequest& request, const ValidateOptions& op
 }
 
 // Nothing is planned where all simply stays. What cannot be kept is the proposal's error.
-RunMemoryPlan Engine::plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
-                                  const CancelToken* cancel) {
-  Backend& device = backend(proposal.backend);
-  auto made = omnirt::plan_memory(proposal, pipeline, device, cancel);
+std::map<std::string, Residency> Engine::plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
+                                                     const CancelToken* cancel) {
+  auto made = omnirt::plan_memory(proposal, pipeline, cancel);
   if (made && !made->fits() && components_.drop_idle() > 0)
-    made = omnirt::plan_memory(proposal, pipeline, device, cancel);
+    made = omnirt::plan_memory(proposal, pipeline, cancel);
   if (!made) return {};
   refuse_unfit(proposal, *made);
   proposal.memory_plan = std::move(made->report);
-  return std::move(made->plan);
+  return made->residency();
 }
 
 void Engine::run(const GenerateRequest& request, const ValidateOptions& options,
@@ -286,8 +274,8 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   io::LostPages files;
   std::shared_ptr<LoadedPipeline> pipeline;
   Proposal proposal = settle(request, options, pipeline);
-  RunMemoryPlan plan;
-  if (proposal.ok()) plan = plan_memory(proposal, *pipeline, hooks.cancel);
+  std::map<std::string, Residency> residency;
+  if (proposal.ok()) residency = plan_memory(proposal, *pipeline, hooks.cancel);
   static_cast<SettledReport&>(report) = proposal.settled_report();
   report.memory.plan = proposal.memory_plan;
   if (proposal.resumed) report.resumed_from = proposal.config.maybe(keys::resume).value_or("");
@@ -296,19 +284,16 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   for (const std::string& name : proposal.plan.components) {
     if (pipeline->find(name)) report.components_loaded.push_back(name);
   }
-  Backend& device = backend(proposal.backend);
   report.memory.weights_stored_bytes = stored_bytes(*pipeline);
   LevelRuns levels(*pipeline, {.policy = proposal.levels(),
                                .total = &fallbacks_,
                                .trace = proposal.config.get(keys::profile),
-                               .residency = std::move(plan.components),
+                               .residency = std::move(residency),
                                .shared_turn = hooks.shared_turn,
                                .remembers = !options.single_run});
   LevelsTold told(levels, report);
   levels.check();
-  RunsInFlight::Turn turn(in_flight_);
-  if (turn.alone()) device.reset_memory_stats();
-  const DeviceLimit limit(device, proposal, turn.alone());
+  const RunDevices devices(proposal, devices_of(proposal));
   if (!proposal.adapters.empty()) {
     double merging = now_ms();
     levels.apply_overlays();
@@ -316,20 +301,8 @@ void Engine::run_checked(const GenerateRequest& request, const ValidateOptions& 
   }
   levels.make_room();
   files.check();
-  execute(proposal, *pipeline, levels, device, hooks, report);
-  report_memory(device, turn.alone(), report);
-}
-
-void Engine::report_memory(Backend& device, bool alone, RunReport& report) const {
-  MemoryStats memory = device.memory_stats();
-  if (memory.per_run || alone) {
-    report.memory.tensor_peak_bytes = memory.peak_bytes;
-    report.memory.tensor_current_bytes = memory.allocated_bytes;
-  } else {
-    report.memory.process_tensor_peak_bytes = memory.peak_bytes;
-  }
-  report.memory.kernel_scratch_bytes = memory.scratch_bytes;
-  report.memory.peak_rss_bytes = io::peak_resident_bytes();
+  execute(proposal, *pipeline, levels, hooks, report);
+  devices.report_memory(report);
 }
 
 }  // namespace omnirt

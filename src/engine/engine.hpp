@@ -6,8 +6,7 @@
 
 #include "engine/component_cache.hpp"
 #include "engine/executor.hpp"
-#include "engine/memory_plan.hpp"
-#include "engine/runs_in_flight.hpp"
+#include "engine/run_devices.hpp"
 #include "pipeline/component_networks.hpp"
 #include "request/validate.hpp"
 
@@ -42,25 +41,24 @@ class Engine {
   Proposal settle(const GenerateRequest& request, const ValidateOptions& options,
                   std::shared_ptr<LoadedPipeline>& into);
   void load_validated(Proposal& proposal, std::shared_ptr<LoadedPipeline>& into);
-  RunMemoryPlan plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
-                            const CancelToken* cancel = nullptr);
+  std::map<std::string, Residency> plan_memory(Proposal& proposal, LoadedPipeline& pipeline,
+                                               const CancelToken* cancel = nullptr);
   void run_whole(const GenerateRequest& request, const ValidateOptions& options,
                  const RunHooks& hooks, RunReport& report);
   void run_checked(const GenerateRequest& request, const ValidateOptions& options,
                    const RunHooks& hooks, RunReport& report);
-  Backend& backend(const std::string& name);
+  EngineDevice& device(const DeviceId& id);
+  std::vector<EngineDevice*> devices_of(const Proposal& proposal);
   std::shared_ptr<LoadedPipeline> load(const Proposal& proposal);
   std::shared_ptr<LoadedComponent> load_component(const Proposal& proposal,
                                                   const ComponentFolder& folder);
-  void report_memory(Backend& device, bool alone, RunReport& report) const;
 
   Catalogue catalogue_;
   std::mutex mutex_;
   FallbackCounter fallbacks_;
-  std::map<std::string, std::unique_ptr<Backend>> backends_;
+  std::map<DeviceId, EngineDevice> devices_;
   ComponentCache components_;
   KnownNetworks networks_;
-  RunsInFlight in_flight_;
 };
 
 }  // namespace omnirt

@@ -60,12 +60,11 @@ io::Image pixels_of(const ImageInput& image) {
 class Execution {
  public:
   // `noise`: generators in place of the seed's; null: the seed's.
-  Execution(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels, Backend& backend,
+  Execution(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
             const RunHooks& hooks, RunReport& report, std::shared_ptr<Noise> noise)
       : proposal_(proposal),
         pipeline_(pipeline),
         levels_(levels),
-        backend_(backend),
         hooks_(hooks),
         report_(report),
         release_(proposal.config.get(keys::release_components)),
@@ -184,10 +183,10 @@ class Execution {
     tell([&] {
       if (hooks_.progress) hooks_.progress({block.stage(), {}});
     });
-    backend_.synchronize();
+    levels_.synchronize();
     double start = now_ms();
     turn(index, [&](const LoopBlock& loop) { run_loop(loop); });
-    backend_.synchronize();
+    levels_.synchronize();
     finite_.block(block, frame_);
     stage_ms(report_.timings, block.stage()) += now_ms() - start - std::exchange(in_parts_ms_, 0);
     tell([&] {
@@ -256,7 +255,7 @@ class Execution {
     if (!report_.first_step_ms) report_.first_step_ms = step_begun_ - report_.begun_ms;
     Previews previews(proposal_, pipeline_, levels_, hooks_, report_);
     auto ended = drive_loop(loop, frame_, [&](const LoopState& state) {
-      backend_.synchronize();
+      levels_.synchronize();
       files_.check();
       finite_.step(loop, frame_, state.progress(), state.sample());
       report_.denoise_steps_ms.push_back(now_ms() - step_begun_);
@@ -290,7 +289,6 @@ class Execution {
   const Proposal& proposal_;
   LoadedPipeline& pipeline_;
   LevelRuns& levels_;
-  Backend& backend_;
   const RunHooks& hooks_;
   RunReport& report_;
   bool release_;
@@ -306,12 +304,12 @@ class Execution {
 }  // namespace
 
 void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
-             Backend& backend, const RunHooks& hooks, RunReport& report) {
-  Execution(proposal, pipeline, levels, backend, hooks, report, proposal.noise).run();
+             const RunHooks& hooks, RunReport& report) {
+  Execution(proposal, pipeline, levels, hooks, report, proposal.noise).run();
 }
 
 void go_through(
-    const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels, Backend& backend,
+    const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
     const CancelToken* cancel,
     const std::function<void(size_t block, const std::function<void()>& turn)>& around) {
   RunReport unused;
@@ -319,7 +317,7 @@ void go_through(
   hooks.cancel = cancel;
   // What a rehearsal draws is drawn again by the run.
   auto noise = proposal.noise ? std::make_shared<Noise>(proposal.noise->copy()) : nullptr;
-  Execution(proposal, pipeline, levels, backend, hooks, unused, noise).go_through(around);
+  Execution(proposal, pipeline, levels, hooks, unused, noise).go_through(around);
 }
 
 }  // namespace omnirt

@@ -61,12 +61,12 @@ void tell(Call&& call) {
 // Runs a validated proposal on a loaded pipeline, filling the report's timings, artifacts and
 // latent statistics. Throws Cancelled within a step of the token being set, and RunFailed.
 void execute(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
-             Backend& backend, const RunHooks& hooks, RunReport& report);
+             const RunHooks& hooks, RunReport& report);
 
 // Goes through the blocks that come before a run's files, with `levels` that only forecast;
 // `around` is given each block's place in the plan and its turn.
 void go_through(const Proposal& proposal, LoadedPipeline& pipeline, LevelRuns& levels,
-                Backend& backend, const CancelToken* cancel,
+                const CancelToken* cancel,
                 const std::function<void(size_t block, const std::function<void()>& turn)>& around);
 
 }  // namespace omnirt

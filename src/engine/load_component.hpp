@@ -12,7 +12,7 @@ namespace omnirt {
 // distinguishes components.
 struct ComponentKey {
   ComponentFolder folder;
-  std::string backend;
+  DeviceId device;
   PlanFacts facts;
   bool upcasts = false;  // an autoencoder whose config asks for it computes in fp32
   // A narrower type that the weights of its layers are kept in (weights/storage_casting.hpp).
@@ -22,7 +22,7 @@ struct ComponentKey {
 
 // One component from its folder: topology from the config, headers checked against it; or a
 // tokenizer or image processor. Reads no weight. Throws Unsupported, InvalidFile, WeightMismatch.
-// `backend` is the one that the key names.
+// `backend` is the one of the key's device.
 std::shared_ptr<LoadedComponent> load_component(const Catalogue& catalogue, Backend& backend,
                                                 const ComponentKey& key);
 

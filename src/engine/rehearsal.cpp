@@ -94,70 +94,89 @@ class MovedInputs {
   std::map<std::pair<std::string, uint64_t>, uint64_t> of_run_;
 };
 
+// What a run takes of one space, in the making.
+struct Taken {
+  MemoryAccount account;  // of blocks in the process; on a device, of calls' results
+  MovedInputs moved;      // to a device
+  PlanningFacts facts;
+  std::map<std::string, PlannedComponent> components;
+  std::map<std::string, KeptBetweenCalls> kept;  // by component
+
+  uint64_t kept_bytes() const {
+    uint64_t bytes = 0;
+    for (const auto& [name, each] : kept) bytes += each.bytes();
+    return bytes;
+  }
+};
+
 class Rehearsal {
  public:
-  Rehearsal(const Proposal& proposal, LoadedPipeline& pipeline, bool on_device)
-      : proposal_(proposal),
-        pipeline_(pipeline),
-        on_device_(on_device),
-        levels_(pipeline, {.policy = proposal.levels()}) {}
+  Rehearsal(const Proposal& proposal, LoadedPipeline& pipeline)
+      : proposal_(proposal), pipeline_(pipeline), levels_(pipeline, {.policy = proposal.levels()}) {
+    for (const auto& [name, component] : pipeline.components()) {
+      if (component->network) spaces_.try_emplace(space_of(*component));
+    }
+  }
 
-  Rehearsed run(Backend& backend, const CancelToken* cancel) {
+  Rehearsed run(const CancelToken* cancel) {
     levels_.check();
     levels_.only_forecast([this](const LevelRuns::Forecast& call) { note(call); },
-                          on_device_ ? device_ : process_);
-    MemoryAccount::Scope charged(process_);
-    go_through(proposal_, pipeline_, levels_, backend, cancel,
+                          [this](const std::string& component) -> const MemoryAccount& {
+                            return space_of_component(component).account;
+                          });
+    MemoryAccount::Scope charged(process_.account);
+    go_through(proposal_, pipeline_, levels_, cancel,
                [this](size_t block, const std::function<void()>& turn) { around(block, turn); });
-    Rehearsed made{.weights = std::move(facts_)};
-    for (auto& [name, component] : components_)
-      made.weights.components.push_back(std::move(component));
-    if (on_device_) made.host = std::move(of_host_);
+    Rehearsed made;
+    for (auto& [space, taken] : spaces_) {
+      for (auto& [name, component] : taken.components)
+        taken.facts.components.push_back(std::move(component));
+      made[space] = std::move(taken.facts);
+    }
     return made;
   }
 
  private:
+  Taken& space_of_component(const std::string& name) {
+    return spaces_.at(space_of(*pipeline_.find(name)));
+  }
+
   // What a block does itself is a moment, too.
   void around(size_t block, const std::function<void()>& turn) {
     block_ = block;
-    for (auto& [name, kept] : kept_) kept.end_loop();
-    process_.reset_peak();
-    device_.reset_peak();
-    turn();
-    if (on_device_) {
-      add(of_host_, {}, process_.memory().peak_bytes);
-      add(facts_, {}, device_.memory().peak_bytes + moved_.bytes() + kept_bytes());
-    } else {
-      add(facts_, {}, process_.memory().peak_bytes + kept_bytes() + scratch_);
+    for (auto& [space, taken] : spaces_) {
+      for (auto& [name, kept] : taken.kept) kept.end_loop();
+      taken.account.reset_peak();
     }
+    turn();
+    for (auto& [space, taken] : spaces_)
+      add(taken.facts, {},
+          taken.account.memory().peak_bytes + taken.kept_bytes() +
+              (space ? taken.moved.bytes() : scratch_));
   }
 
   void note(const LevelRuns::Forecast& made) {
     const DryForward& call = made.call;
-    PlannedComponent& component = component_of(made.component, call);
+    const Space space = space_of(*pipeline_.find(made.component));
+    Taken& taken = spaces_.at(space);
+    PlannedComponent& component = component_of(taken, made.component, call);
     component.first_block = std::min(component.first_block, block_);
     component.last_block = std::max(component.last_block, block_);
     component.calls += 1;
     component.products += call.products;
     // Until the run's end stays what is made once of its values, and what kernels took once.
-    kept_[made.component].note(call, made.rows);
-    uint64_t& most = facts_.kept_between_steps_bytes;
-    most = std::max(most, kept_bytes());
-    if (on_device_) {
-      const uint64_t inputs = moved_.note(made.component, made.inputs, device_);
-      add(facts_, made.component,
-          device_.memory().current_bytes + inputs + call.reach_bytes + kept_bytes());
-      return;
+    taken.kept[made.component].note(call, made.rows);
+    const uint64_t kept = taken.kept_bytes();
+    uint64_t& most = taken.facts.kept_between_steps_bytes;
+    most = std::max(most, kept);
+    uint64_t of_call = call.reach_bytes;
+    if (space) {
+      of_call += taken.moved.note(made.component, made.inputs, taken.account);
+    } else {
+      scratch_ = std::max(scratch_, scratch(call));
+      of_call += gaps(call) + scratch_;
     }
-    scratch_ = std::max(scratch_, scratch(call));
-    add(facts_, made.component,
-        process_.memory().current_bytes + call.reach_bytes + gaps(call) + kept_bytes() + scratch_);
-  }
-
-  uint64_t kept_bytes() const {
-    uint64_t bytes = 0;
-    for (const auto& [name, kept] : kept_) bytes += kept.bytes();
-    return bytes;
+    add(taken.facts, made.component, taken.account.memory().current_bytes + of_call + kept);
   }
 
   // The worst of each block and component.
@@ -173,19 +192,20 @@ class Rehearsal {
     }
   }
 
-  PlannedComponent& component_of(const std::string& name, const DryForward& call) {
-    auto [it, fresh] = components_.try_emplace(name);
+  PlannedComponent& component_of(Taken& taken, const std::string& name, const DryForward& call) {
+    auto [it, fresh] = taken.components.try_emplace(name);
     PlannedComponent& component = it->second;
     const LoadedComponent& loaded = *pipeline_.find(name);
+    const bool on_device = space_of(loaded).has_value();
     if (fresh) {
       component = {.name = name, .first_block = block_, .last_block = block_};
-      if (on_device_) component.uses = beside(name);
+      if (on_device) component.uses = beside(name);
     }
     // Calls of a component mostly use the same weights; what only a later one uses comes last.
     const ComputeForm& form = levels_.form(name);
     component.foreseen = levels_.level(name) != Level::eager;
     component.kept_dtype = loaded.kept_dtype;
-    const WeightPlace place = on_device_ ? WeightPlace::device : WeightPlace::host;
+    const WeightPlace place = on_device ? WeightPlace::device : WeightPlace::host;
     for (ParamUse& use : param_uses(call, *loaded.store, form, place)) {
       auto known = std::ranges::find(component.uses, use.param, &ParamUse::param);
       if (known == component.uses.end()) component.uses.push_back(std::move(use));
@@ -207,20 +227,12 @@ class Rehearsal {
 
   const Proposal& proposal_;
   LoadedPipeline& pipeline_;
-  const bool on_device_;
-  MemoryAccount process_, device_;  // of blocks and, where they are on a device, calls' results
   LevelRuns levels_;
-  PlanningFacts facts_, of_host_;
-  MovedInputs moved_;
-  std::map<std::string, PlannedComponent> components_;
-  std::map<std::string, KeptBetweenCalls> kept_;  // by component
-  uint64_t scratch_ = 0;                          // of kernels, the most so far
+  std::map<Space, Taken> spaces_;
+  Taken& process_ = spaces_[std::nullopt];
+  uint64_t scratch_ = 0;  // of kernels in the process, the most so far
   size_t block_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 // Without the weights of this pipeline that earlier runs have left in memory: they are planned.
 // `forms`: bytes of these that are not the files' own.
@@ -238,8 +250,8 @@ uint64_t base_bytes(const LoadedPipeline& pipeline, uint64_t forms) {
   return rest - std::min(rest, forms) + growth_of_process;
 }
 
-// Of a process whose weights are on a device: one is in its file's pages, and its numbers on their
-// way through two buffers.
+// In a process that copies weights to a device: one is in its file's pages, and its numbers on
+// their way through two buffers.
 uint64_t in_transit(const PlanningFacts& on_device) {
   uint64_t largest = 0;
   for (const PlannedComponent& component : on_device.components) {
@@ -248,34 +260,47 @@ uint64_t in_transit(const PlanningFacts& on_device) {
   return 3 * largest;
 }
 
-uint64_t base_of_device(Backend& backend, const LoadedPipeline& pipeline) {
-  const uint64_t taken = backend.memory_stats().allocated_bytes;
-  return taken - std::min(taken, held_forms(pipeline)) + backend.device_memory()->library_bytes();
+uint64_t base_of_device(const DeviceId& device, const LoadedPipeline& pipeline) {
+  for (const auto& [name, component] : pipeline.components()) {
+    if (!component->network || component->wrapped->backend().id() != device) continue;
+    Backend& backend = component->wrapped->backend();
+    const uint64_t taken = backend.memory_stats().allocated_bytes;
+    return taken - std::min(taken, held_forms(pipeline, device)) +
+           backend.device_memory()->library_bytes();
+  }
+  return 0;
 }
 
 }  // namespace
 
-uint64_t held_forms(const LoadedPipeline& pipeline) {
+Space space_of(const LoadedComponent& component) {
+  const Backend& backend = component.wrapped->backend();
+  const bool own = backend.capabilities().plans_memory == PlannedSpace::device;
+  return own ? Space(backend.id()) : std::nullopt;
+}
+
+uint64_t held_forms(const LoadedPipeline& pipeline, const Space& space) {
   uint64_t bytes = 0;
-  for (const auto& [name, component] : pipeline.components())
-    bytes += component->converted_bytes() + component->packed_bytes();
+  for (const auto& [name, component] : pipeline.components()) {
+    if (component->network && space_of(*component) == space)
+      bytes += component->converted_bytes() + component->packed_bytes();
+  }
   return bytes;
 }
 
-Rehearsed rehearse(const Proposal& proposal, LoadedPipeline& pipeline, Backend& backend,
-                   const CancelToken* cancel) {
-  const bool on_device = backend.capabilities().plans_memory == PlannedSpace::device;
-  Rehearsed made = Rehearsal(proposal, pipeline, on_device).run(backend, cancel);
+Rehearsed rehearse(const Proposal& proposal, LoadedPipeline& pipeline, const CancelToken* cancel) {
+  Rehearsed made = Rehearsal(proposal, pipeline).run(cancel);
   // After it, for libraries set themselves up when they are first used.
   return_freed_memory(0);
-  const uint64_t forms = held_forms(pipeline);
-  made.weights.keeps_components = !proposal.config.get(keys::release_components);
-  if (on_device) {
-    made.weights.base_bytes = base_of_device(backend, pipeline);
-    made.host->base_bytes = base_bytes(pipeline, 0) + in_transit(made.weights);
-  } else {
-    made.weights.base_bytes = base_bytes(pipeline, forms);
+  uint64_t on_their_way = 0;
+  for (auto& [space, facts] : made) {
+    facts.keeps_components = !proposal.config.get(keys::release_components);
+    if (!space) continue;
+    facts.base_bytes = base_of_device(*space, pipeline);
+    on_their_way += in_transit(facts);
   }
+  made[std::nullopt].base_bytes =
+      base_bytes(pipeline, held_forms(pipeline, std::nullopt)) + on_their_way;
   return made;
 }
 

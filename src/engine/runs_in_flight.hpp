@@ -4,8 +4,8 @@
 
 namespace omnirt {
 
-// Whether a run had the engine to itself, for figures of a device that cannot distinguish
-// runs.
+// Whether a run had a device of the engine to itself, for figures of a device that cannot
+// distinguish runs.
 class RunsInFlight {
  public:
   class Turn {

@@ -17,7 +17,8 @@ std::vector<const KeyInfo*> of_every_run() {
                                    &timesteps,        &sigmas,
                                    &memory_budget,    &offload,
                                    &blocks_per_group, &storage_dtype,
-                                   &prefetch_groups,  &device_memory_budget};
+                                   &prefetch_groups,  &device_memory_budget,
+                                   &device_map};
   for (const KeyInfo* key : of_runs()) keys.push_back(key);
   return keys;
 }

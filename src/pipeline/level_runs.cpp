@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <tuple>
 
 #include "runtime/joined_call.hpp"
@@ -78,14 +79,22 @@ ComponentRun::Relief LevelRuns::relief_of(const LoadedComponent& component) {
   auto uses = [store = component.store](const DryForward& call, const ComputeForm& form) {
     return param_uses(call, *store, form, WeightPlace::device);
   };
-  return {[this] { release_all(); }, uses};
+  return {[this, &device = component.wrapped->backend()] { release_all(device); }, uses};
 }
 
-void LevelRuns::release_all() {
+void LevelRuns::release_all(const Backend& on) {
   for (auto& [name, run] : runs_) {
+    LoadedComponent& component = *pipeline_.find(name);
+    if (&component.wrapped->backend() != &on) continue;
     run.release();
-    pipeline_.find(name)->release();
+    component.release();
   }
+}
+
+void LevelRuns::synchronize() const {
+  std::set<Backend*> devices;
+  for (const auto& [name, run] : runs_) devices.insert(&pipeline_.find(name)->wrapped->backend());
+  for (Backend* device : devices) device->synchronize();
 }
 
 void LevelRuns::check() const {
@@ -108,7 +117,7 @@ Values LevelRuns::call(const std::string& name, const ComponentCall& call, const
   const DryForward& taken = run->second.forecast(call, inputs);
   forecast_({name, taken, call.rows, inputs});
   Values results;
-  const MemoryAccount::Scope charged(*results_);
+  const MemoryAccount::Scope charged(results_(name));
   for (const auto& [result, list] : taken.results) {
     for (const Value& value : list) {
       const Tensor& of = value.tensor();
@@ -219,7 +228,7 @@ void LevelRuns::describe(RunReport& report) const {
     report.memory.weights_moved_bytes += run.streamed().bytes;
     report.memory.weights_waited_ms += run.streamed().waited_ms;
     if (!run.plan()) continue;
-    report.device_placement.push_back({name, component.wrapped->backend().device().str(),
+    report.device_placement.push_back({name, component.wrapped->backend().id().text(),
                                        dtype_name(run.plan()->form.dtype), component.stored_dtype,
                                        component.kept_dtype});
   }

@@ -47,11 +47,13 @@ class LevelRuns {
     const Values& inputs;
   };
   using OnForecast = std::function<void(const Forecast&)>;
-  // From now on calls compute nothing: their results are zeros, charged to `results`, and `told`
-  // receives what each would take.
-  void only_forecast(OnForecast told, const MemoryAccount& results) {
+  // Where the results of a component's call are.
+  using AccountOf = std::function<const MemoryAccount&(const std::string& component)>;
+  // From now on calls compute nothing: their results are zeros, charged to the account of
+  // `results`, and `told` receives what each would take.
+  void only_forecast(OnForecast told, AccountOf results) {
     forecast_ = std::move(told);
-    results_ = &results;
+    results_ = std::move(results);
   }
   // Releases what earlier runs left in memory of components that the plan has leave it.
   void make_room();
@@ -61,6 +63,8 @@ class LevelRuns {
   bool leaves_memory(const std::string& name) const;
   // Whether there is a plan for its components' memory.
   bool plans_memory() const;
+  // Waits for every device that the components run on.
+  void synchronize() const;
 
   // The most runs whose rows a call was computed with since this was last asked; 1: alone.
   size_t runs_together() { return std::exchange(runs_together_, 1); }
@@ -73,7 +77,7 @@ class LevelRuns {
 
  private:
   ComponentRun::Relief relief_of(const LoadedComponent& component);
-  void release_all();
+  void release_all(const Backend& on);
   Values computed(const std::string& name, ComponentRun& run, const ComponentCall& call,
                   const Values& inputs, const CancelToken* cancel);
   Values in_turn(ComponentRun& run, const ComponentCall& call, const Values& inputs,
@@ -86,7 +90,7 @@ class LevelRuns {
   bool remembers_;
   uint64_t remembered_ = 0;
   OnForecast forecast_;
-  const MemoryAccount* results_ = nullptr;  // of calls that are not made
+  AccountOf results_;  // of calls that are not made
   FallbackCounter counter_;
   std::map<std::string, ComponentRun> runs_;
 };

@@ -12,14 +12,22 @@ inline constexpr Key<std::string> memory_budget{
     "memory-budget",
     "memory that the process may take, as the kernel counts it (VmRSS): 6GB, 1.5GiB, 800MB; a run "
     "that cannot keep it is refused before it begins"};
+inline constexpr Key<Json> device_map{
+    "device_map",
+    std::monostate{},
+    {},
+    "device-map",
+    "device of single components, the others run on the backend's: "
+    "transformer=cuda:0,vae=cuda:1,text_encoder=cpu, or an object",
+    "",
+    "text|object"};
 inline constexpr Key<std::string> device_memory_budget{
     "device_memory_budget",
     std::monostate{},
     {},
     "device-memory-budget",
-    "memory that the run may take of its device, as the backend's allocator counts it: 6GB, "
-    "1.5GiB, "
-    "800MB; a run that cannot keep it is refused before it begins"};
+    "memory that the run may take of each device, as the backend's allocator counts it: 6GB, "
+    "1.5GiB, 800MB; a run that cannot keep it is refused before it begins"};
 inline constexpr Key<Offload> offload{
     "offload", Offload::automatic, "offload",
     "what leaves memory together while it is not needed: what the budget asks for (auto), nothing "

@@ -31,10 +31,10 @@ List about_files() {
 
 List about_the_run() {
   // A preset's values are in the config themselves.
-  return joined(
-      {&preset, &output_format, &level, &require_level, &pack, &profile, &release_components,
-       &memory_budget, &device_memory_budget, &offload, &blocks_per_group, &prefetch_groups},
-      about_files());
+  return joined({&preset, &output_format, &level, &require_level, &pack, &profile,
+                 &release_components, &memory_budget, &device_memory_budget, &device_map, &offload,
+                 &blocks_per_group, &prefetch_groups},
+                about_files());
 }
 
 }  // namespace omnirt::keys

@@ -16,8 +16,7 @@ constexpr const char* no_image_guidance = "no model here is guided by an image o
 constexpr const char* no_safety_checker = "there is no safety checker here";
 constexpr const char* as_first_pass = "the second pass is made as the first one is";
 constexpr const char* models_folders = "the variable OMNIRT_MODELS names folders of models";
-constexpr const char* one_backend = "one backend runs all parts of a model";
-constexpr const char* one_device = "the variable CUDA_VISIBLE_DEVICES chooses one of several";
+constexpr const char* one_device = "--backend cuda:1";
 constexpr const char* embeddings = "one file holds prompt_embeds and the others";
 constexpr const char* refiner =
     "--denoising-end 0.8 --output-type latent, and a second run by --model sdxl-refiner";
@@ -281,9 +280,9 @@ constexpr OtherWord words[] = {
     {"preview_path", "config.preview_dir", near},
     {"circular", "config.circular_padding", near, "--window-size 512 --circular-padding"},
     {"lora_apply_mode", "adapters", near, "--lora '{\"path\": ..., \"mode\": \"beside\"}'"},
-    {"vae_on_cpu", "", none, one_backend},
-    {"clip_on_cpu", "", none, one_backend},
-    {"control_net_cpu", "", none, one_backend},
+    {"vae_on_cpu", "config.device_map", near, "--device-map vae=cpu"},
+    {"clip_on_cpu", "config.device_map", near, "--device-map text_encoder=cpu"},
+    {"control_net_cpu", "config.device_map", near, "--device-map controlnet=cpu"},
     {"photo_maker", "", none, "PhotoMaker is not implemented"},
     {"high_noise_diffusion_model", "", none, "Wan is not implemented"},
     {"end_img", "", none, "no model here takes a last frame"},

@@ -126,12 +126,35 @@ Json Proposal::record() const {
   return json;
 }
 
+std::vector<DeviceId> Proposal::devices() const {
+  std::vector<DeviceId> all{device};
+  for (const auto& [component, each] : placed) {
+    if (std::ranges::find(all, each) == all.end()) all.push_back(each);
+  }
+  return all;
+}
+
+std::vector<ComponentFacts> Proposal::networks_on(const DeviceId& on) const {
+  std::vector<ComponentFacts> found;
+  for (const std::string& name : plan.components) {
+    const ComponentFolder* part = folder.find(name);
+    if (part && catalogue->find_network(part->class_name) && device_of(name) == on)
+      found.push_back({name, part->class_name});
+  }
+  return found;
+}
+
+Capabilities Proposal::capabilities_of(const DeviceId& on) const {
+  return make_backend(catalogue->backends, on)->capabilities();
+}
+
 SettledReport Proposal::settled_report() const {
   SettledReport report{.task = task,
                        .model = spec ? spec->id : request.model,
                        .model_path = folder.path.native(),
                        .single_file = single_file,
-                       .backend = backend,
+                       .backend = device.backend,
+                       .device = device.backend.empty() ? "" : device.text(),
                        .workflow = workflow_of(plan, part),
                        .config_resolved = config,
                        .inputs_resolved = inputs_json(),

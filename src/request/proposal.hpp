@@ -27,7 +27,8 @@ struct Proposal : Settled {
   const Family* family = nullptr;
   const ModelSpec* spec = nullptr;
   std::optional<SingleFileReport> single_file;  // of a model that is one file
-  std::string backend;
+  DeviceId device;                              // its backend is "" until one is chosen
+  std::map<std::string, DeviceId> placed{};     // components that device_map places
   std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   std::vector<AdapterChoice> adapters;
   std::vector<AdapterReport> adapter_reports;  // once they are matched with the loaded topologies
@@ -61,6 +62,15 @@ struct Proposal : Settled {
     auto found = storage.find(component);
     return found == storage.end() ? std::nullopt : std::optional(found->second);
   }
+  DeviceId device_of(const std::string& component) const {
+    auto found = placed.find(component);
+    return found == placed.end() ? device : found->second;
+  }
+  // Each device that the run computes on, once; its own first.
+  std::vector<DeviceId> devices() const;
+  // Of the components that are networks and run on `on`.
+  std::vector<ComponentFacts> networks_on(const DeviceId& on) const;
+  Capabilities capabilities_of(const DeviceId& on) const;
   // Which levels the config allows.
   LevelPolicy levels() const;
   // Whether the config limits memory: a budget, or weights that come and go.

@@ -54,15 +54,17 @@ void settle_inputs(Proposal& proposal);              // validate_inputs.cpp
 bool take_files(Proposal& proposal, const RequestInput& input,
                 const Json& value);  // validate_files.cpp
 // Generators of a run that draws nothing would be ignored in silence.
-void take_noise(Proposal& proposal);                                  // validate_files.cpp
-void check_things(Proposal& proposal);                                // validate_things.cpp
-void settle_config(Proposal& proposal);                               // validate_config.cpp
-void check_memory(Proposal& proposal);                                // validate_memory.cpp
-void settle_storage(Proposal& proposal, bool backend_keeps_weights);  // validate_storage.cpp
-void settle_scheduler(Proposal& proposal);                            // validate_scheduler.cpp
-void check_size(Proposal& proposal);                                  // validate_size.cpp
-void settle_output(Proposal& proposal);                               // validate_inputs.cpp
-void settle_adapters(Proposal& proposal);                             // validate_adapters.cpp
+void take_noise(Proposal& proposal);     // validate_files.cpp
+void check_things(Proposal& proposal);   // validate_things.cpp
+void settle_config(Proposal& proposal);  // validate_config.cpp
+// The devices of the components that device_map places.
+void settle_devices(Proposal& proposal);    // validate_devices.cpp
+void check_memory(Proposal& proposal);      // validate_memory.cpp
+void settle_storage(Proposal& proposal);    // validate_storage.cpp
+void settle_scheduler(Proposal& proposal);  // validate_scheduler.cpp
+void check_size(Proposal& proposal);        // validate_size.cpp
+void settle_output(Proposal& proposal);     // validate_inputs.cpp
+void settle_adapters(Proposal& proposal);   // validate_adapters.cpp
 // Whether prompts are read as A1111 reads them.
 bool reads_a1111(const Proposal& proposal);  // validate_prompts.cpp
 // Whether the family reads an input of this name, or one that replaces it, as texts.
@@ -95,7 +97,7 @@ void take_output_folder(Proposal& proposal);  // validate_output.cpp
 void check_output_names(Proposal& proposal, const std::string& output);  // validate_output.cpp
 // A file that this run replaces is a warning at any strictness: it hangs on what is there.
 void warn_of_replaced(Proposal& proposal);  // validate_output.cpp
-// Refuses what the backend says in its capabilities that it does not do.
+// Refuses what a device's capabilities do not have.
 void check_backend_modes(Proposal& proposal);  // validate_backend.cpp
 // A seed that asks for a random one ("random", -1) is as good as none.
 void settle_seed(Proposal& proposal);  // validate_words.cpp

@@ -61,16 +61,26 @@ bool at_allowed_level(const ComputeMode& mode, const LevelPolicy& policy) {
   return std::ranges::any_of(mode.levels, [&](Level level) { return policy.allows(level); });
 }
 
+// "backend cpu", with the component that device_map places there.
+std::string name_of_place(const Proposal& proposal, const DeviceId& device) {
+  const std::string name = "backend " + device.backend;
+  if (device == proposal.device) return name;
+  const auto found = std::ranges::find_if(
+      proposal.placed, [&](const auto& placed) { return placed.second == device; });
+  return fmt::format("{}, where device_map places {},", name, found->first);
+}
+
 // A value that no mode has.
-void refuse_unknown(Proposal& proposal, const Asked& asked, const Modes& modes) {
+void refuse_unknown(Proposal& proposal, const Asked& asked, const Modes& modes,
+                    const std::string& place) {
   std::string options = options_of(modes, asked.list);
-  proposal.error({asked.field(), asked.value,
-                  fmt::format("backend {} does not have it", proposal.backend),
+  proposal.error({asked.field(), asked.value, place + " does not have it",
                   options.empty() ? "omit it" : "give one of: " + options});
 }
 
 // Values that exist, but in different modes: reports the first that conflicts with another.
-void refuse_together(Proposal& proposal, const std::vector<Asked>& asked, const Modes& modes) {
+void refuse_together(Proposal& proposal, const std::vector<Asked>& asked, const Modes& modes,
+                     const std::string& place) {
   const LevelPolicy policy = proposal.levels();
   for (auto one = asked.rbegin(); one != asked.rend(); ++one) {
     Modes with = those(modes, [&](const ComputeMode& mode) { return one->in(mode); });
@@ -78,8 +88,7 @@ void refuse_together(Proposal& proposal, const std::vector<Asked>& asked, const 
       if (!those(with, [&](const ComputeMode& mode) { return other.in(mode); }).empty()) continue;
       proposal.error(
           {one->field(), one->value,
-           fmt::format("backend {} does not have it with {} {}", proposal.backend, other.key,
-                       other.value),
+           fmt::format("{} does not have it with {} {}", place, other.key, other.value),
            fmt::format("omit it, or give {} one of: {}", other.key, options_of(with, other.list))});
       return;
     }
@@ -87,30 +96,29 @@ void refuse_together(Proposal& proposal, const std::vector<Asked>& asked, const 
           return at_allowed_level(mode, policy);
         }).empty()) {
       proposal.error({one->field(), one->value,
-                      fmt::format("backend {} does not have it at the levels that the run may use",
-                                  proposal.backend),
+                      place + " does not have it at the levels that the run may use",
                       "omit it, or allow one of the levels: " + levels_of(with)});
       return;
     }
   }
-  proposal.error(
-      {asked.front().field(), asked.front().value,
-       fmt::format("backend {} does not have all that is asked for at one level", proposal.backend),
-       "see `omnirt backends` for what goes together"});
+  proposal.error({asked.front().field(), asked.front().value,
+                  place + " does not have all that is asked for at one level",
+                  "see `omnirt backends` for what goes together"});
 }
 
 }  // namespace
 
-void check_backend_modes(Proposal& proposal) {
-  auto info = std::ranges::find(proposal.catalogue->backends, proposal.backend, &BackendInfo::name);
-  if (info == proposal.catalogue->backends.end() || !info->make) return;
-  const Modes modes = info->make()->capabilities().modes;
+namespace {
+
+void check_modes(Proposal& proposal, const DeviceId& device) {
+  const Modes modes = proposal.capabilities_of(device).modes;
   const std::vector<Asked> asked = asked_of(proposal);
+  const std::string place = name_of_place(proposal, device);
   bool known = true;
   for (const Asked& each : asked) {
     if (std::ranges::any_of(modes, [&](const ComputeMode& mode) { return each.in(mode); }))
       continue;
-    refuse_unknown(proposal, each, modes);
+    refuse_unknown(proposal, each, modes, place);
     known = false;
   }
   if (!known || asked.empty()) return;
@@ -119,7 +127,13 @@ void check_backend_modes(Proposal& proposal) {
     return at_allowed_level(mode, policy) &&
            std::ranges::all_of(asked, [&](const Asked& each) { return each.in(mode); });
   });
-  if (!together) refuse_together(proposal, asked, modes);
+  if (!together) refuse_together(proposal, asked, modes, place);
+}
+
+}  // namespace
+
+void check_backend_modes(Proposal& proposal) {
+  for (const DeviceId& device : proposal.devices()) check_modes(proposal, device);
 }
 
 }  // namespace omnirt::validation

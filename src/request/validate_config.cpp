@@ -128,14 +128,6 @@ void hide_unrecorded(Proposal& proposal, const std::vector<const KeyInfo*>& know
   }
 }
 
-// Null where none was settled on.
-std::unique_ptr<Backend> backend_of(const Proposal& proposal) {
-  for (const BackendInfo& info : proposal.catalogue->backends) {
-    if (info.name == proposal.backend) return info.make();
-  }
-  return nullptr;
-}
-
 // Whether some level is allowed at all.
 bool check_levels(Proposal& proposal) {
   LevelPolicy policy = proposal.levels();
@@ -169,8 +161,9 @@ double weights_gb(const PipelineFolder& folder) {
 
 // A hint: what a run needs is known, and refused, when its calls are planned.
 void warn_of_memory(Proposal& proposal) {
-  std::unique_ptr<Backend> backend = backend_of(proposal);
-  if (!backend) return;
+  // The hint is about one device for the whole model.
+  if (proposal.device.backend.empty() || !proposal.placed.empty()) return;
+  const auto backend = make_backend(proposal.catalogue->backends, proposal.device);
   // A scripted device of the stub has memory of its own, and tensors on the cpu.
   bool own = !backend->device().is_cpu() || backend->device_memory() != nullptr;
   const ResourceHint& hint = proposal.spec->resource_hint;
@@ -205,7 +198,8 @@ void settle_config(Proposal& proposal) {
   draw_seed(proposal);
   warn_of_unguided(proposal);
   hide_unused_guidance(proposal);
-  if (check_levels(proposal) && !proposal.backend.empty()) check_backend_modes(proposal);
+  settle_devices(proposal);
+  if (check_levels(proposal) && !proposal.device.backend.empty()) check_backend_modes(proposal);
   check_memory(proposal);
   warn_of_memory(proposal);
 }

@@ -1,5 +1,7 @@
 // What a request says of memory, as far as its words go; whether a run fits is known once its
 // networks' shapes are (engine/planned_memory.hpp).
+#include <algorithm>
+
 #include "base/byte_size.hpp"
 #include "pipeline/memory_keys.hpp"
 #include "request/validate.hpp"
@@ -7,12 +9,22 @@
 namespace omnirt::validation {
 namespace {
 
-// Nothing where no backend was settled on, which is a finding of its own.
-std::optional<PlannedSpace> planned_by(const Proposal& proposal) {
-  for (const BackendInfo& info : proposal.catalogue->backends) {
-    if (info.name == proposal.backend && info.make) return info.make()->capabilities().plans_memory;
-  }
-  return std::nullopt;
+// Whose memory is planned, by device.
+using Spaces = std::vector<std::pair<DeviceId, PlannedSpace>>;
+
+// Empty where no backend was chosen, which is a finding of its own.
+Spaces planned_by(const Proposal& proposal) {
+  Spaces spaces;
+  if (proposal.device.backend.empty()) return spaces;
+  for (const DeviceId& device : proposal.devices())
+    spaces.emplace_back(device, proposal.capabilities_of(device).plans_memory);
+  return spaces;
+}
+
+// The first device whose memory is not planned.
+std::optional<DeviceId> unplanned(const Spaces& spaces) {
+  auto found = std::ranges::find(spaces, PlannedSpace::none, &Spaces::value_type::second);
+  return found == spaces.end() ? std::nullopt : std::optional(found->first);
 }
 
 std::string field_of(const KeyInfo& key) {
@@ -35,14 +47,19 @@ void check_groups(Proposal& proposal, Offload offload) {
                     "set config.offload=leaf, or remove it");
 }
 
-void refuse_device_budget(Proposal& proposal, PlannedSpace space) {
-  const bool plans = space == PlannedSpace::process;
-  proposal.error({field_of(keys::device_memory_budget),
-                  *proposal.config.maybe(keys::device_memory_budget),
-                  "backend " + proposal.backend +
-                      (plans ? " has no memory of a device" : " does not plan its memory"),
-                  plans ? "omit it; memory_budget is about the process's memory"
-                        : "omit it, or use a backend that plans its device's memory"});
+void check_device_budget(Proposal& proposal, const Spaces& spaces) {
+  const auto given = proposal.config.maybe(keys::device_memory_budget);
+  if (!given) return;
+  const std::string field = field_of(keys::device_memory_budget);
+  if (const auto device = unplanned(spaces)) {
+    proposal.error({field, *given, "backend " + device->backend + " does not plan its memory",
+                    "omit it, or use a backend that plans its device's memory"});
+  } else if (std::ranges::find(spaces, PlannedSpace::device, &Spaces::value_type::second) ==
+             spaces.end()) {
+    proposal.error({field, *given,
+                    "backend " + proposal.device.backend + " has no memory of a device",
+                    "omit it; memory_budget is about the process's memory"});
+  }
 }
 
 void refuse_packing(Proposal& proposal) {
@@ -57,22 +74,22 @@ void refuse_packing(Proposal& proposal) {
 }  // namespace
 
 void check_memory(Proposal& proposal) {
-  const auto space = planned_by(proposal);
-  settle_storage(proposal, !space || *space == PlannedSpace::process);
+  const Spaces spaces = planned_by(proposal);
+  settle_storage(proposal);
   check_size(proposal, keys::memory_budget);
   check_size(proposal, keys::device_memory_budget);
   const Offload offload = proposal.config.maybe(keys::offload).value_or(Offload::automatic);
   check_groups(proposal, offload);
-  if (!space) return;
-  if (proposal.config.maybe(keys::device_memory_budget) && *space != PlannedSpace::device)
-    refuse_device_budget(proposal, *space);
+  if (spaces.empty()) return;
+  check_device_budget(proposal, spaces);
   const auto given = proposal.config.maybe(keys::memory_budget);
   const bool asked = given || offload != Offload::automatic;
   if (proposal.limits_memory()) refuse_packing(proposal);
-  if (!asked || *space != PlannedSpace::none) return;
+  const auto device = unplanned(spaces);
+  if (!asked || !device) return;
   proposal.error({given ? field_of(keys::memory_budget) : field_of(keys::offload),
                   given ? *given : name_of(offload),
-                  "backend " + proposal.backend + " does not plan memory",
+                  "backend " + device->backend + " does not plan memory",
                   "omit it, or use backend cpu"});
 }
 

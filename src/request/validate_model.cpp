@@ -243,9 +243,9 @@ bool settle_task(Proposal& proposal) {
 void settle_backend(Proposal& proposal) {
   const std::string& given = proposal.request.backend;
   try {
-    Resolution found = resolve_backend(proposal.catalogue->backends,
-                                       given.empty() ? proposal.spec->default_backend : given);
-    proposal.backend = found.backend->name;
+    Resolution found = resolve_device(proposal.catalogue->backends,
+                                      given.empty() ? proposal.spec->default_backend : given);
+    proposal.device = found.device;
     proposal.backends_passed_over = std::move(found.passed_over);
   } catch (const InvalidRequest& thrown) {
     proposal.take(thrown);

@@ -28,8 +28,24 @@ std::vector<std::string> networks_of(const Proposal& proposal, const std::string
   return names;
 }
 
+void refuse(Proposal& proposal, const std::string& with, const std::string& fix) {
+  proposal.error({field, proposal.config.find(keys::storage_dtype.name)->value.dump(),
+                  fmt::format("does not go with {}", with), fix});
+}
+
+// Weights stay narrow where they are computed with in the process's memory.
+bool keeps_weights(const Proposal& proposal, const std::string& component) {
+  const DeviceId device = proposal.device_of(component);
+  return device.backend.empty() ||
+         proposal.capabilities_of(device).plans_memory == PlannedSpace::process;
+}
+
 void take(Proposal& proposal, const std::string& where, const std::string& component,
           const Json& given) {
+  if (!keeps_weights(proposal, component)) {
+    return refuse(proposal, "backend " + proposal.device_of(component).backend,
+                  "omit it, or use backend cpu");
+  }
   const auto type = given.is_string() ? choice_of<StorageType>(given.get<std::string>())
                                       : std::optional<StorageType>();
   if (type) {
@@ -54,11 +70,6 @@ void take_each(Proposal& proposal, const Json& given) {
   }
 }
 
-void refuse(Proposal& proposal, const char* with, const std::string& fix) {
-  proposal.error({field, proposal.config.find(keys::storage_dtype.name)->value.dump(),
-                  fmt::format("does not go with {}", with), fix});
-}
-
 // What would keep the weights in another form, or compute with none but whole tensors.
 void refuse_together(Proposal& proposal) {
   if (proposal.config.maybe(keys::quantize) == Quantization::int8)
@@ -72,12 +83,9 @@ void refuse_together(Proposal& proposal) {
 
 }  // namespace
 
-void settle_storage(Proposal& proposal, bool backend_keeps_weights) {
+void settle_storage(Proposal& proposal) {
   const ConfigValue* given = proposal.config.find(keys::storage_dtype.name);
   if (!given || given->value.is_null()) return;
-  if (!backend_keeps_weights) {
-    return refuse(proposal, ("backend " + proposal.backend).c_str(), "omit it, or use backend cpu");
-  }
   if (given->value.is_object()) {
     take_each(proposal, given->value);
   } else {

@@ -1,6 +1,7 @@
 #include "runtime/backend.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.hpp"
 
@@ -11,19 +12,32 @@ std::shared_ptr<WrappedComponent> Backend::wrap_module(const std::string& compon
   return std::make_shared<WrappedComponent>(*this, component, tag, facts);
 }
 
-void Backend::register_override(std::string name, std::function<void(ops::OpTable&)> add) {
+void Backend::register_override(const std::string& tag, KernelOverride override) {
   std::scoped_lock lock(mutex_);
-  auto it = std::ranges::find(overrides_, name, &Override::name);
-  if (it == overrides_.end())
-    overrides_.push_back({std::move(name), std::move(add)});
+  std::vector<KernelOverride>& of_tag = overrides_[tag];
+  auto it = std::ranges::find(of_tag, override.name, &KernelOverride::name);
+  if (it == of_tag.end())
+    of_tag.push_back(std::move(override));
   else
-    it->add = std::move(add);
+    *it = std::move(override);
 }
 
-std::vector<std::string> Backend::overrides() const {
+std::vector<KernelOverride> Backend::overrides_of(const std::string& tag) const {
   std::scoped_lock lock(mutex_);
+  std::vector<KernelOverride> found;
+  for (const std::string& each : std::set<std::string>{tag, every_tag}) {
+    auto of_tag = overrides_.find(each);
+    if (of_tag == overrides_.end()) continue;
+    // The tag's own first: kernels are tried in the order in which they were added.
+    found.insert(each == every_tag ? found.end() : found.begin(), of_tag->second.begin(),
+                 of_tag->second.end());
+  }
+  return found;
+}
+
+std::vector<std::string> Backend::overrides(const std::string& tag) const {
   std::vector<std::string> names;
-  for (const Override& override : overrides_) names.push_back(override.name);
+  for (const KernelOverride& each : overrides_of(tag)) names.push_back(each.name);
   return names;
 }
 
@@ -36,7 +50,7 @@ LevelPlan Backend::plan(Level level, const std::string& component, const std::st
       if (plan.note.empty()) plan.note = "compiled";
       break;
     case Level::kernel_override:
-      plan = overridden(facts);
+      plan = overridden(tag, facts);
       break;
     case Level::eager:
       plan.form = compute_form(level, facts);
@@ -46,12 +60,12 @@ LevelPlan Backend::plan(Level level, const std::string& component, const std::st
   return plan;
 }
 
-LevelPlan Backend::overridden(const PlanFacts& facts) {
-  std::scoped_lock lock(mutex_);
-  if (overrides_.empty()) throw Unsupported({name(), "", "no kernel overrides are registered", ""});
+LevelPlan Backend::overridden(const std::string& tag, const PlanFacts& facts) {
+  const std::vector<KernelOverride> overrides = overrides_of(tag);
+  if (overrides.empty()) throw Unsupported({name(), "", "no kernel overrides are registered", ""});
   auto table = std::make_shared<ops::OpTable>();
   std::string names;
-  for (const Override& override : overrides_) {
+  for (const KernelOverride& override : overrides) {
     override.add(*table);
     names += (names.empty() ? "" : ", ") + override.name;
   }

@@ -1,13 +1,16 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/device_id.hpp"
 #include "ops/op_table.hpp"
 #include "runtime/capabilities.hpp"
 #include "runtime/device_memory.hpp"
+#include "runtime/run_facts.hpp"
 #include "runtime/wrapped_component.hpp"
 
 namespace omnirt {
@@ -27,26 +30,40 @@ struct MemoryStats {
   bool per_run = false;
 };
 
+// Kernels that stand in for the references at level kernel_override. `add` is called on a table
+// that may hold other overrides' kernels, which are tried first.
+struct KernelOverride {
+  std::string name;
+  std::function<void(ops::OpTable&)> add;
+};
+
 // A device and its kernels. A component is run at the first level of compile -> kernel_override ->
 // eager that works; every attempt and its reason is recorded (WrappedComponent, ComponentRun). A
 // new backend implements the virtual parts; docs/adding-a-backend.md is the guide, and
 // tests/backends/contract_test.cpp what it must pass.
 class Backend {
  public:
-  Backend() = default;
+  // `index`: which of the backend's devices this is.
+  explicit Backend(int index = 0) : index_(index) {}
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
+  // How many devices the backend has on this machine, whichever of them this object is; at least 1
+  // where it is available. Sets nothing up.
+  virtual int device_count() const { return 1; }
+  DeviceId id() const { return {name(), index_}; }
   virtual at::Device device() const = 0;
   // Never throws. Looks, but sets nothing up.
   virtual Availability is_available() const noexcept = 0;
   virtual Capabilities capabilities() const = 0;
-  // Sets the device up and registers overrides; called before components are wrapped, for each
-  // plan, so that a second call must do no harm. Throws Unsupported.
-  virtual void prepare(const PlanFacts&) {}
-  // One component at level compile; `tag` is its class. Throws Unsupported with the reason where
-  // there is none. Called by several threads.
+  // Sets the device up for a run and registers overrides. Called for each run before its components
+  // are wrapped, also while other runs compute: what it registers may depend on a component's tag,
+  // which names the override, but on nothing else that differs between runs. Throws Unsupported to
+  // refuse the run.
+  virtual void prepare(const RunFacts&) {}
+  // One component at level compile; `tag` is its class, whose overrides a backend may build on
+  // (plan). Throws Unsupported with the reason where there is none. Called by several threads.
   virtual LevelPlan compile(const std::string& component, const std::string& tag,
                             const PlanFacts& facts) = 0;
   // The form in which the ops of kernel_override and eager want weights.
@@ -58,11 +75,13 @@ class Backend {
   // outlive it.
   std::shared_ptr<WrappedComponent> wrap_module(const std::string& component,
                                                 const std::string& tag, PlanFacts facts = {});
-  // Adds kernels that serve at level kernel_override; `add` is called on a fresh table. A second
-  // override of the same name takes the first one's place.
-  void register_override(std::string name, std::function<void(ops::OpTable&)> add);
-  std::vector<std::string> overrides() const;
-  // One component at `level`: compile(), or a table of the overrides, or the references; few
+  // Adds kernels for components of class `tag` ("FluxTransformer2DModel"), or every_tag. A second
+  // override of the same tag and name replaces the first.
+  void register_override(const std::string& tag, KernelOverride override);
+  static constexpr const char* every_tag = "";
+  // Names of the overrides that serve components of class `tag`, its own before those of every tag.
+  std::vector<std::string> overrides(const std::string& tag) const;
+  // One component at `level`: compile(), or a table of its tag's overrides, or the references; few
   // backends have more to say. Throws Unsupported with the reason.
   virtual LevelPlan plan(Level level, const std::string& component, const std::string& tag,
                          const PlanFacts& facts);
@@ -86,14 +105,12 @@ class Backend {
   virtual Tensor to_host(const Tensor& x) const { return x.to(at::kCPU); }
 
  private:
-  LevelPlan overridden(const PlanFacts& facts);
+  LevelPlan overridden(const std::string& tag, const PlanFacts& facts);
+  std::vector<KernelOverride> overrides_of(const std::string& tag) const;
 
-  struct Override {
-    std::string name;
-    std::function<void(ops::OpTable&)> add;
-  };
+  int index_;
   mutable std::mutex mutex_;
-  std::vector<Override> overrides_;
+  std::map<std::string, std::vector<KernelOverride>> overrides_;  // by tag
 };
 
 }  // namespace omnirt

@@ -42,6 +42,8 @@ struct Capabilities {
   bool compile_available = false;
   bool supports_graph_mode = false;  // compile captures whole calls and plays them back
   PlannedSpace plans_memory = PlannedSpace::none;
+  // Names of the kernel overrides that prepare() registers.
+  std::vector<std::string> overrides{};
 
   // All values that some mode has, in the order of the modes.
   std::vector<std::string> options(std::vector<std::string> ComputeMode::*values) const;

@@ -1,5 +1,6 @@
 #include "runtime/component_run.hpp"
 
+#include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,9 +84,9 @@ void ComponentRun::check() const {
     if (!attempt.ok) reasons += fmt::format("; {}: {}", attempt.level, attempt.reason);
   }
   throw RunFailed(
-      fmt::format("{}, and backend {} cannot{}; omit level and require_level to use "
+      fmt::format("{}, and {} cannot{}; omit level and require_level to use "
                   "whichever works",
-                  refusal(), wrapped_->backend().name(), reasons));
+                  refusal(), wrapped_->backend().id().text(), reasons));
 }
 
 void ComponentRun::count(FallbackKind kind, uint64_t count) {
@@ -176,6 +177,9 @@ Values ComponentRun::at_level(const ComponentCall& call, const Values& inputs, C
   const bool again = cx.state() && state_.has_made(batch);
   if (size_t planned = runner ? runner->planned_peak(call, inputs, again) : 0)
     predicted_peak_ = std::max(predicted_peak_, backend.memory_stats().allocated_bytes + planned);
+  // What allocates or launches without naming a device does it on this one.
+  const at::Device device = backend.device();
+  const c10::OptionalDeviceGuard here(device.is_cpu() ? std::nullopt : std::optional(device));
   Values there = on_device(inputs);
   Values results = runner ? runner->run(cx, call, there) : call.run(cx, there);
   backend.synchronize();
@@ -251,9 +255,9 @@ bool ComponentRun::relieve(const ComponentCall& call, const Values& inputs,
   if (!options_.relief.release) return false;
   if (relieved_ == last) {
     throw OutOfMemory(fmt::format(
-        "backend {}: the device has no more memory for component {} ({}), even where one layer of "
+        "{}: the device has no more memory for component {} ({}), even where one layer of "
         "it is held at a time; make fewer or smaller images, or give vae_tiling",
-        wrapped_->backend().name(), options_.component, reason));
+        wrapped_->backend().id().text(), options_.component, reason));
   }
   ++relieved_;
   state_.clear();

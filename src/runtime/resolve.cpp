@@ -6,16 +6,28 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/ensure.hpp"
 #include "base/nearest.hpp"
 
 namespace omnirt {
 
-Availability availability(const BackendInfo& info) noexcept {
+Availability availability(const BackendInfo& info, int index) noexcept {
   try {
-    return info.make ? info.make()->is_available() : info.absent;
+    return info.make ? info.make(index)->is_available() : info.absent;
   } catch (const std::exception& error) {
     return {false, reason_of(error), ""};
   }
+}
+
+int device_count(const BackendInfo& info) {
+  return info.make ? info.make(0)->device_count() : 0;
+}
+
+std::unique_ptr<Backend> make_backend(const std::vector<BackendInfo>& all, const DeviceId& device) {
+  auto info = std::ranges::find(all, device.backend, &BackendInfo::name);
+  ensure(info != all.end() && info->make, "backend '{}' was chosen, but is not in the catalogue",
+         device.backend);
+  return info->make(device.index);
 }
 
 namespace {
@@ -37,7 +49,6 @@ constexpr OtherDevice other_devices[] = {
 
 // The backend that an unknown name means; "" where none is near.
 std::string meant_backend(std::string_view wanted, const std::vector<std::string>& names) {
-  // As torch numbers devices: "cuda:0".
   std::string word(wanted.substr(0, wanted.find(':')));
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
   if (std::ranges::find(names, word) != names.end()) return word;
@@ -47,38 +58,62 @@ std::string meant_backend(std::string_view wanted, const std::vector<std::string
   return here ? std::string(other->backend) : "";
 }
 
-Unsupported unknown_backend(const std::vector<BackendInfo>& all, const std::string& wanted) {
+using Backends = std::vector<BackendInfo>;
+
+Unsupported unknown_backend(const Backends& all, const std::string& wanted,
+                            const std::string& field) {
   std::vector<std::string> names{"auto"};
   for (const BackendInfo& each : all) names.push_back(each.name);
   std::string meant = meant_backend(wanted, names);
   std::string question = meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant);
-  return Unsupported({"backend", wanted, "there is no such backend",
+  return Unsupported({field, wanted, "there is no such backend",
                       fmt::format("{}there are {}, and `omnirt backends` says which can be used "
                                   "here",
                                   question, fmt::join(names, ", "))});
 }
 
-Resolution by_name(const std::vector<BackendInfo>& all, const std::string& wanted) {
-  auto info = std::ranges::find(all, wanted, &BackendInfo::name);
-  if (info == all.end()) throw unknown_backend(all, wanted);
-  Availability found = availability(*info);
-  if (found.available) return {&*info, found.reason, {}};
-  std::string otherwise = "use auto, or one that `omnirt backends` shows as available";
-  throw Unsupported({"backend", wanted, "not available: " + found.reason,
-                     found.way_out.empty() ? otherwise : found.way_out + ", or " + otherwise});
+Unsupported unknown_index(const DeviceId& device, int count, const std::string& wanted,
+                          const std::string& field) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(DeviceId{device.backend, i}.text());
+  return Unsupported({field, wanted,
+                      fmt::format("there is no such device: backend {} has {} on this machine",
+                                  device.backend, count),
+                      fmt::format("give {}", fmt::join(names, " or "))});
+}
+
+Resolution by_name(const Backends& all, const std::string& wanted, const std::string& field) {
+  const std::optional<DeviceId> device = parse_device_id(wanted);
+  auto info = device ? std::ranges::find(all, device->backend, &BackendInfo::name) : all.end();
+  if (info == all.end()) {
+    auto named = std::ranges::find(all, wanted.substr(0, wanted.find(':')), &BackendInfo::name);
+    if (named == all.end()) throw unknown_backend(all, wanted, field);
+    throw Unsupported({field, wanted, "not the index of a device",
+                       fmt::format("give a number from 0, as in {}:0", named->name)});
+  }
+  const Availability found = availability(*info);
+  if (!found.available) {
+    std::string otherwise = "use auto, or one that `omnirt backends` shows as available";
+    throw Unsupported({field, wanted, "not available: " + found.reason,
+                       found.way_out.empty() ? otherwise : found.way_out + ", or " + otherwise});
+  }
+  const int count = device_count(*info);
+  if (device->index >= count) throw unknown_index(*device, count, wanted, field);
+  return {*device, found.reason, {}};
 }
 
 }  // namespace
 
-Resolution resolve_backend(const std::vector<BackendInfo>& all, const std::string& wanted) {
-  if (!wanted.empty() && wanted != "auto") return by_name(all, wanted);
+Resolution resolve_device(const Backends& all, const std::string& wanted,
+                          const std::string& field) {
+  if (!wanted.empty() && wanted != "auto") return by_name(all, wanted, field);
   Resolution resolution;
   std::string reasons;
   for (const BackendInfo& info : all) {
     if (!info.automatic) continue;
     Availability found = availability(info);
     if (found.available) {
-      resolution.backend = &info;
+      resolution.device = {info.name, 0};
       resolution.reason = found.reason;
       return resolution;
     }
@@ -86,7 +121,7 @@ Resolution resolve_backend(const std::vector<BackendInfo>& all, const std::strin
     reasons += fmt::format("; {}: {}", info.name, found.reason);
   }
   throw Unsupported(
-      {"backend", "auto", "none is available" + reasons, "name one of them after setting it up"});
+      {field, "auto", "none is available" + reasons, "name one of them after setting it up"});
 }
 
 }  // namespace omnirt

@@ -4,22 +4,13 @@
 #include <mutex>
 #include <string>
 
-#include "base/compute_options.hpp"
 #include "runtime/component_call.hpp"
 #include "runtime/level.hpp"
+#include "runtime/run_facts.hpp"
 
 namespace omnirt {
 
 class Backend;
-
-// What a backend may know of the run that it prepares and compiles for.
-struct PlanFacts {
-  at::ScalarType dtype = at::kFloat;  // to compute in
-  ops::PackPolicy pack = ops::PackPolicy::automatic;
-  ops::Quantization quantization = ops::Quantization::none;
-  MatmulPrecision precision = MatmulPrecision::high;
-  bool operator==(const PlanFacts&) const = default;
-};
 
 // A component at one level: the ops that its contexts use, and the form in which they want the
 // weights.

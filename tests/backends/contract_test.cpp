@@ -27,7 +27,7 @@ class BackendContract : public ::testing::TestWithParam<BackendInfo> {
   void SetUp() override {
     Availability found = availability(GetParam());
     if (!found.available) GTEST_SKIP() << GetParam().name << ": " << found.reason;
-    backend_ = GetParam().make();
+    backend_ = GetParam().make(0);
     backend_->prepare({});
   }
   std::unique_ptr<Backend> backend_;
@@ -44,17 +44,17 @@ TEST_P(ListedBackend, TellsWhetherItIsThereAndWhy) {
 TEST_P(ListedBackend, IsNamedAsItIsListedAndResolvedByThatName) {
   Availability found = availability(GetParam());
   if (found.available) {
-    EXPECT_EQ(GetParam().make()->name(), GetParam().name);
-    EXPECT_EQ(resolve_backend({GetParam()}, GetParam().name).backend->name, GetParam().name);
+    EXPECT_EQ(GetParam().make(0)->name(), GetParam().name);
+    EXPECT_EQ(resolve_device({GetParam()}, GetParam().name).device.backend, GetParam().name);
   } else {
-    EXPECT_THROW(resolve_backend({GetParam()}, GetParam().name), Unsupported);
+    EXPECT_THROW(resolve_device({GetParam()}, GetParam().name), Unsupported);
   }
 }
 
 // As validation and `omnirt backends` ask it: of a backend that was only made.
 TEST_P(ListedBackend, ReportsMemoryBeforeItIsPrepared) {
   if (!availability(GetParam()).available) GTEST_SKIP() << GetParam().name;
-  const std::unique_ptr<Backend> backend = GetParam().make();
+  const std::unique_ptr<Backend> backend = GetParam().make(0);
   EXPECT_GT(backend->available_memory_gb(), 0);
   backend->reset_memory_stats();
   EXPECT_GE(backend->memory_stats().peak_bytes, backend->memory_stats().allocated_bytes);
@@ -108,7 +108,8 @@ TEST_P(BackendContract, DoesAtEachLevelJustWhatItsModesSay) {
       for (const std::string& dtype : mode.dtype) {
         for (const std::string& quantize : mode.quantize) {
           ProbeRun probe(*backend_, {.only = level, .required = {}}, facts_of(dtype, quantize));
-          if (level == Level::kernel_override && backend_->overrides().empty()) continue;
+          if (level == Level::kernel_override && backend_->overrides("ProbeNetwork").empty())
+            continue;
           ASSERT_TRUE(probe.run().plan()) << dtype << " " << quantize << " at " << to_string(level);
           double error = relative_error(probe.call(x), expected);
           EXPECT_LT(error, quantize == "int8" ? 5e-2 : tolerance(facts_of(dtype).dtype));
@@ -202,18 +203,67 @@ TEST_P(BackendContract, ReportsMemoryAndForgetsAPeakWhenAsked) {
 }
 
 TEST_P(BackendContract, ServesARegisteredOverrideAtItsLevelAndFallsBackWhereItFails) {
-  backend_->register_override("broken linear", [](ops::OpTable& table) {
-    table.linear.add(
-        {"broken", [](const ops::Linear&) { return true; },
-         [](const ops::Linear&) -> Tensor { throw std::runtime_error("does not compute"); }});
-  });
+  backend_->register_override(
+      "ProbeNetwork", {"broken linear", [](ops::OpTable& table) {
+                         table.linear.add({"broken", [](const ops::Linear&) { return true; },
+                                           [](const ops::Linear&) -> Tensor {
+                                             throw std::runtime_error("does not compute");
+                                           }});
+                       }});
   ProbeRun probe(*backend_, {.only = {}, .required = {}});
+  ProbeRun overridden(*backend_, {.only = Level::kernel_override, .required = {}});
   auto wrapped = backend_->wrap_module("probe", "ProbeNetwork");
   const auto& outcome = wrapped->at(Level::kernel_override);
   ASSERT_TRUE(outcome.ok) << outcome.reason;
   EXPECT_THAT(outcome.reason, ::testing::HasSubstr("broken linear"));
   Tensor x = ProbeNetwork::input(1, 8);
   EXPECT_LT(relative_error(probe.call(x), expected_of_probe(x)), tolerance(at::kFloat));
+  // The tag's own kernels come before those of every tag. Below the required level nothing may
+  // serve, so the kernel's failure ends the run.
+  EXPECT_THAT(outcome.reason, ::testing::StartsWith("kernels: broken linear"));
+  EXPECT_THROW(overridden.call(x), RunFailed);
+}
+
+TEST_P(BackendContract, GivesOverridesToTheClassThatTheyAreFor) {
+  const std::vector<std::string> before = backend_->overrides("ProbeNetwork");
+  backend_->register_override("OtherNetwork", {"other", [](ops::OpTable&) {}});
+  EXPECT_EQ(backend_->overrides("ProbeNetwork"), before);
+  EXPECT_EQ(backend_->overrides("OtherNetwork").front(), "other");
+  backend_->register_override("OtherNetwork", {"other", [](ops::OpTable&) {}});
+  EXPECT_EQ(backend_->overrides("OtherNetwork").size(), before.size() + 1);
+}
+
+TEST_P(BackendContract, ListsTheOverridesThatPrepareRegisters) {
+  EXPECT_EQ(backend_->overrides("ProbeNetwork"), backend_->capabilities().overrides);
+}
+
+// A run may come while another one computes, with other components and another config.
+TEST_P(BackendContract, IsPreparedForEachRun) {
+  RunFacts run{.components = {{"net", "ProbeNetwork"}}, .model = {"probe", "test"}};
+  run.config.set("dtype", "fp32", Origin::fallback);
+  const std::vector<std::string> before = backend_->overrides("ProbeNetwork");
+  backend_->prepare(run);
+  EXPECT_EQ(backend_->overrides("ProbeNetwork"), before);
+}
+
+// Devices are numbered from 0; each is an object of its own with the same capabilities to offer.
+TEST_P(ListedBackend, HasTheDevicesThatItCounts) {
+  if (!availability(GetParam()).available) GTEST_SKIP() << GetParam().name;
+  const int count = device_count(GetParam());
+  ASSERT_GE(count, 1);
+  for (int index = 0; index < count; ++index) {
+    const auto backend = GetParam().make(index);
+    const DeviceId id{GetParam().name, index};
+    EXPECT_EQ(backend->id(), id);
+    EXPECT_EQ(backend->device_count(), count);
+    EXPECT_EQ(resolve_device({GetParam()}, id.text()).device, id);
+  }
+  try {
+    resolve_device({GetParam()}, DeviceId{GetParam().name, count}.text());
+    ADD_FAILURE() << "a device that is not there";
+  } catch (const Unsupported& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("has " + std::to_string(count)));
+  }
 }
 
 TEST_P(BackendContract, EndsACallWithinASegmentOfBeingCancelled) {

@@ -31,11 +31,13 @@ Availability ExampleBackend::is_available() const noexcept {
 Capabilities ExampleBackend::capabilities() const {
   return {.modes = {{.levels = {Level::kernel_override, Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = false,
-          .supports_graph_mode = false};
+          .supports_graph_mode = false,
+          .overrides = {"linear"}};
 }
 
-void ExampleBackend::prepare(const PlanFacts&) {
-  register_override("linear", [](ops::OpTable& table) { table.linear.add(linear_kernel()); });
+void ExampleBackend::prepare(const RunFacts&) {
+  register_override(every_tag,
+                    {"linear", [](ops::OpTable& table) { table.linear.add(linear_kernel()); }});
 }
 
 LevelPlan ExampleBackend::compile(const std::string& component, const std::string&,
@@ -57,7 +59,7 @@ double ExampleBackend::available_memory_gb() const {
 }
 
 BackendInfo example_backend_info() {
-  return {"example", [] { return std::make_unique<ExampleBackend>(); }, {}};
+  return {"example", [](int /*index*/) { return std::make_unique<ExampleBackend>(); }, {}};
 }
 
 }  // namespace omnirt

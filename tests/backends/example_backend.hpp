@@ -11,7 +11,7 @@ class ExampleBackend final : public Backend {
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
-  void prepare(const PlanFacts& facts) override;
+  void prepare(const RunFacts& run) override;
   LevelPlan compile(const std::string& component, const std::string& tag,
                     const PlanFacts& facts) override;
   void reset_memory_stats() override;

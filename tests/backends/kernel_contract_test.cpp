@@ -246,7 +246,7 @@ class KernelContract : public ::testing::TestWithParam<BackendInfo> {
   void SetUp() override {
     Availability found = availability(GetParam());
     if (!found.available) GTEST_SKIP() << GetParam().name << ": " << found.reason;
-    backend_ = GetParam().make();
+    backend_ = GetParam().make(0);
     backend_->prepare({});
   }
 

@@ -243,11 +243,11 @@ std::string refusal_of(const std::string& script) {
 
 TEST(StubScript, SaysWhatADevicesMemoryIs) {
   const StubScript script = parse_stub_script(
-      R"({"device": {"bytes": 1000, "neighbour_bytes": 10, "fail_at": [3, 5], "fail_from": 9}})");
-  EXPECT_EQ(script.device.value().fail_at, (std::vector<int64_t>{3, 5}));
-  EXPECT_EQ(script.device.value().fail_from, 9);
-  EXPECT_THAT(refusal_of(R"({"device": {}})"), HasSubstr("give its bytes"));
-  EXPECT_THAT(refusal_of(R"({"device": {"bytes": 8, "neighbour_bytes": -1}})"),
+      R"({"devices": [{"bytes": 1000, "neighbour_bytes": 10, "fail_at": [3, 5], "fail_from": 9}]})");
+  EXPECT_EQ(script.devices.at(0).fail_at, (std::vector<int64_t>{3, 5}));
+  EXPECT_EQ(script.devices.at(0).fail_from, 9);
+  EXPECT_THAT(refusal_of(R"({"devices": [{}]})"), HasSubstr("give its bytes"));
+  EXPECT_THAT(refusal_of(R"({"devices": [{"bytes": 8, "neighbour_bytes": -1}]})"),
               HasSubstr("no figure below 0"));
 }
 

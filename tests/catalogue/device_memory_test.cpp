@@ -24,7 +24,7 @@ struct Machine {
     Catalogue catalogue = builtin_catalogue();
     for (BackendInfo& info : catalogue.backends) {
       if (info.name == "cpu-stub")
-        info.make = [device = device] {
+        info.make = [device = device](int) {
           return std::make_unique<StubBackend>(StubScript(), device);
         };
     }

@@ -111,7 +111,7 @@ TEST_P(OnADevice, TakesHoldAlone) {
   Catalogue catalogue = builtin_catalogue();
   for (BackendInfo& info : catalogue.backends) {
     if (info.name == "cpu-stub")
-      info.make = [device] { return std::make_unique<StubBackend>(StubScript(), device); };
+      info.make = [device](int) { return std::make_unique<StubBackend>(StubScript(), device); };
   }
   Engine engine(std::move(catalogue));
   Json expected = means_of(run_on(engine, request_with(Json::object(), "cpu-stub")).report);

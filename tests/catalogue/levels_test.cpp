@@ -27,7 +27,7 @@ std::unique_ptr<Engine> scripted(const StubScript& script) {
   Catalogue catalogue = builtin_catalogue();
   for (BackendInfo& info : catalogue.backends) {
     if (info.name == "cpu-stub")
-      info.make = [script] { return std::make_unique<StubBackend>(script); };
+      info.make = [script](int) { return std::make_unique<StubBackend>(script); };
   }
   return std::make_unique<Engine>(std::move(catalogue));
 }

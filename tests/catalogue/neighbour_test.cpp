@@ -69,7 +69,7 @@ class CrowdedBackend final : public Backend {
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override { return cpu_.is_available(); }
   Capabilities capabilities() const override { return cpu_.capabilities(); }
-  void prepare(const PlanFacts& facts) override { cpu_.prepare(facts); }
+  void prepare(const RunFacts& run) override { cpu_.prepare(run); }
   LevelPlan compile(const std::string& component, const std::string& tag,
                     const PlanFacts& facts) override {
     return cpu_.compile(component, tag, facts);
@@ -92,7 +92,7 @@ class CrowdedBackend final : public Backend {
 TEST(Neighbour, InAnotherProcessLeadsToAPlanWhereNoBudgetWasGiven) {
   Catalogue catalogue = builtin_catalogue();
   for (BackendInfo& info : catalogue.backends) {
-    if (info.name == "cpu") info.make = [] { return std::make_unique<CrowdedBackend>(); };
+    if (info.name == "cpu") info.make = [](int) { return std::make_unique<CrowdedBackend>(); };
   }
   Engine own(std::move(catalogue));
   free_gb = 64;

@@ -35,12 +35,12 @@ TEST(DefaultBackend, OfAnEntryRunsRequestsThatNameNone) {
   for (const Family& family : catalogue.families)
     for (const ModelSpec& entry : family.entries) EXPECT_EQ(entry.default_backend, "auto");
   GenerateRequest request = golden_request("sd15/text2image");
-  EXPECT_NE(validate(catalogue, request).backend, "cpu-stub");
+  EXPECT_NE(validate(catalogue, request).device.backend, "cpu-stub");
   for (Family& family : catalogue.families)
     for (ModelSpec& entry : family.entries) entry.default_backend = "cpu-stub";
-  EXPECT_EQ(validate(catalogue, request).backend, "cpu-stub");
+  EXPECT_EQ(validate(catalogue, request).device.backend, "cpu-stub");
   request.backend = "cpu";
-  EXPECT_EQ(validate(catalogue, request).backend, "cpu");
+  EXPECT_EQ(validate(catalogue, request).device.backend, "cpu");
 }
 
 std::vector<Finding> warnings_with(const std::string& stub) {
@@ -53,9 +53,9 @@ std::vector<Finding> warnings_with(const std::string& stub) {
 TEST(ResourceHint, WarnsOfLessFreeMemory) {
   const char* machine = R"({"memory": {"peak_bytes": 0, "allocated_bytes": 0, "available_gb": 0}})";
   EXPECT_THAT(warnings_with(machine), about("model", "of the machine's memory"));
-  EXPECT_THAT(warnings_with(R"({"device": {"bytes": 1}})"),
+  EXPECT_THAT(warnings_with(R"({"devices": [{"bytes": 1}]})"),
               about("model", "of the device's memory"));
-  EXPECT_THAT(warnings_with(R"({"device": {"bytes": 100000000000}})"), Not(about("model")));
+  EXPECT_THAT(warnings_with(R"({"devices": [{"bytes": 100000000000}]})"), Not(about("model")));
 }
 
 // The adapter's file that validation settles on.

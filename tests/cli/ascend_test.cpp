@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "base/json.hpp"
 #include "cli/program.hpp"
@@ -57,18 +58,24 @@ std::vector<float> latents_on(const std::string& backend, const Scratch& scratch
   if (ended.exit_code != 0) return {};
   Json report = parse_json(ended.out, "stdout");
   EXPECT_EQ(report["backend"], backend);
+  std::map<std::string, std::string> devices;
+  for (const Json& each : report["device_placement"])
+    devices[each["component"].get<std::string>()] = each["device"].get<std::string>();
   for (const Json& component : report["backend_timeline"]) {
     const Json& last = component["attempts"].back();
     EXPECT_TRUE(last["ok"].get<bool>()) << component["component"] << last["reason"];
-    if (backend == "ascend") {
+    if (devices[component["component"].get<std::string>()] == "ascend:0") {
       EXPECT_EQ(last["level"], "eager") << component["component"];
     }
   }
   return latents_of(state);
 }
 
-void expect_the_cpus_latents(const Scratch& scratch, const std::vector<std::string>& request) {
-  auto expected = latents_on("cpu", scratch, request), got = latents_on("ascend", scratch, request);
+void expect_the_cpus_latents(const Scratch& scratch, const std::vector<std::string>& request,
+                             const std::string& device_map = "") {
+  std::vector<std::string> placed = request;
+  if (!device_map.empty()) placed.insert(placed.end(), {"--device-map", device_map});
+  auto expected = latents_on("cpu", scratch, request), got = latents_on("ascend", scratch, placed);
   ASSERT_FALSE(expected.empty());
   ASSERT_EQ(got.size(), expected.size());
   // The goldens' own limit of latents: the same maths in another order of additions.
@@ -92,6 +99,19 @@ TEST_F(AscendModel, MakesTheCpusLatentsWithControls) {
        {"controlnet_two_guess", "controlnet_pooled", "t2i_two", "ip_masks", "controlnet_ip"}) {
     SCOPED_TRACE(name);
     expect_the_cpus_latents(scratch_, {"-f", goldens + "control/sd15/" + name + "/request.json"});
+  }
+}
+
+// Values travel between two kinds of devices, whichever of the two networks is where.
+TEST_F(AscendModel, MakesTheCpusLatentsWithComponentsOnBoth) {
+  for (auto [name, map] : {std::pair{"controlnet_two_guess", "controlnet=cpu"},
+                           {"controlnet_two_guess", "unet=cpu,text_encoder=cpu"},
+                           {"controlnet_two_guess", "controlnet_1=cpu"},
+                           {"t2i_two", "t2i_adapter=cpu"},
+                           {"controlnet_ip", "unet=cpu"}}) {
+    SCOPED_TRACE(map);
+    expect_the_cpus_latents(scratch_, {"-f", goldens + "control/sd15/" + name + "/request.json"},
+                            map);
   }
 }
 

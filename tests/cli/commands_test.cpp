@@ -238,6 +238,41 @@ TEST(Backends, AnUnknownTargetIsRefusedWithThoseThatThereAre) {
   EXPECT_THAT(listed.out, HasSubstr("no such target"));
 }
 
+TEST(Backends, ListTheirDevicesAndTheirOverrides) {
+  StubScriptGuard guard(
+      R"({"devices": [{"bytes": 4294967296}, {"bytes": 1073741824}],
+          "overrides": [{"tag": "Flux2Transformer2DModel", "name": "of flux"}]})");
+  const Ended text = run_program({"backends"});
+  EXPECT_THAT(text.out, HasSubstr("cpu:0: "));
+  EXPECT_THAT(text.out, HasSubstr("cpu-stub:0: 4.0 GiB free"));
+  EXPECT_THAT(text.out, HasSubstr("cpu-stub:1: 1.0 GiB free"));
+  EXPECT_THAT(text.out, HasSubstr("kernel overrides: stub, of flux"));
+  for (const Json& backend : parse_json(run_program({"backends", "--json"}).out, "stdout")) {
+    if (backend["name"] != "cpu-stub") continue;
+    ASSERT_EQ(backend["devices"].size(), 2u);
+    EXPECT_EQ(backend["devices"][1]["device"], "cpu-stub:1");
+    EXPECT_EQ(backend["devices"][1]["available_memory_gb"], 1.0);
+    EXPECT_EQ(backend["overrides"], Json::array({"stub", "of flux"}));
+  }
+}
+
+TEST(Backends, ADeviceAndAMapOfDevicesAreFlags) {
+  StubScriptGuard guard(R"({"devices": [{"bytes": 4294967296}, {"bytes": 4294967296}]})");
+  Scratch scratch;
+  const Ended made =
+      run_program({"generate", "--prompt", "x", "--steps", "1", "--backend", "cpu-stub:1",
+                   "--device-map", "vae=cpu-stub:0", "--json", "-o", scratch.file("out.png")});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Json report = parse_json(made.out, "stdout");
+  EXPECT_EQ(report["device"], "cpu-stub:1");
+  EXPECT_EQ(report["memory"]["devices"].size(), 2u);
+  EXPECT_GT(report["memory"]["available_memory_gb"].get<double>(), 3.9);
+  const Ended refused = run_program({"validate", "--prompt", "x", "--backend", "cpu-stub:2"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("backend cpu-stub has 2"));
+  EXPECT_THAT(refused.err, HasSubstr("give cpu-stub:0 or cpu-stub:1"));
+}
+
 TEST(Backends, AScriptThatCannotBeReadMakesTheStubUnavailable) {
   StubScriptGuard guard(R"({"refuse": {"quick": "?"}})");
   Ended ended = run_program({"validate", "--backend", "cpu-stub", "--prompt", "x"});

@@ -9,7 +9,7 @@ namespace {
 ComponentKey key(const std::string& folder) {
   ComponentKey made;
   made.folder = {.name = "unet", .class_name = "UNet2DConditionModel", .folder = folder};
-  made.backend = "cpu";
+  made.device = {"cpu", 0};
   return made;
 }
 
@@ -28,7 +28,7 @@ TEST(ComponentCache, GivesTheSameComponentForTheSameFacts) {
 
 TEST(ComponentCache, TellsComponentsApartByEveryFact) {
   const ComponentKey base = key("a");
-  std::vector<ComponentKey> others(14, base);
+  std::vector<ComponentKey> others(15, base);
   others[0].folder.folder = "b";
   others[1].folder.name = "vae";
   others[2].folder.class_name = "AutoencoderKL";
@@ -36,20 +36,21 @@ TEST(ComponentCache, TellsComponentsApartByEveryFact) {
   others[4].folder.original = OriginalPart{"a", "model.", "ldm"};
   others[5].folder.original = OriginalPart{"a", "model.diffusion_model.", "ldm"};
   others[6].folder.config_file = "a/config.json";
-  others[7].backend = "cuda";
+  others[7].device = {"cuda", 0};
   others[8].facts.dtype = at::kBFloat16;
   others[9].facts.pack = ops::PackPolicy::never;
   others[10].facts.quantization = ops::Quantization::int8;
   others[11].facts.precision = MatmulPrecision::highest;
   others[12].upcasts = true;
   others[13].storage = StorageType::bf16;
+  others[14].device = {"cpu", 1};
   ComponentCache cache;
   std::vector<std::shared_ptr<LoadedComponent>> held{cache.keep(base, component())};
   for (const ComponentKey& other : others) {
     EXPECT_EQ(cache.find(other), nullptr);
     held.push_back(cache.keep(other, component()));
   }
-  EXPECT_EQ(cache.size(), 15u);
+  EXPECT_EQ(cache.size(), 16u);
 }
 
 TEST(ComponentCache, DropsTheIdleOneThatWasUsedLongestAgo) {
@@ -83,11 +84,11 @@ TEST(ComponentCache, MakesRoomFromIdleComponentsOnly) {
   auto used = cache.keep(key("used"), component());
   for (int i = 0; i < 3; ++i) cache.keep(key(fmt::format("{}", i)), component());
   uint64_t left = 5;  // as each component that goes frees one more
-  cache.make_room(7, [&] { return left++; });
+  cache.make_room({"cpu", 0}, 7, [&] { return left++; });
   EXPECT_EQ(cache.size(), 2u);
   EXPECT_FALSE(cache.find(key("0")));
   EXPECT_TRUE(cache.find(key("2")));
-  cache.make_room(1000, [] { return uint64_t{0}; });
+  cache.make_room({"cpu", 0}, 1000, [] { return uint64_t{0}; });
   EXPECT_EQ(cache.size(), 1u);
   EXPECT_EQ(cache.find(key("used")), used);
 }

@@ -138,10 +138,11 @@ TEST(ComponentRun, NamesTheCallTheOpAndTheSiteOfAFailure) {
 
 TEST(ComponentRun, CountsARefusalAFailedCallAndAKernelApart) {
   Fixture f;
-  f.backend.register_override("add", [](ops::OpTable& table) {
-    table.add.add({"broken add", [](const ops::Add&) { return true; },
-                   [](const ops::Add&) -> Tensor { throw std::runtime_error("odd"); }});
-  });
+  f.backend.register_override(
+      "Net", {"add", [](ops::OpTable& table) {
+                table.add.add({"broken add", [](const ops::Add&) { return true; },
+                               [](const ops::Add&) -> Tensor { throw std::runtime_error("odd"); }});
+              }});
   f.backend.refuse = true;
   auto run = f.run();
   for (int i = 0; i < 3; ++i) run.call(doubling(), ones);
@@ -174,13 +175,14 @@ TEST(ComponentRun, LetsCancellationBadRequestsAndExhaustedMemoryPass) {
 TEST(ComponentRun, AKernelThatStopsForACancelledRunHasNotFailed) {
   Fixture f;
   CancelToken token;
-  f.backend.register_override("add", [&](ops::OpTable& table) {
-    table.add.add({"stopping add", [](const ops::Add&) { return true; },
-                   [&](const ops::Add&) -> Tensor {
-                     token.cancel();
-                     throw Cancelled("the run was cancelled");
-                   }});
-  });
+  f.backend.register_override(
+      Backend::every_tag, {"add", [&](ops::OpTable& table) {
+                             table.add.add({"stopping add", [](const ops::Add&) { return true; },
+                                            [&](const ops::Add&) -> Tensor {
+                                              token.cancel();
+                                              throw Cancelled("the run was cancelled");
+                                            }});
+                           }});
   f.backend.refuse = true;
   auto run = f.run();
   EXPECT_THROW(run.call(doubling(), ones, &token), Cancelled);
@@ -244,7 +246,7 @@ TEST(LevelPolicy, AllowsWhatIsForcedOrFastEnough) {
 
 BackendInfo listed(const std::string& name, bool available, bool automatic = true) {
   return {name,
-          [available] {
+          [available](int) {
             auto backend = std::make_unique<TestBackend>();
             backend->available = available;
             return backend;
@@ -261,13 +263,13 @@ TEST(ResolveBackend, AutoTakesTheFirstAvailableAndTellsWhyNotThoseBefore) {
   std::vector<BackendInfo> all{not_built("a"), listed("b", false), listed("c", true, false),
                                listed("d", true), listed("e", true)};
   for (const char* wanted : {"auto", ""}) {
-    Resolution found = resolve_backend(all, wanted);
-    EXPECT_EQ(found.backend->name, "d");
+    Resolution found = resolve_device(all, wanted);
+    EXPECT_EQ(found.device, (DeviceId{"d", 0}));
     ASSERT_EQ(found.passed_over.size(), 2u);
     EXPECT_EQ(found.passed_over[0].reason, "not built in");
     EXPECT_EQ(found.passed_over[1].reason, "as told");
   }
-  EXPECT_EQ(resolve_backend(all, "c").backend->name, "c");
+  EXPECT_EQ(resolve_device(all, "c").device, (DeviceId{"c", 0}));
 }
 
 TEST(ResolveBackend, RefusesAnAbsentOneWithWhatIsMissingAndTheWayOut) {
@@ -277,7 +279,7 @@ TEST(ResolveBackend, RefusesAnAbsentOneWithWhatIsMissingAndTheWayOut) {
                                           {"bb", "no such backend", "'b'"},
                                           {"auto", "a: not built in; b: as told", "name one"}}) {
     try {
-      resolve_backend(all, wanted);
+      resolve_device(all, wanted);
       ADD_FAILURE() << wanted;
     } catch (const Unsupported& error) {
       EXPECT_EQ(error.findings()[0].field, "backend");
@@ -292,13 +294,15 @@ TEST(ResolveBackend, NamesTheOneThatAnotherProgramsWordMeansAndAllThatThereAre) 
   const std::string those = "there are auto, cuda, cpu, and `omnirt backends` says which";
   for (auto [wanted, answer] : {std::pair{"gpu", "did you mean 'cuda'? " + those},
                                 {"GPU", "did you mean 'cuda'? " + those},
-                                {"cuda:1", "did you mean 'cuda'? " + those},
+                                {"gpu:1", "did you mean 'cuda'? " + those},
+                                {"cuda:1", "give cuda:0"},
+                                {"cuda:one", "give a number from 0, as in cuda:0"},
                                 {"cpuu", "did you mean 'cpu'? " + those},
                                 {"mps", those},
                                 {"rocm", those},
                                 {"npu", those}}) {
     try {
-      resolve_backend(all, wanted);
+      resolve_device(all, wanted);
       ADD_FAILURE() << wanted;
     } catch (const Unsupported& error) {
       EXPECT_THAT(error.findings()[0].way_out, StartsWith(answer)) << wanted;

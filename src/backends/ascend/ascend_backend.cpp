@@ -72,6 +72,10 @@ Availability AscendBackend::is_available() const noexcept {
   return {true, plugin.reason, ""};
 }
 
+int AscendBackend::device_count() const {
+  return ascend::plugin().devices;
+}
+
 Capabilities AscendBackend::capabilities() const {
   bool graphs = graph_mode();
   // How products are computed is the plug-in's to say: none of the precisions can be promised.
@@ -93,18 +97,18 @@ LevelPlan AscendBackend::compile(const std::string& component, const std::string
   }
   if (!graph_mode()) throw Unsupported({"compile", component, "the device has no graph mode", ""});
   auto runner = std::make_shared<CaptureRunner>(
-      [&graph] { return std::make_unique<PluginGraph>(graph, /*device=*/0); });
+      [&graph, index = id().index] { return std::make_unique<PluginGraph>(graph, index); });
   return {nullptr, compute_form(Level::compile, facts), runner, "the plug-in's graph mode"};
 }
 
 void AscendBackend::reset_memory_stats() {
-  if (auto* memory = allocator()) memory->resetPeakStats(0);
+  if (auto* memory = allocator()) memory->resetPeakStats(device().index());
 }
 
 MemoryStats AscendBackend::memory_stats() const {
   auto* memory = allocator();
   if (!memory) return {};
-  auto bytes = memory->getDeviceStats(0).allocated_bytes[all_pools];
+  auto bytes = memory->getDeviceStats(device().index()).allocated_bytes[all_pools];
   return {.peak_bytes = static_cast<size_t>(bytes.peak),
           .allocated_bytes = static_cast<size_t>(bytes.current)};
 }
@@ -112,15 +116,16 @@ MemoryStats AscendBackend::memory_stats() const {
 double AscendBackend::available_memory_gb() const {
   auto* memory = allocator();
   if (!memory) return 0;
-  return static_cast<double>(memory->getMemoryInfo(0).first) / (1024.0 * 1024.0 * 1024.0);
+  return static_cast<double>(memory->getMemoryInfo(device().index()).first) /
+         (1024.0 * 1024.0 * 1024.0);
 }
 
 void AscendBackend::synchronize() {
-  c10::impl::getDeviceGuardImpl(at::kPrivateUse1)->synchronizeDevice(0);
+  c10::impl::getDeviceGuardImpl(at::kPrivateUse1)->synchronizeDevice(device().index());
 }
 
 BackendInfo ascend_backend_info() {
-  return {"ascend", [] { return std::make_unique<AscendBackend>(); }, {}};
+  return {"ascend", [](int index) { return std::make_unique<AscendBackend>(index); }, {}};
 }
 
 }  // namespace omnirt

@@ -9,8 +9,12 @@ namespace omnirt {
 // by the references.
 class AscendBackend final : public Backend {
  public:
+  explicit AscendBackend(int index = 0) : Backend(index) {}
   std::string name() const override { return "ascend"; }
-  at::Device device() const override { return {at::kPrivateUse1, 0}; }
+  int device_count() const override;
+  at::Device device() const override {
+    return {at::kPrivateUse1, static_cast<at::DeviceIndex>(id().index)};
+  }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
   LevelPlan compile(const std::string& component, const std::string& tag,

@@ -15,6 +15,8 @@
 namespace omnirt {
 namespace {
 
+constexpr const char* kernels_name = "fp32 kernels";
+
 const char* rounding(const ComputeForm& form) {
   switch (form.quantization) {
     case ops::Quantization::int8:
@@ -93,11 +95,12 @@ Capabilities CpuBackend::capabilities() const {
                     {.levels = {Level::eager}, .dtype = {"fp32", "bf16"}}},
           .compile_available = true,
           .supports_graph_mode = false,
-          .plans_memory = PlannedSpace::process};
+          .plans_memory = PlannedSpace::process,
+          .overrides = {kernels_name}};
 }
 
-void CpuBackend::prepare(const PlanFacts&) {
-  register_override("fp32 kernels", cpu::add_kernels);
+void CpuBackend::prepare(const RunFacts&) {
+  register_override(every_tag, {kernels_name, cpu::add_kernels});
 }
 
 LevelPlan CpuBackend::compile(const std::string&, const std::string&, const PlanFacts& facts) {

@@ -14,7 +14,7 @@ class CpuBackend final : public Backend {
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
-  void prepare(const PlanFacts&) override;
+  void prepare(const RunFacts&) override;
   LevelPlan compile(const std::string& component, const std::string& tag,
                     const PlanFacts& facts) override;
   LevelPlan plan(Level level, const std::string& component, const std::string& tag,

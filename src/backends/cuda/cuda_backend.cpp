@@ -13,15 +13,19 @@
 namespace omnirt {
 namespace {
 
-// ATen's first CUDA device. Levels: eager is the references on the device, kernel_override adds
+// One of ATen's CUDA devices. Levels: eager is the references on the device, kernel_override adds
 // fused attention, compile plays these back as CUDA graphs.
 class CudaBackend final : public Backend {
  public:
+  explicit CudaBackend(int index) : Backend(index) {}
   std::string name() const override { return "cuda"; }
-  at::Device device() const override { return {at::kCUDA, 0}; }
+  int device_count() const override { return c10::cuda::device_count(); }
+  at::Device device() const override {
+    return {at::kCUDA, static_cast<at::DeviceIndex>(id().index)};
+  }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
-  void prepare(const PlanFacts& facts) override;
+  void prepare(const RunFacts& run) override;
   LevelPlan compile(const std::string& component, const std::string& tag,
                     const PlanFacts& facts) override;
   // Channels last: cuDNN's kernels for half types want it.
@@ -37,13 +41,18 @@ class CudaBackend final : public Backend {
   DeviceMemory* device_memory() override { return memory_.get(); }
 
  private:
+  // The major compute capability; 8 (Ampere) brings bf16 and the flash kernel.
+  int capability() const;
+
   std::unique_ptr<DeviceMemory> memory_ = cuda::make_memory(device());
 };
 
-// The major compute capability; 8 (Ampere) brings bf16 and the flash kernel.
-int capability() {
+constexpr const char* attention_name = "fused attention";
+
+int CudaBackend::capability() const {
   int major = 0;
-  C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  C10_CUDA_CHECK(
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device().index()));
   return major;
 }
 
@@ -63,10 +72,11 @@ Capabilities CudaBackend::capabilities() const {
   return {.modes = {{.dtype = dtypes}},
           .compile_available = true,
           .supports_graph_mode = true,
-          .plans_memory = PlannedSpace::device};
+          .plans_memory = PlannedSpace::device,
+          .overrides = {attention_name}};
 }
 
-void CudaBackend::prepare(const PlanFacts&) {
+void CudaBackend::prepare(const RunFacts&) {
   at::globalContext().lazyInitDevice(at::kCUDA);
   // fp32 means fp32 (TF32 keeps 10 bits of it), and a repeated run has the same bits.
   at::globalContext().setAllowTF32CuBLAS(false);
@@ -74,8 +84,9 @@ void CudaBackend::prepare(const PlanFacts&) {
   at::globalContext().setDeterministicCuDNN(true);
   at::globalContext().setBenchmarkCuDNN(false);
   bool flash = capability() >= 8;
-  register_override("fused attention",
-                    [flash](ops::OpTable& table) { cuda::add_fused_attention(table, flash); });
+  register_override(every_tag, {attention_name, [flash](ops::OpTable& table) {
+                                  cuda::add_fused_attention(table, flash);
+                                }});
 }
 
 LevelPlan CudaBackend::compile(const std::string& component, const std::string& tag,
@@ -119,7 +130,7 @@ double CudaBackend::available_memory_gb() const {
 }  // namespace
 
 BackendInfo cuda_backend_info() {
-  return {"cuda", [] { return std::make_unique<CudaBackend>(); }, {}};
+  return {"cuda", [](int index) { return std::make_unique<CudaBackend>(index); }, {}};
 }
 
 }  // namespace omnirt

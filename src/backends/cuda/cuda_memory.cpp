@@ -60,7 +60,11 @@ class CudaCopies final : public WeightCopies {
     const c10::cuda::CUDAGuard here(device_);
     return at::empty_strided(outline.sizes(), outline.strides(), outline.options().device(device_));
   }
-  Mark computed() override { return std::make_shared<const Event>(computing()); }
+  Mark computed() override {
+    // An event belongs to the device that is current when it is created.
+    const c10::cuda::CUDAGuard here(device_);
+    return std::make_shared<const Event>(computing());
+  }
 
   Mark copy(const Tensor& to, const std::byte* staged, const Mark& after) override {
     const c10::cuda::CUDAGuard here(device_);

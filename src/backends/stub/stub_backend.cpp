@@ -1,5 +1,6 @@
 #include "backends/stub/stub_backend.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -24,12 +25,13 @@ Failures failures_of(const StubScript& script, Level level, const std::string& c
 using Device = std::shared_ptr<const StubDevice>;
 
 template <class Args>
-void add_kernel(ops::Op<Args>& op, const Failures& failures, const Device& device) {
+void add_kernel(ops::Op<Args>& op, const std::string& name, const Failures& failures,
+                const Device& device) {
   Failures own;
   for (const auto& failure : failures) {
     if (failure.op == Args::name) own.push_back(failure);
   }
-  op.add({"stub", [](const Args&) { return true; },
+  op.add({name, [](const Args&) { return true; },
           [own = std::move(own), device](const Args& args) {
             for (const auto& failure : own) {
               if (failure.shape.empty() || failure.shape == Args::shape(args))
@@ -45,8 +47,22 @@ void add_kernel(ops::Op<Args>& op, const Failures& failures, const Device& devic
           }});
 }
 
-void add_kernels(ops::OpTable& table, const Failures& failures, const Device& device) {
-  ops::OpTable::visit(table, [&](auto& op) { add_kernel(op, failures, device); });
+void add_kernels(ops::OpTable& table, const std::string& name, const Failures& failures,
+                 const Device& device) {
+  ops::OpTable::visit(table, [&](auto& op) { add_kernel(op, name, failures, device); });
+}
+
+constexpr const char* kernels_name = "stub";
+
+bool has_class(const RunFacts& run, const std::string& tag) {
+  return std::ranges::find(run.components, tag, &ComponentFacts::tag) != run.components.end();
+}
+
+bool refuses(const StubScript::Refusal& refusal, const RunFacts& run) {
+  const ConfigValue* value = run.config.find(refusal.key);
+  return (refusal.model.empty() || refusal.model == run.model.id) &&
+         (refusal.tag.empty() || has_class(run, refusal.tag)) &&
+         (refusal.key.empty() || (value && value->value == Json(refusal.value)));
 }
 
 // Counts a component's calls, and fails those that the script names: after they were computed, so
@@ -75,10 +91,16 @@ class ScriptedRunner final : public CallRunner {
 
 }  // namespace
 
-StubBackend::StubBackend(StubScript script, std::shared_ptr<StubDevice> device)
-    : script_(std::move(script)), device_(std::move(device)) {
+StubBackend::StubBackend(StubScript script, std::shared_ptr<StubDevice> device, int index)
+    : Backend(index), script_(std::move(script)), device_(std::move(device)) {
   watch_tensor_memory();
-  if (!device_ && script_.device) device_ = std::make_shared<StubDevice>(*script_.device);
+  const auto place = static_cast<size_t>(index);
+  if (!device_ && place < script_.devices.size())
+    device_ = std::make_shared<StubDevice>(script_.devices[place]);
+}
+
+int StubBackend::device_count() const {
+  return std::max(1, static_cast<int>(script_.devices.size()));
 }
 
 Availability StubBackend::is_available() const noexcept {
@@ -87,15 +109,27 @@ Availability StubBackend::is_available() const noexcept {
 
 Capabilities StubBackend::capabilities() const {
   bool compiles = !script_.refuse.contains(Level::compile);
+  std::vector<std::string> overrides{kernels_name};
+  for (const StubScript::Override& each : script_.overrides) overrides.push_back(each.name);
   return {.modes = {{.dtype = {"fp32", "bf16"}}},
           .compile_available = compiles,
           .supports_graph_mode = false,
-          .plans_memory = device_ ? PlannedSpace::device : PlannedSpace::none};
+          .plans_memory = device_ ? PlannedSpace::device : PlannedSpace::none,
+          .overrides = overrides};
 }
 
-void StubBackend::prepare(const PlanFacts&) {
-  register_override("stub",
-                    [device = device_](ops::OpTable& table) { add_kernels(table, {}, device); });
+void StubBackend::prepare(const RunFacts& run) {
+  for (const StubScript::Refusal& each : script_.unprepared) {
+    if (refuses(each, run)) throw Unsupported({"backend", id().text(), each.reason, ""});
+  }
+  auto kernels = [device = device_](const std::string& name) {
+    return KernelOverride{
+        name, [name, device](ops::OpTable& table) { add_kernels(table, name, {}, device); }};
+  };
+  for (const StubScript::Override& each : script_.overrides) {
+    if (has_class(run, each.tag)) register_override(each.tag, kernels(each.name));
+  }
+  register_override(every_tag, kernels(kernels_name));
 }
 
 LevelPlan StubBackend::compile(const std::string&, const std::string&, const PlanFacts& facts) {
@@ -108,9 +142,10 @@ LevelPlan StubBackend::plan(Level level, const std::string& component, const std
   if (refused != script_.refuse.end()) throw Unsupported({name(), "", refused->second, ""});
   LevelPlan plan = Backend::plan(level, component, tag, facts);
   Failures failures = failures_of(script_, level, component);
-  if (level != Level::eager) {
+  // Without failures, kernel_override has the kernels that were registered.
+  if (level == Level::compile || (level == Level::kernel_override && !failures.empty())) {
     auto table = std::make_shared<ops::OpTable>();
-    add_kernels(*table, failures, device_);
+    add_kernels(*table, kernels_name, failures, device_);
     plan.ops = table;
   }
   if (!failures.empty() || device_)
@@ -141,11 +176,11 @@ double StubBackend::available_memory_gb() const {
 }
 
 BackendInfo stub_backend_info() {
-  auto make = []() -> std::unique_ptr<Backend> {
+  auto make = [](int index) -> std::unique_ptr<Backend> {
     const char* script = std::getenv("OMNIRT_STUB");
-    if (!script) return std::make_unique<StubBackend>();
+    if (!script) return std::make_unique<StubBackend>(StubScript(), nullptr, index);
     try {
-      return std::make_unique<StubBackend>(parse_stub_script(script));
+      return std::make_unique<StubBackend>(parse_stub_script(script), nullptr, index);
     } catch (const InvalidRequest& error) {
       return std::make_unique<StubBackend>(StubScript{.available = false, .reason = error.what()});
     }

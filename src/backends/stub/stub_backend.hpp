@@ -8,13 +8,15 @@ namespace omnirt {
 // script says: the parity path, and the means to test what a device's failures bring about.
 class StubBackend final : public Backend {
  public:
-  // The device is the script's where none is given.
-  explicit StubBackend(StubScript script = {}, std::shared_ptr<StubDevice> device = nullptr);
+  // `device`: the memory of this device; null: as the script says.
+  explicit StubBackend(StubScript script = {}, std::shared_ptr<StubDevice> device = nullptr,
+                       int index = 0);
   std::string name() const override { return "cpu-stub"; }
+  int device_count() const override;
   at::Device device() const override { return at::kCPU; }
   Availability is_available() const noexcept override;
   Capabilities capabilities() const override;
-  void prepare(const PlanFacts& facts) override;
+  void prepare(const RunFacts& run) override;
   LevelPlan compile(const std::string& component, const std::string& tag,
                     const PlanFacts& facts) override;
   LevelPlan plan(Level level, const std::string& component, const std::string& tag,

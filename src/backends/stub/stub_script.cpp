@@ -9,6 +9,7 @@ namespace omnirt {
 namespace {
 
 constexpr const char* where = "OMNIRT_STUB";
+constexpr size_t most_devices = 16;
 
 struct Top {
   bool available = true;
@@ -16,7 +17,7 @@ struct Top {
   static void visit(auto& self, auto& v) {
     v("available", self.available);
     v("reason", self.reason);
-    v.ignore({"refuse", "fail", "memory", "device"});
+    v.ignore({"refuse", "fail", "memory", "devices", "unprepared", "overrides"});
   }
 };
 
@@ -58,6 +59,23 @@ StubScript::Device read_device(const Json& json) {
   return device;
 }
 
+StubScript::Override read_override(const Json& json) {
+  auto override = read_config<StubScript::Override>(json, where);
+  if (override.tag.empty() || override.name.empty())
+    throw InvalidRequest(
+        {where, json.dump(), "an override of no class, or without a name", "give tag and name"});
+  return override;
+}
+
+template <class Read>
+auto read_list(const Json& json, const char* name, Read&& read) {
+  std::vector<decltype(read(json))> all;
+  const Json list = json.value(name, Json::array());
+  if (!list.is_array()) throw InvalidRequest({where, shown(list), "expected a list", ""});
+  for (const Json& each : list) all.push_back(read(each));
+  return all;
+}
+
 }  // namespace
 
 StubScript parse_stub_script(const std::string& text) {
@@ -68,18 +86,25 @@ StubScript parse_stub_script(const std::string& text) {
   const Json refuse = json.value("refuse", Json::object());
   for (const auto& [level, why] : refuse.items())
     script.refuse[level_of(level)] = why.is_string() ? why.get<std::string>() : why.dump();
-  const Json fail = json.value("fail", Json::array());
-  for (const Json& failure : fail) {
-    script.fail.push_back(read_config<StubScript::Failure>(failure, where));
-    check_failure(script.fail.back());
-  }
+  script.fail = read_list(json, "fail", [](const Json& each) {
+    auto failure = read_config<StubScript::Failure>(each, where);
+    check_failure(failure);
+    return failure;
+  });
   if (json.contains("memory")) {
     auto memory = read_config<Memory>(json["memory"], where);
     script.memory = {static_cast<size_t>(memory.peak_bytes),
                      static_cast<size_t>(memory.allocated_bytes)};
     script.available_gb = memory.available_gb;
   }
-  if (json.contains("device")) script.device = read_device(json["device"]);
+  script.devices = read_list(json, "devices", read_device);
+  if (script.devices.size() > most_devices)
+    throw InvalidRequest({where, std::to_string(script.devices.size()), "too many devices",
+                          "give " + std::to_string(most_devices) + " at most"});
+  script.unprepared = read_list(json, "unprepared", [](const Json& each) {
+    return read_config<StubScript::Refusal>(each, where);
+  });
+  script.overrides = read_list(json, "overrides", read_override);
   return script;
 }
 

@@ -30,7 +30,30 @@ struct StubScript {
     }
   };
 
-  // Memory of the device's own, whose use is planned then.
+  // A run that prepare() refuses: of this model, with a network of this class, and with this value
+  // of a config key; what is empty fits every run.
+  struct Refusal {
+    std::string model{}, tag{}, key{}, value{};
+    std::string reason = "scripted";
+    static void visit(auto& self, auto& v) {
+      v("model", self.model);
+      v("tag", self.tag);
+      v("key", self.key);
+      v("value", self.value);
+      v("reason", self.reason);
+    }
+  };
+
+  // Kernels of their own name (the references) that prepare() registers for a class of the run.
+  struct Override {
+    std::string tag{}, name{};
+    static void visit(auto& self, auto& v) {
+      v("tag", self.tag);
+      v("name", self.name);
+    }
+  };
+
+  // Memory of a device's own, whose use is planned then.
   struct Device {
     int64_t bytes = 0;               // its size
     int64_t neighbour_bytes = 0;     // of that: what other processes hold
@@ -50,12 +73,15 @@ struct StubScript {
   std::vector<Failure> fail{};
   std::optional<MemoryStats> memory{};  // unset: those of this process's tensors
   std::optional<double> available_gb{};
-  std::optional<Device> device{};  // unset: tensors are in the process's memory
+  std::vector<Refusal> unprepared{};
+  std::vector<Override> overrides{};
+  std::vector<Device> devices{};  // empty: one, whose tensors are in the process's memory
 };
 
 // {"available", "reason", "refuse": {level: why}, "fail": [{level, component, call, op, shape,
-//   message}], "memory": {"peak_bytes", "allocated_bytes", "available_gb"}, "device": {"bytes",
-//   "neighbour_bytes", "fail_at", "fail_from"}}, each optional. Throws InvalidRequest.
+//   message}], "unprepared": [{model, tag, key, value, reason}], "overrides": [{tag, name}],
+//   "memory": {"peak_bytes", "allocated_bytes", "available_gb"}, "devices": [{"bytes",
+//   "neighbour_bytes", "fail_at", "fail_from"}]}, each optional. Throws InvalidRequest.
 StubScript parse_stub_script(const std::string& json);
 
 }  // namespace omnirt

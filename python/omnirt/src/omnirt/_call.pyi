@@ -125,7 +125,8 @@ class Call:
         decode_chunk_size: int | None = ...,  # frames that are decoded at once: fewer take less memory and flicker more; unset: all (1 to 256)
         denoising_end: float | None = ...,  # the share of the noise schedule after which denoising ends, for another model to continue (0 to 1)
         denoising_start: float | None = ...,  # the share of the noise schedule that is walked already: no noise is added to what is given (0 to 1)
-        device_memory_budget: str | None = ...,  # memory that the run may take of its device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
+        device_map: Any | None = ...,  # device of single components, the others run on the backend's: transformer=cuda:0,vae=cuda:1,text_encoder=cpu, or an object
+        device_memory_budget: str | None = ...,  # memory that the run may take of each device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
         disable_cache_after_step: int | None = ...,  # with cache taylorseer: the step, counted from 0, from which on all are computed; default: none (0 to 1000)
         disable_cache_before_step: int | None = ...,  # with cache taylorseer: how many of the first steps are always computed (1 to 1000); default 3
         dtype: Literal["fp32", "bf16", "fp16"] | None = ...,  # the type to compute in; default fp32
@@ -320,7 +321,8 @@ class Call:
         decode_chunk_size: int | None = ...,  # frames that are decoded at once: fewer take less memory and flicker more; unset: all (1 to 256)
         denoising_end: float | None = ...,  # the share of the noise schedule after which denoising ends, for another model to continue (0 to 1)
         denoising_start: float | None = ...,  # the share of the noise schedule that is walked already: no noise is added to what is given (0 to 1)
-        device_memory_budget: str | None = ...,  # memory that the run may take of its device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
+        device_map: Any | None = ...,  # device of single components, the others run on the backend's: transformer=cuda:0,vae=cuda:1,text_encoder=cpu, or an object
+        device_memory_budget: str | None = ...,  # memory that the run may take of each device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
         disable_cache_after_step: int | None = ...,  # with cache taylorseer: the step, counted from 0, from which on all are computed; default: none (0 to 1000)
         disable_cache_before_step: int | None = ...,  # with cache taylorseer: how many of the first steps are always computed (1 to 1000); default 3
         dtype: Literal["fp32", "bf16", "fp16"] | None = ...,  # the type to compute in; default fp32
@@ -511,7 +513,8 @@ class Call:
         decode_chunk_size: int | None = ...,  # frames that are decoded at once: fewer take less memory and flicker more; unset: all (1 to 256)
         denoising_end: float | None = ...,  # the share of the noise schedule after which denoising ends, for another model to continue (0 to 1)
         denoising_start: float | None = ...,  # the share of the noise schedule that is walked already: no noise is added to what is given (0 to 1)
-        device_memory_budget: str | None = ...,  # memory that the run may take of its device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
+        device_map: Any | None = ...,  # device of single components, the others run on the backend's: transformer=cuda:0,vae=cuda:1,text_encoder=cpu, or an object
+        device_memory_budget: str | None = ...,  # memory that the run may take of each device, as the backend's allocator counts it: 6GB, 1.5GiB, 800MB; a run that cannot keep it is refused before it begins
         disable_cache_after_step: int | None = ...,  # with cache taylorseer: the step, counted from 0, from which on all are computed; default: none (0 to 1000)
         disable_cache_before_step: int | None = ...,  # with cache taylorseer: how many of the first steps are always computed (1 to 1000); default 3
         dtype: Literal["fp32", "bf16", "fp16"] | None = ...,  # the type to compute in; default fp32

@@ -70,8 +70,21 @@ class Timings(Record):
 
 
 @dataclass(frozen=True)
+class DeviceMemory(Record):
+    """Memory of one device that the run used."""
+
+    device: str = ""
+    available_memory_gb: float = 0.0
+    tensor_peak_bytes: Optional[int] = None
+    tensor_current_bytes: Optional[int] = None
+    process_tensor_peak_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class Memory(Record):
     peak_rss_bytes: int = 0
+    available_memory_gb: float = 0.0
+    devices: List[DeviceMemory] = field(default_factory=list)
     tensor_peak_bytes: Optional[int] = None
     tensor_current_bytes: Optional[int] = None
     process_tensor_peak_bytes: Optional[int] = None
@@ -187,6 +200,7 @@ class Report(Record):
     model_path: str = ""
     single_file: Optional[Dict[str, Any]] = None
     backend: str = ""
+    device: str = ""
     backends_passed_over: List[PassedOver] = field(default_factory=list)
     workflow: str = ""
     components_loaded: List[str] = field(default_factory=list)
@@ -227,6 +241,7 @@ class Checked(Record):
     model: str = ""
     model_path: str = ""
     backend: str = ""
+    device: str = ""
     workflow: str = ""
     inputs: Dict[str, Any] = field(default_factory=dict)
     config: Dict[str, ConfigValue] = field(default_factory=dict)
@@ -236,6 +251,7 @@ class Checked(Record):
 
 
 _PARTS: Dict[type, Dict[str, Type[Record]]] = {
+    Memory: {"devices": DeviceMemory},
     Timeline: {"attempts": Attempt},
     ReportedError: {"findings": Finding},
     Checked: {"config": ConfigValue, "errors": Finding, "warnings": Finding},

@@ -1,0 +1,20 @@
+#pragma once
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace omnirt {
+
+// One device of a backend.
+struct DeviceId {
+  std::string backend;
+  int index = 0;
+  auto operator<=>(const DeviceId&) const = default;
+  std::string text() const;  // "cuda:1"
+};
+
+// "cuda:1", or "cuda" for the first device. Empty if `text` is neither.
+std::optional<DeviceId> parse_device_id(std::string_view text);
+
+}  // namespace omnirt
