@@ -72,9 +72,13 @@ Json render(const ProfileRow& row) {
 }
 
 Json render(const BlockProfileRow& row) {
-  return {{"component", row.component}, {"block", row.block},
-          {"calls", row.calls},         {"ms", row.ms},
-          {"waited_ms", row.waited_ms}, {"moved_bytes", row.moved_bytes}};
+  return {{"component", row.component},
+          {"block", row.block},
+          {"calls", row.calls},
+          {"ms", row.ms},
+          {"waited_ms", row.waited_ms},
+          {"moved_bytes", row.moved_bytes},
+          {"repeats", row.repeats.empty() ? Json() : Json(row.repeats)}};
 }
 
 Json render(const FallbackReport& f) {

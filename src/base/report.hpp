@@ -123,6 +123,7 @@ struct BlockProfileRow {
   double ms = 0;             // without blocks inside it
   double waited_ms = 0;      // of that: for weights that come and go
   uint64_t moved_bytes = 0;  // of weights, that were brought in for it
+  std::string repeats{};     // its class, where the network repeats it (_repeated_blocks); else ""
 };
 
 struct PlacementReport {

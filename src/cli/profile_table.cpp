@@ -45,14 +45,45 @@ std::string ops_table(const RunReport& report) {
   return table;
 }
 
+// Rows of the blocks that a network repeats are summed up, in the place of the first one.
+struct BlockSum {
+  BlockProfileRow row;
+  size_t blocks = 1;
+};
+
+std::vector<BlockSum> block_sums(const RunReport& report) {
+  std::vector<BlockSum> sums;
+  for (const BlockProfileRow& row : report.block_profile) {
+    auto known = std::ranges::find_if(sums, [&](const BlockSum& sum) {
+      return !row.repeats.empty() && sum.row.component == row.component &&
+             sum.row.repeats == row.repeats;
+    });
+    if (known == sums.end()) {
+      sums.push_back({row});
+      continue;
+    }
+    known->blocks += 1;
+    known->row.calls += row.calls;
+    known->row.ms += row.ms;
+    known->row.waited_ms += row.waited_ms;
+    known->row.moved_bytes += row.moved_bytes;
+  }
+  return sums;
+}
+
+std::string name_of(const BlockSum& sum) {
+  if (sum.blocks > 1) return fmt::format("{} x {}", sum.blocks, printable(sum.row.repeats));
+  return sum.row.block.empty() ? "outside of blocks" : printable(sum.row.block);
+}
+
 std::string blocks_table(const RunReport& report) {
   std::string table =
       fmt::format("{:>10} {:>10} {:>10} {:>8}  block\n", "ms", "waited ms", "read", "calls");
-  for (const BlockProfileRow& row : report.block_profile) {
+  for (const BlockSum& sum : block_sums(report)) {
+    const BlockProfileRow& row = sum.row;
     table += fmt::format("{:>10.1f} {:>10.1f} {:>10} {:>8}  {}: {}\n", row.ms, row.waited_ms,
                          row.moved_bytes > 0 ? shown_byte_size(row.moved_bytes) : "-", row.calls,
-                         printable(row.component),
-                         row.block.empty() ? "outside of blocks" : printable(row.block));
+                         printable(row.component), name_of(sum));
   }
   return table;
 }

@@ -64,12 +64,13 @@ Metadata feature_metadata(const Network& network, const NetworkFeatures& feature
        "leaf, or a budget), on backends that plan memory: of the process (cpu) or of a device "
        "(cuda). Groups follow the order of use: there is nothing to set."},
       {"_no_split_modules", features.no_split_modules,
-       "Modules that stay on one device as a whole. Set NetworkFeatures::no_split_modules."},
+       "Modules that stay on one device as a whole; config.device_map places whole networks, and "
+       "splits none. Set NetworkFeatures::no_split_modules."},
       {"_skip_layerwise_casting_patterns", features.skip_layerwise_casting_patterns,
        "Parts of names whose weights keep the compute dtype when others are stored in a narrower "
        "one. Set NetworkFeatures::skip_layerwise_casting_patterns."},
       {"_repeated_blocks", features.repeated_blocks,
-       "Blocks that repeat, each run through Context::segment. Set "
+       "Blocks that repeat, each run through Context::segment; profiles sum them up. Set "
        "NetworkFeatures::repeated_blocks."},
       {"_cp_plan", false,
        "Splitting a sequence over devices. There is no plan for this class, and none can be set "

@@ -33,6 +33,29 @@ void add_profile(const std::string& component, const std::vector<OpRecord>& trac
   std::ranges::stable_sort(rows, std::greater<>{}, &ProfileRow::ms);
 }
 
+// Classes of the blocks that a network repeats, by path.
+std::map<std::string, std::string> repeated_blocks(const nn::Network& network) {
+  const nn::Metadata metadata = network.metadata();
+  const Json& repeated = metadata["_repeated_blocks"];
+  std::map<std::string, std::string> classes;
+  network.visit([&](const nn::Module& module) {
+    if (std::ranges::find(repeated, Json(module.class_name())) != repeated.end())
+      classes[module.path()] = module.class_name();
+  });
+  return classes;
+}
+
+void add_block_times(const std::string& component, const nn::Network& network,
+                     const std::vector<BlockTime>& times, std::vector<BlockProfileRow>& rows) {
+  if (times.empty()) return;
+  const std::map<std::string, std::string> repeated = repeated_blocks(network);
+  for (const BlockTime& time : times) {
+    const auto known = repeated.find(time.block);
+    rows.push_back({component, time.block, time.calls, time.ms, time.waited_ms, time.moved_bytes,
+                    known == repeated.end() ? "" : known->second});
+  }
+}
+
 void report_blocks(const BlockCache& cache, RunReport& report) {
   const SharedStep& step = cache.step();
   if (!step.shares_blocks()) return;
@@ -219,10 +242,7 @@ void LevelRuns::describe(RunReport& report) const {
       entry.attempts.push_back({a.level, a.ok, a.reason, a.selected, a.ms});
     report.backend_timeline.push_back(std::move(entry));
     add_profile(name, run.trace(), report.profile);
-    for (const BlockTime& time : run.block_times()) {
-      report.block_profile.push_back(
-          {name, time.block, time.calls, time.ms, time.waited_ms, time.moved_bytes});
-    }
+    add_block_times(name, *component.network, run.block_times(), report.block_profile);
     report.memory.predicted_tensor_peak_bytes =
         std::max<uint64_t>(report.memory.predicted_tensor_peak_bytes, run.predicted_peak_bytes());
     report.memory.weights_moved_bytes += run.streamed().bytes;
