@@ -108,13 +108,14 @@ void add_queue_limits(CLI::App& command, ServeFlags& flags) {
       ->type_name("INT 1..100000");
   command
       .add_option("--parallel", flags.parallel,
-                  "runs that compute at a time [1]; with 1 each image has the bits that it has "
-                  "alone")
+                  "runs that compute at a time on each device [1]; with 1 each image has the bits "
+                  "that it has alone")
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("INT 1..64");
   command
       .add_option("--in-flight", flags.in_flight,
-                  "runs that have begun; those that do not compute pause at a step [5]")
+                  "runs that have begun on each device; those that do not compute pause at a step "
+                  "[5]")
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("INT 1..64");
   command
@@ -134,6 +135,16 @@ void add_queue_limits(CLI::App& command, ServeFlags& flags) {
                   "memory that the process may take; each run is planned within it, one at a "
                   "time")
       ->type_name("SIZE");
+}
+
+void add_device_flag(CLI::App& command, ServeFlags& flags) {
+  command
+      .add_option("--backend", flags.options.devices,
+                  "device that jobs run on (omnirt backends); of several of one backend, each runs "
+                  "jobs of its own: cuda:0,cuda:1. If omitted, the one that a request names")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("DEVICE");
 }
 
 void add_size_limits(CLI::App& command, ServeFlags& flags) {
@@ -209,6 +220,7 @@ void add_serve(CLI::App& app, Run& run, Session& session) {
                    "origin whose pages may ask this server (http://localhost:3000); repeatable")
       ->allow_extra_args(false);
   add_redis_flags(*command, flags->redis);
+  add_device_flag(*command, *flags);
   add_queue_limits(*command, *flags);
   add_size_limits(*command, *flags);
   add_connection_limits(*command, *flags);

@@ -76,6 +76,10 @@ void add_run_flags(CLI::App& command, WorkerFlags& flags) {
       ->check(CLI::IsMember({"encode", "denoise", "decode"}).description(""))
       ->type_name("encode|denoise|decode");
   command
+      .add_option("--backend", flags.options.device,
+                  "device of jobs that name none (omnirt backends), as in cuda:1")
+      ->type_name("DEVICE");
+  command
       .add_option("--memory-budget", flags.options.memory_budget,
                   "memory that the process may take; each run is planned within it")
       ->type_name("SIZE");

@@ -77,6 +77,9 @@ Json Session::models_here() const {
 Json Session::backends() const {
   return describe_backends(engine_->catalogue());
 }
+DeviceId Session::device(const std::string& name, const std::string& field) const {
+  return resolve_device(engine_->catalogue().backends, name, field).device;
+}
 Json Session::blocks(const std::string& id, const std::string& task) const {
   return describe_blocks(engine_->catalogue(), id, task);
 }

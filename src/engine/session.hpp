@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "base/device_id.hpp"
 #include "base/report.hpp"
 #include "base/shared_turn.hpp"
 #include "pipeline/artifact.hpp"
@@ -68,8 +69,11 @@ class Session {
   Json models() const;
   // What else is in the folders of models: [{name, path}].
   Json models_here() const;
-  // All backends: {name, available, automatic, reason, way_out, ...}.
+  // All backends: {name, available, automatic, reason, way_out, devices: [{device, ...}], ...}.
   Json backends() const;
+  // A device by its name, or by that of its backend ("cuda:1", "cuda", "auto"). Throws Unsupported
+  // on `field` where it cannot be used.
+  DeviceId device(const std::string& name, const std::string& field) const;
   // One model: an id (aliases followed), a folder, a file, or "" the default one. Throws
   // UnknownModel, Unsupported, InvalidFile.
   Json model(const std::string& model) const;

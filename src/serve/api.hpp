@@ -24,6 +24,7 @@ struct ApiLimits {
   int64_t max_images = 16;                 // of one request
   size_t inline_bytes = size_t{64} << 20;  // of artifacts within an answer
   std::string memory_budget;               // of a run, as memory_budget has it; "": none
+  std::vector<DeviceId> devices;           // that the server runs jobs on; empty: requests say it
   std::set<std::string> origins;           // whose pages may ask (CORS), as browsers send them
   bool local_only = true;                  // no keys: only names of this machine as Host
   int64_t keep_ms = 0;                     // how long ended jobs are kept, as it is told
@@ -119,6 +120,7 @@ class Api {
   void require_room(const HttpRequest& request) const;
   void drop_guidance(ServedRequest& served, const std::string& id) const;
   void round_sizes(ServedRequest& served, const std::string& id) const;
+  void refuse_device(const GenerateRequest& request) const;
   void refuse_errors(const CheckReport& checked) const;
   void check_size(const ConfigValues& config) const;
   Json describe_adapter(const std::filesystem::path& path, const AdapterUpload& upload) const;

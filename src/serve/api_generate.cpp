@@ -89,7 +89,19 @@ void Api::check_priority(const HttpRequest& request, const ServedRequest& served
 GenerateRequest Api::placed(const ServedRequest& served, const std::string& id) const {
   GenerateRequest request = served.in_folder(parts_.files.folder_of(id));
   if (!limits_.memory_budget.empty()) request.config["memory_budget"] = limits_.memory_budget;
+  // Requests are checked for the first device: the others are of the same backend.
+  if (!limits_.devices.empty()) request.backend = limits_.devices.front().text();
   return request;
+}
+
+void Api::refuse_device(const GenerateRequest& request) const {
+  if (limits_.devices.empty()) return;
+  constexpr const char* why = "the server chooses the device of each job";
+  if (!request.backend.empty() && request.backend != "auto")
+    throw InvalidRequest({"backend", request.backend, why, "omit it"});
+  if (request.config.contains("device_map"))
+    throw InvalidRequest(
+        {"config.device_map", shown(request.config["device_map"]), why, "omit it"});
 }
 
 // Settles what is the server's to say, and writes the files that came with the request.
@@ -98,6 +110,7 @@ void Api::receive(ServedRequest& served, const std::string& id) {
   if (!limits_.memory_budget.empty() && config.contains("memory_budget"))
     throw InvalidRequest({"config.memory_budget", shown(config["memory_budget"]),
                           "is the server's to say", "omit it"});
+  refuse_device(served.request);
   settle_seed(served.request);
   parts_.files.begin(id);
   for (const SentFile& file : served.files) parts_.files.write(id, file.name, file.bytes);

@@ -19,15 +19,24 @@ constexpr std::chrono::milliseconds tick_every{200};
 constexpr int store_attempts = 4;
 constexpr std::chrono::milliseconds store_pause{100};
 
+// By which the queue estimates when a job ends.
+QueueLimits of_all_devices(const DispatcherLimits& limits) {
+  QueueLimits queue = limits.queue;
+  queue.at_once *= std::max<size_t>(limits.devices.size(), 1);
+  return queue;
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(JobStore& store, const QueueClock& clock, const DispatcherLimits& limits,
                        RunJob run)
-    : queue_(store, clock, limits.queue),
-      limits_(limits),
-      run_(std::move(run)),
-      sharing_(limits.queue.at_once == 1 ? limits.share_steps : ShareSteps::off) {
+    : queue_(store, clock, of_all_devices(limits)), limits_(limits), run_(std::move(run)) {
   limits_.in_flight = std::max(limits_.in_flight, limits_.queue.at_once);
+  const ShareSteps share = limits.queue.at_once == 1 ? limits.share_steps : ShareSteps::off;
+  for (const DeviceId& device : limits.devices)
+    executors_.push_back(std::make_unique<Executor>(Executor{device, StepSharing(share)}));
+  if (executors_.empty())
+    executors_.push_back(std::make_unique<Executor>(Executor{std::nullopt, StepSharing(share)}));
   for (const auto& [id, job] : queue_.jobs())
     events_.add(id, job.attempts, "state", state_event(job), has_ended(job.state));
   queue_.on_change = [this](const Job& job) { changed(job); };
@@ -40,7 +49,8 @@ Dispatcher::~Dispatcher() {
 void Dispatcher::start() {
   std::scoped_lock lock(mutex_);
   begins_ = true;
-  for (size_t i = 0; i < limits_.in_flight; ++i) threads_.emplace_back([this] { work(); });
+  for (size_t i = 0; i < limits_.in_flight * executors_.size(); ++i)
+    threads_.emplace_back([this] { work(); });
   threads_.emplace_back([this] { watch(); });
   dispatch();
 }
@@ -51,9 +61,9 @@ void Dispatcher::changed(const Job& job) {
 }
 
 // If the store does not take the lease, the job waits for the next look.
-bool Dispatcher::begin(const std::string& id) {
+bool Dispatcher::begin(const std::string& id, Executor& executor) {
   try {
-    runs_.push_back(std::make_unique<Run>(*this, queue_.lease(id)));
+    runs_.push_back(std::make_unique<Run>(*this, executor, queue_.lease(id)));
     return true;
   } catch (const std::exception& error) {
     spdlog::error("job {} cannot begin: {}", id, error.what());
@@ -74,7 +84,7 @@ void Dispatcher::at(Run& run, const JobProgress& progress) {
     if (run.together)
       ++run.together->measured;
     else if (const Job* job = queue_.find(run.lease.id))
-      sharing_.learn(job->work, 1, took);
+      run.executor.sharing.learn(job->work, 1, took);
   }
   run.progress = progress;
   const Json json = {{"job", run.lease.id},

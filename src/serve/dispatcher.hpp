@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/cancel.hpp"
+#include "base/device_id.hpp"
 #include "base/shared_turn.hpp"
 #include "serve/jobs.hpp"
 #include "serve/step_sharing.hpp"
@@ -23,6 +24,8 @@ class RunControl {
   // An image of the latents; `data` is JSON.
   virtual void preview(std::string data) = 0;
   virtual const CancelToken& cancel() const = 0;
+  // The device that the server runs it on; null: as its request says.
+  virtual const DeviceId* device() const { return nullptr; }
   // The turn that it shares with other runs now; null: its turn is its own.
   virtual SharedTurn* shared_turn() { return nullptr; }
 };
@@ -36,18 +39,20 @@ struct JobOutcome {
 using RunJob = std::function<JobOutcome(const Job&, RunControl&)>;
 
 struct DispatcherLimits {
-  QueueLimits queue;
-  size_t in_flight = 5;  // runs that have begun; those beyond queue.at_once pause at a step
+  QueueLimits queue;     // at_once is of each device
+  size_t in_flight = 5;  // runs that have begun on a device; those beyond at_once pause at a step
   // With one run at a time: whether several may share a turn, and with it a step.
   ShareSteps share_steps = ShareSteps::off;
+  std::vector<DeviceId> devices{};  // that run jobs; empty: one executor, devices as requests say
 };
 
-// Runs the jobs of a queue in threads of its own. Of the runs that have begun, queue.at_once
-// compute at a time: after each step, and at the start of each block, a run hands its turn to
-// whichever goes first by the queue's order, itself maybe, or a job that has not begun. A run that
-// only writes its files has no turn, and keeps its place among those that have begun. Where it
-// pays (StepSharing), the first has its step together with the next ones of the same work, which
-// are brought as far as their first step before. `on_change` is called under its lock.
+// Runs the jobs of a queue in threads of its own. A job begins on the device with the fewest runs,
+// and stays there; each device orders its runs by itself. Of those that have begun on a device,
+// queue.at_once compute at a time: after each step, and at the start of each block, a run hands its
+// turn to whichever goes first by the queue's order, itself maybe, or a job that has not begun. A
+// run that only writes its files has no turn, and keeps its place among those that have begun.
+// Where it pays (StepSharing), the first has its step together with the next ones of the same work,
+// which are brought as far as their first step before. `on_change` is called under its lock.
 class Dispatcher final : public Jobs {
  public:
   Dispatcher(JobStore& store, const QueueClock& clock, const DispatcherLimits& limits, RunJob run);
@@ -83,13 +88,18 @@ class Dispatcher final : public Jobs {
   void let_go(Run& run);
   void take_turn(Run& run, std::unique_lock<std::mutex>& lock);
   void dispatch();
+  struct Executor;
   void give_turns();
-  std::vector<std::string> next() const;
-  std::vector<std::string> company(const std::string& first, bool may_begin,
+  bool give_turn(Executor& executor);
+  std::vector<Executor*> idlest_first();
+  size_t begun_on(const Executor& executor) const;
+  bool may_begin(const Executor& executor) const;
+  std::vector<std::string> next(const Executor& executor) const;
+  std::vector<std::string> company(const Executor& executor, const std::string& first,
                                    std::span<const std::string> paused) const;
   Run* find_run(const std::string& id) const;
   void leave(Together& together);
-  bool begin(const std::string& id);
+  bool begin(const std::string& id, Executor& executor);
   void watch();
   void pass_on_cancels();
   void cancel_unreachable();
@@ -105,9 +115,8 @@ class Dispatcher final : public Jobs {
   JobEvents events_;
   DispatcherLimits limits_;
   RunJob run_;
-  StepSharing sharing_;
+  std::vector<std::unique_ptr<Executor>> executors_;
   std::list<std::unique_ptr<Run>> runs_;  // leased
-  size_t computing_ = 0;
   bool accepts_ = true;
   bool begins_ = false;
   bool stopping_ = false;

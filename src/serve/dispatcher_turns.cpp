@@ -13,36 +13,45 @@ Dispatcher::Run* Dispatcher::find_run(const std::string& id) const {
   return it == runs_.end() ? nullptr : it->get();
 }
 
+size_t Dispatcher::begun_on(const Executor& executor) const {
+  return static_cast<size_t>(
+      std::ranges::count_if(runs_, [&](const auto& run) { return &run->executor == &executor; }));
+}
+
+bool Dispatcher::may_begin(const Executor& executor) const {
+  return begins_ && accepts_ && begun_on(executor) < limits_.in_flight;
+}
+
 // Those that `first` could share its next step with, itself first, so many as it pays for: runs
 // that pause before a step, and others that are to be brought there.
-std::vector<std::string> Dispatcher::company(const std::string& first, bool may_begin,
+std::vector<std::string> Dispatcher::company(const Executor& executor, const std::string& first,
                                              std::span<const std::string> paused) const {
   const Run* leads = find_run(first);
   if (!leads || !leads->before_step()) return {first};
   // One place stays free for a job that goes before them.
-  size_t room = limits_.in_flight > runs_.size() ? limits_.in_flight - runs_.size() - 1 : 0;
+  const size_t begun = begun_on(executor);
+  size_t room = limits_.in_flight > begun ? limits_.in_flight - begun - 1 : 0;
   std::vector<std::string> able;
-  for (const std::string& id : queue_.alike(first, may_begin, paused)) {
+  for (const std::string& id : queue_.alike(first, may_begin(executor), paused)) {
     const Run* run = find_run(id);
     if (run ? !run->before_loop() : room == 0) continue;
     if (!run) --room;
     able.push_back(id);
   }
   const size_t in_line = paused.size() + queue_.waiting();
-  able.resize(sharing_.runs(queue_.find(first)->work, able.size(), in_line));
+  able.resize(executor.sharing.runs(queue_.find(first)->work, able.size(), in_line));
   return able.size() < 2 ? std::vector{first} : able;
 }
 
-// Who has the next turn.
-std::vector<std::string> Dispatcher::next() const {
+// Who has the next turn on a device.
+std::vector<std::string> Dispatcher::next(const Executor& executor) const {
   std::vector<std::string> paused;
   for (const auto& run : runs_) {
-    if (run->paused) paused.push_back(run->lease.id);
+    if (run->paused && &run->executor == &executor) paused.push_back(run->lease.id);
   }
-  const bool may_begin = begins_ && accepts_ && runs_.size() < limits_.in_flight;
-  const std::string first = queue_.first(may_begin, paused);
+  const std::string first = queue_.first(may_begin(executor), paused);
   if (first.empty()) return {};
-  std::vector<std::string> all = company(first, may_begin, paused);
+  std::vector<std::string> all = company(executor, first, paused);
   auto not_there = std::ranges::find_if(all, [&](const std::string& id) {
     const Run* run = find_run(id);
     return !run || !run->before_step();
@@ -60,35 +69,53 @@ void Dispatcher::dispatch() {
   }
 }
 
+// Each round looks anew at which device a job would begin on.
 void Dispatcher::give_turns() {
-  while (computing_ < limits_.queue.at_once && !stopping_) {
-    const std::vector<std::string> ids = next();
-    if (ids.empty()) return;
-    std::shared_ptr<Together> together;
-    if (ids.size() > 1)
-      together = std::make_shared<Together>(queue_.find(ids.front())->work, ids.size());
-    for (const std::string& id : ids) {
-      Run* run = find_run(id);
-      if (!run && !begin(id)) return;
-      if (!run) continue;
-      run->paused = false;
-      run->computes = true;
-      run->together = together;
-    }
-    ++computing_;
-    changed_.notify_all();
+  while (!stopping_) {
+    const std::vector<Executor*> all = idlest_first();
+    if (std::ranges::none_of(all, [this](Executor* each) { return give_turn(*each); })) return;
   }
+}
+
+// Those with the fewest runs that have begun, which is where the next job begins.
+std::vector<Dispatcher::Executor*> Dispatcher::idlest_first() {
+  std::vector<Executor*> all;
+  for (const auto& each : executors_) all.push_back(each.get());
+  std::ranges::stable_sort(all, {}, [this](const Executor* each) { return begun_on(*each); });
+  return all;
+}
+
+// Whether it had a free turn, and a run for it.
+bool Dispatcher::give_turn(Executor& executor) {
+  if (executor.computing >= limits_.queue.at_once) return false;
+  const std::vector<std::string> ids = next(executor);
+  if (ids.empty()) return false;
+  std::shared_ptr<Together> together;
+  if (ids.size() > 1)
+    together = std::make_shared<Together>(executor, queue_.find(ids.front())->work, ids.size());
+  for (const std::string& id : ids) {
+    Run* run = find_run(id);
+    if (!run && !begin(id, executor)) return false;
+    if (!run) continue;
+    run->paused = false;
+    run->computes = true;
+    run->together = together;
+  }
+  ++executor.computing;
+  changed_.notify_all();
+  return true;
 }
 
 // The turn of several ends with the last of them.
 void Dispatcher::leave(Together& together) {
   together.turn.leave();
   if (++together.left < together.runs) return;
-  --computing_;
+  Executor& executor = together.executor;
+  --executor.computing;
   if (together.turn.came_apart())
-    sharing_.refuse(together.work, together.runs);
+    executor.sharing.refuse(together.work, together.runs);
   else if (together.measured == together.runs)
-    sharing_.learn(together.work, together.runs, now_ms() - together.begun_ms);
+    executor.sharing.learn(together.work, together.runs, now_ms() - together.begun_ms);
 }
 
 void Dispatcher::hand_on(Run& run) {
@@ -97,7 +124,7 @@ void Dispatcher::hand_on(Run& run) {
   if (auto together = std::exchange(run.together, nullptr))
     leave(*together);
   else
-    --computing_;
+    --run.executor.computing;
 }
 
 void Dispatcher::let_go(Run& run) {

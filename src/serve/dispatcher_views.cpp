@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "serve/dispatcher.hpp"
+#include "serve/dispatcher_run.hpp"
 #include "serve/stored_record.hpp"
 
 namespace omnirt::serve {
@@ -114,7 +114,9 @@ void Dispatcher::leave(int64_t listener) {
 
 Dispatcher::Counts Dispatcher::counts() const {
   std::scoped_lock lock(mutex_);
-  return {queue_.waiting(), queue_.running(), computing_};
+  size_t computing = 0;
+  for (const auto& each : executors_) computing += each->computing;
+  return {queue_.waiting(), queue_.running(), computing};
 }
 
 std::string Dispatcher::refuses() const {

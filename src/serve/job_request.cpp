@@ -49,6 +49,7 @@ PlacedRequest place_request(const std::string& text, const fs::path& folder,
   const Json trace = stored.value("traceparent", Json());
   return {.request = served.in_folder(folder),
           .model = served.request.model,
+          .backend = served.request.backend,
           .strict = stored["strict"].get<bool>(),
           .traceparent = trace.is_string() ? trace.get<std::string>() : ""};
 }

@@ -13,7 +13,8 @@ std::string job_request_text(const ServedRequest& served, const std::string& tra
 
 struct PlacedRequest {
   GenerateRequest request;
-  std::string model;  // its name
+  std::string model;      // its name
+  std::string backend{};  // as the request names it; its place may choose another
   bool strict = false;
   std::string traceparent{};
 };

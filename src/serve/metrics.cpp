@@ -51,12 +51,12 @@ struct Metrics::Families {
   Gauges& depth = gauges("omnirt_queue_depth", "jobs that wait");
   Gauges& running = gauges("omnirt_jobs_running", "jobs that have begun");
   Gauges& connections = gauges("omnirt_http_connections", "open connections");
-  Gauges& vram =
-      gauges("omnirt_vram_peak_bytes",
-             "the most that the tensors of a run took on a device, of the last run there");
+  Gauges& vram = gauges("omnirt_vram_peak_bytes",
+                        "the most that the tensors of a run took on a device other than the cpu, "
+                        "of the last run there");
   Gauges& tensors =
       gauges("omnirt_tensor_peak_bytes",
-             "the most that the tensors of a run took, of the last run of the backend");
+             "the most that the tensors of a run took, of the last run on the device");
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {
@@ -89,10 +89,12 @@ void Metrics::count(const RunReport& report) {
   families_->cache_hits.Add({}).Increment(static_cast<double>(report.remembered_calls));
   for (const FallbackReport& each : report.fallbacks)
     families_->fallbacks.Add({{"kind", each.kind}}).Increment(static_cast<double>(each.count));
-  if (report.backend.empty() || !report.memory.tensor_peak_bytes) return;
-  const auto peak = static_cast<double>(*report.memory.tensor_peak_bytes);
-  families_->tensors.Add({{"backend", report.backend}}).Set(peak);
-  if (report.backend != "cpu") families_->vram.Add({{"backend", report.backend}}).Set(peak);
+  for (const DeviceMemoryReport& each : report.memory.devices) {
+    if (!each.tensor_peak_bytes) continue;
+    const auto peak = static_cast<double>(*each.tensor_peak_bytes);
+    families_->tensors.Add({{"device", each.device}}).Set(peak);
+    if (each.device != "cpu:0") families_->vram.Add({{"device", each.device}}).Set(peak);
+  }
 }
 
 void Metrics::count_request(const std::string& route, int status, double ms) {

@@ -46,6 +46,7 @@ JobOutcome RunOnSession::operator()(const Job& job, RunControl& control) const {
   PlacedRequest placed = place_request(job.request, files_.folder_of(job.id), models_);
   if (!options_.memory_budget.empty())
     placed.request.config["memory_budget"] = options_.memory_budget;
+  if (const DeviceId* device = control.device()) placed.request.backend = device->text();
   return {text_of(run(job, placed, control)), files_.bytes_of(job.id)};
 }
 
@@ -109,7 +110,9 @@ Json RunOnSession::result_of(const Job& job, const PlacedRequest& placed,
                          {"bytes", bytes}});
   }
   // As its client may send it again: what the server added is the server's.
-  Json asked = placed.request.to_json();
+  GenerateRequest sent = placed.request;
+  sent.backend = placed.backend;
+  Json asked = sent.to_json();
   asked["model"] = placed.model;
   asked["config"].erase("memory_budget");
   for (const std::string& name : refused_config_keys()) asked["config"].erase(name);

@@ -36,9 +36,33 @@ void refuse_runs_of_workers(const ServerOptions& options) {
   const char* here = "is of jobs that run in this process; those at Redis are run by workers";
   if (!options.state.empty())
     throw InvalidRequest({"--state", options.state, here, "omit it: Redis keeps the jobs"});
+  if (!options.devices.empty())
+    throw InvalidRequest(
+        {"--backend", options.devices.front(), here, "omit it, and give it to omnirt worker"});
   if (!options.api.memory_budget.empty())
     throw InvalidRequest({"--memory-budget", options.api.memory_budget, here,
                           "omit it, and give it to omnirt worker"});
+}
+
+// A job must be able to run on each of them.
+std::vector<DeviceId> devices_of(Session& session, const ServerOptions& options) {
+  std::vector<DeviceId> devices;
+  for (const std::string& name : options.devices) {
+    const DeviceId device = session.device(name, "--backend");
+    if (std::ranges::find(devices, device) != devices.end())
+      throw InvalidRequest({"--backend", name, "is given twice", "give each device once"});
+    if (!devices.empty() && device.backend != devices.front().backend)
+      throw InvalidRequest({"--backend", name,
+                            fmt::format("is not of backend {}, as {} is", devices.front().backend,
+                                        devices.front().text()),
+                            "give devices of one backend, or start a server for each backend"});
+    devices.push_back(device);
+  }
+  if (devices.size() > 1 && !options.api.memory_budget.empty())
+    throw InvalidRequest({"--memory-budget", options.api.memory_budget,
+                          "plans each run as the only one of the process",
+                          "omit it, or give one device"});
+  return devices;
 }
 
 // As browsers send them. "null" is the origin of every sandboxed frame, whoever's page it is in.
@@ -55,8 +79,9 @@ std::set<std::string> read_origins(const std::set<std::string>& given) {
   return origins;
 }
 
-ApiLimits api_limits(const ServerOptions& options) {
+ApiLimits api_limits(const ServerOptions& options, const std::vector<DeviceId>& devices) {
   ApiLimits limits = options.api;
+  limits.devices = devices;
   limits.origins = read_origins(options.api.origins);
   limits.local_only = options.key_file.empty();
   limits.keep_ms = options.jobs.queue.keep_ms;
@@ -102,7 +127,8 @@ Span span_of(const HttpRequest& request, int status, double ms) {
 struct Server::Impl {
   Impl(Session& session, const ServerOptions& options)
       : session(session),
-        folder((refuse_runs_of_workers(options), options.state)),
+        devices((refuse_runs_of_workers(options), devices_of(session, options))),
+        folder(options.state),
         adapters(options.redis ? nullptr
                                : std::make_unique<AdapterStore>(folder.path() / "adapters",
                                                                 options.adapters)),
@@ -114,7 +140,7 @@ struct Server::Impl {
         jobs(options.redis ? at_broker(options) : in_process(session, options)),
         api({session, *jobs, files, keys, metrics, clock, models, adapters.get(),
              options.redis ? nullptr : &validated, folder.path()},
-            api_limits(options)),
+            api_limits(options, devices)),
         http(options.host, options.port, options.http, program()) {
     jobs->on_forgotten = [this](const std::string& id) { files.remove(id); };
     jobs->on_change = [this](const Job& job) { metrics.count(job); };
@@ -129,8 +155,10 @@ struct Server::Impl {
     if (lasts && reserve.release_if_full())
       spdlog::warn("the disk is full: no job is accepted until some are deleted");
     store = open_store(options.state, folder.path());
+    DispatcherLimits limits = options.jobs;
+    limits.devices = devices;
     auto made = std::make_unique<Dispatcher>(
-        *store, clock, options.jobs,
+        *store, clock, limits,
         RunOnSession(session, files, models,
                      {.memory_budget = options.api.memory_budget,
                       .on_report = [this](const RunReport& report) { metrics.count(report); },
@@ -170,6 +198,7 @@ struct Server::Impl {
 
   Session& session;
   std::optional<PathNames> names;  // from the start on: until then errors are the operator's
+  std::vector<DeviceId> devices;
   StateFolder folder;
   std::unique_ptr<AdapterStore> adapters;  // null: jobs run elsewhere
   ServedModels models;

@@ -20,6 +20,7 @@ struct ServerOptions {
   int64_t lease_ms = 3000;          // silent for longer, a process at Redis is dead
   std::string key_file{};           // "": no keys
   std::string otlp_endpoint{};      // of a collector of traces (serve/trace_exporter); "": none
+  std::vector<std::string> devices{};  // of one backend, that run jobs; empty: as requests say
   DispatcherLimits jobs{};
   HttpLimits http{};
   ApiLimits api{};

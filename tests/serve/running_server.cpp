@@ -22,7 +22,7 @@ ServerOptions quiet(ServerOptions options) {
   return options;
 }
 
-Running::Running(const ServerOptions& options) : server(test_session(), quiet(options)) {
+Running::Running(const ServerOptions& options, Session& session) : server(session, quiet(options)) {
   spdlog::set_level(spdlog::level::err);
   server.start();
 }

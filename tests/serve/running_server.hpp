@@ -12,7 +12,7 @@ Session& test_session();
 
 // A server on a port of its own, with the embedded models unless `options` name others.
 struct Running {
-  explicit Running(const ServerOptions& options = {});
+  explicit Running(const ServerOptions& options = {}, Session& session = test_session());
   HttpClient client() const { return HttpClient(server.port()); }
   HttpClient::Answer get(const std::string& path, const std::string& headers = "") const {
     return client().get(path, headers);

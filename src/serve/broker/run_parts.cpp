@@ -67,6 +67,8 @@ PlacedRequest RunParts::place(const SharedJob& shared, const FileBytes& given) {
   Json& config = placed.request.config;
   if (given.contains(state_name)) config["resume"] = (folder / state_name).native();
   if (!options_.memory_budget.empty()) config["memory_budget"] = options_.memory_budget;
+  std::string& backend = placed.request.backend;
+  if (backend.empty() || backend == "auto") backend = options_.device;
   if (auto last = cut_after(shared.part)) {
     config["stop_after"] = last_stage(*last);
     config["state"] = (folder / state_made).native();

@@ -13,6 +13,7 @@ class RunParts {
   struct Options {
     std::set<WorkPart> parts{};
     std::string memory_budget{};             // of a run; "": none
+    std::string device{};                    // of jobs that name none
     int64_t max_bytes = int64_t{256} << 20;  // of a run's artifacts, or its state
     std::function<void(const RunReport&)> on_report{};
     TraceExporter* traces = nullptr;

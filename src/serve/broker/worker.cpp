@@ -53,6 +53,10 @@ QueueLimits worker_limits() {
   return limits;
 }
 
+std::string device_of(Session& session, const WorkerOptions& options) {
+  return options.device.empty() ? "" : session.device(options.device, "--backend").text();
+}
+
 }  // namespace
 
 struct Worker::Impl {
@@ -71,6 +75,7 @@ struct Worker::Impl {
         run_parts(session, files, models,
                   {.parts = options.parts,
                    .memory_budget = options.memory_budget,
+                   .device = device_of(session, options),
                    .max_bytes = options.max_bytes,
                    .on_report = [this](const RunReport& report) { metrics.count(report); },
                    .traces = traces.get()}) {

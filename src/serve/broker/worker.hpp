@@ -16,6 +16,7 @@ struct WorkerOptions {
   std::vector<std::string> lora_folders{};
   std::set<WorkPart> parts{WorkPart::encode, WorkPart::denoise, WorkPart::decode};
   std::string memory_budget{};
+  std::string device{};  // of jobs that name none; "": as models say
   int64_t max_bytes = int64_t{256} << 20;
   int64_t lease_ms = 3000;
   std::string host = "127.0.0.1";
