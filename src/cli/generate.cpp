@@ -72,8 +72,7 @@ void print_memory_plan(const MemoryPlanReport& plan,
   if (!plan.device.empty() && plan.moved_bytes_per_step > 0)
     say("  {:<22} {} of weights per step, from the host\n", "copied",
         size_of(plan.moved_bytes_per_step));
-  for (const MemoryPlanReport& each : plan.others)
-    print_memory_plan(each, each.device + " memory");
+  for (const MemoryPlanReport& each : plan.others) print_memory_plan(each, each.device + " memory");
 }
 
 std::string cost_of(const ReadingReport::Source& source) {

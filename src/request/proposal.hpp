@@ -26,9 +26,9 @@ struct Proposal : Settled {
   const Catalogue* catalogue = nullptr;
   const Family* family = nullptr;
   const ModelSpec* spec = nullptr;
-  std::optional<SingleFileReport> single_file;  // of a model that is one file
-  DeviceId device;                              // its backend is "" until one is chosen
-  std::map<std::string, DeviceId> placed{};     // components that device_map places
+  std::optional<SingleFileReport> single_file;   // of a model that is one file
+  DeviceId device;                               // its backend is "" until one is chosen
+  std::map<std::string, DeviceId> placed{};      // components that device_map places
   std::vector<PassedOver> backends_passed_over;  // by `auto`, before the one that was chosen
   std::vector<AdapterChoice> adapters;
   std::vector<AdapterReport> adapter_reports;  // once they are matched with the loaded topologies
