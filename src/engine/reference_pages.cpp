@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -109,35 +110,46 @@ const char* guidance_name(Guidance guidance) {
   return guidance == Guidance::takes_over ? ", sees all conditions" : "";
 }
 
-void add_block(std::string& page, const std::string& name, const Block& block) {
-  page += fmt::format("\n### {}\n\n{}{}", name, to_string(block.stage()),
-                      guidance_name(block.guidance()));
-  if (!block.trigger().text().empty())
-    page += fmt::format("; takes part when `{}`", block.trigger().text());
-  std::string inner;
-  for (const std::string& each : block_names(block.inner()))
-    inner += (inner.empty() ? "; runs " : ", ") + code(each);
-  page += inner + "\n";
+std::string ports_table(const Block& block) {
   std::vector<PortInfo> ports;
   std::ranges::copy_if(block.ports(), std::back_inserter(ports), std::logical_not<>(),
                        &PortInfo::adopted);
   std::ranges::copy(block.described(), std::back_inserter(ports));
-  if (ports.empty()) return;
-  page += "\n| port | kind | shape | |\n|---|---|---|---|\n";
+  if (ports.empty()) return "";
+  std::string table = "\n| port | kind | shape | |\n|---|---|---|---|\n";
   for (const PortInfo& port : ports) {
     std::string shape = port.shape.empty() ? "" : fmt::format("{{{}}}", list(port.shape));
-    page += fmt::format("| {} | {} | {} | {} |\n", code(port.name), kind_name(port.kind), shape,
-                        cell(port.help));
+    table += fmt::format("| {} | {} | {} | {} |\n", code(port.name), kind_name(port.kind), shape,
+                         cell(port.help));
   }
+  return table;
+}
+
+std::string block_text(const Block& block) {
+  std::string text = to_string(block.stage()) + std::string(guidance_name(block.guidance()));
+  if (!block.trigger().text().empty())
+    text += fmt::format("; takes part when `{}`", block.trigger().text());
+  std::string inner;
+  for (const std::string& each : block_names(block.inner()))
+    inner += (inner.empty() ? "; runs " : ", ") + code(each);
+  return text + inner + "\n" + ports_table(block);
 }
 
 std::string blocks_page(const Catalogue& catalogue) {
   std::string page = std::string("# Blocks\n") + made_by +
                      "Each family's list, in the order in which its blocks run; "
                      "`omnirt models ID --workflows` says which of them a task selects.\n";
+  // Most loops are made of the same blocks: where each was described first.
+  std::map<std::string, std::string> parts;
   for (const Family& family : catalogue.families) {
     page += fmt::format("\n## {}\n", family.name);
-    for (const auto& [name, block] : all_blocks(family.blocks)) add_block(page, name, *block);
+    for (const auto& [name, block] : all_blocks(family.blocks)) {
+      std::string text = block_text(*block);
+      const bool part = name.find('.') != std::string::npos;
+      auto [known, first] =
+          parts.try_emplace(text, fmt::format("as `{}` of {}\n", name, family.name));
+      page += fmt::format("\n### {}\n\n{}", name, part && !first ? known->second : text);
+    }
   }
   return page;
 }

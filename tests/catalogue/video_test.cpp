@@ -176,6 +176,16 @@ TEST(Video, BeginsWithTheSameChunkHoweverManyFollow) {
   EXPECT_TRUE(at::equal(run_video(request).frames.narrow(0, 0, 2), plain));
 }
 
+TEST(Video, OfChunksIsTheSameUnderEveryOffloadPlan) {
+  GenerateRequest request = small_request();
+  request.config["num_chunks"] = 2;
+  Tensor plain = run_video(request).frames;
+  for (const char* offload : {"component", "group", "leaf"}) {
+    request.config["offload"] = offload;
+    EXPECT_TRUE(at::equal(run_video(request).frames, plain)) << offload;
+  }
+}
+
 TEST(Video, OfABatchIsWhatItsSeedGivesAlone) {
   GenerateRequest request = small_request();
   request.config["num_videos_per_prompt"] = 2;

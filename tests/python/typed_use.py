@@ -1,6 +1,7 @@
 """A use of the package as type checkers read it (scripts/wheel_omnirt): of every form of argument, and of results."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from PIL import Image
@@ -32,6 +33,15 @@ class Grey(omnirt.Block):
     images = omnirt.InOut("images")
 
 
+class Note(omnirt.DenoisePart):
+    latents = omnirt.Input("tensor")
+
+    def run(self, frame: Any, i: int, t: float) -> None:
+        print(i, t, frame.latents.shape)
+
+
 def edited(pipe: omnirt.Pipeline) -> list[str]:
     pipe.blocks.insert_after("decode_latents", Grey())
+    pipe.blocks.insert_after("denoise.step", Note())
+    pipe.blocks.insert_after("denoise", omnirt.ChunkLoop("chunks", omnirt.Config(int, 1), ["denoise", Grey()]))
     return pipe.blocks.names() + [each.name for each in omnirt.describe("emoji").task().keys]
