@@ -8,7 +8,7 @@
 namespace omnirt::serve {
 
 // A broker in memory, with a clock that a test sets and calls that fail when it says so, before or
-// after they took effect. What it promises is what docs/design.md says of a broker.
+// after they took effect. docs/design/server.md describes what a broker guarantees.
 class MemoryBroker final : public Broker {
  public:
   enum class Fault { none, before, after };
