@@ -1,10 +1,10 @@
-# make demo | test | check | build | lint | bench | install | wheels | cuda | gpu-bundle. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
+# make demo | test | check | build | lint | bench | install | wheels | cuda | gpu-bundle | docs | sbom. Each does its own set-up. PRESET=debug|asan|tsan picks another build,
 # BENCH=full the whole bench.
 PRESET ?= release
 BUILD := build/$(PRESET)
 TORCH_FLAG := $(if $(OMNIRT_TORCH),-DOMNIRT_TORCH=$(OMNIRT_TORCH))
 
-.PHONY: build demo test check lint cuda gpu-bundle bench install wheels setup clean
+.PHONY: build demo test check lint cuda gpu-bundle bench install wheels docs sbom setup clean
 build: setup
 	@cmake --preset $(PRESET) $(TORCH_FLAG) > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build $(BUILD) --target omnirt
@@ -45,5 +45,11 @@ wheels: setup
 	@scripts/wheel_omnirt
 	@scripts/setup ops
 	@scripts/wheel_ops
+# The documentation as a website: build/site.
+docs:
+	@scripts/build_docs
+# A software bill of materials: build/omnirt.spdx.json.
+sbom: build
+	@scripts/sbom $(BUILD)
 clean:
 	rm -rf build/release build/debug build/asan build/tsan
