@@ -36,7 +36,7 @@ struct RunHooks {
   // they are encoded. ValidateOptions::files says which become files at all.
   OnArtifact on_artifact;
   // After each block, by name, with the frame as it left it: values that no later block reads are
-  // dropped then. One that nobody reads may never be made, unless `reads` names it.
+  // dropped then. One without a reader may never be made, unless `reads` names it.
   std::function<void(const std::string& block, const Frame&)> on_block;
   std::set<std::string> reads{};
   const CancelToken* cancel = nullptr;

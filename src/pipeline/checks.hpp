@@ -145,7 +145,7 @@ class Checks {
   std::string guider() const { return settled_.guider ? settled_.guider->name() : ""; }
   // A further one, with the texts that its renames name: blocks before this one are run under it.
   void add_condition(Condition condition, std::map<std::string, std::vector<std::string>> texts);
-  // The blocks that take part in each step of a loop, those that a loop over chunks runs included.
+  // The blocks that run in each step of a loop, those that a loop over chunks runs included.
   std::vector<const StepBlock*> step_blocks() const;
   bool holds(const Trigger& trigger) const { return trigger(settled_.facts); }
   // What the model says of itself: model_index.json, and the class that it names.

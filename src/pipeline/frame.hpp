@@ -175,7 +175,7 @@ class Frame {
   const std::string& run_id() const { return options_.run_id; }
   const std::string& model() const { return options_.model; }
 
-  // Whether the running block need make this output: false where it takes memory for nobody.
+  // Whether the running block need make this output: false where nothing reads it.
   template <class T>
   bool is_read(const Output<T>& port) const {
     check(port);

@@ -95,7 +95,7 @@ class PlanMaker {
     plan_.last_use[component] = index;
   }
 
-  // Step blocks before a loop take part in it: what they use is in use until it ends.
+  // Step blocks before a loop run in it: what they use is in use until it ends.
   void keep_for_loop(size_t index) {
     for (size_t i = 0; i < index; ++i) {
       if (!as_step(*plan_.blocks[i])) continue;
@@ -186,7 +186,7 @@ void add_inner(const BlockList& blocks, std::set<const Block*>& all) {
   }
 }
 
-// The block as it runs: with those of its own blocks whose triggers hold.
+// The block as it runs: with those of its blocks whose triggers hold.
 std::shared_ptr<const Block> with_active_inner(const std::shared_ptr<const Block>& block,
                                                const Facts& facts) {
   BlockList all = block->inner(), active;

@@ -15,7 +15,7 @@ struct ValidateOptions {
   std::string confine{};  // a folder outside which no path of a request may be; "": anywhere
   Files files = Files::always;
   KnownNetworks* networks = nullptr;  // of earlier requests to the same catalogue; null: none
-  // Of the same request: a run uses it in place of a validation of its own if it still holds.
+  // Of the same request: a run uses it instead of validating again if it still holds.
   std::shared_ptr<const ValidatedRequest> validated{};
   bool operator==(const ValidateOptions&) const = default;
 };
@@ -108,7 +108,7 @@ void settle_hires_upscaler(Proposal& proposal);  // validate_words.cpp
 void unknown_key(Proposal& proposal, const std::vector<const KeyInfo*>& known,
                  const std::string& where, const std::string& name,
                  const Json& given);  // validate_words.cpp
-// The finding about a config key that blocks of the family have, and none that takes part: by what
+// The finding about a config key that blocks of the family have, and none that runs: by what
 // one of them would.
 void key_without_effect(Proposal& proposal, const std::string& where, const std::string& name,
                         const Json& given);  // validate_words.cpp

@@ -85,7 +85,7 @@ std::vector<Layer> config_layers(const Proposal& proposal) {
   return layers;
 }
 
-// Whether somebody chose the value: the workflow depends on these.
+// Whether the user chose the value: the workflow depends on these.
 bool is_chosen(Origin origin) {
   return origin == Origin::model || origin == Origin::preset || origin == Origin::user;
 }

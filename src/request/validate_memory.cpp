@@ -12,7 +12,7 @@ namespace {
 // Whose memory is planned, by device.
 using Spaces = std::vector<std::pair<DeviceId, PlannedSpace>>;
 
-// Empty where no backend was chosen, which is a finding of its own.
+// Empty where no backend was chosen, which is a separate finding.
 Spaces planned_by(const Proposal& proposal) {
   Spaces spaces;
   if (proposal.device.backend.empty()) return spaces;

@@ -46,7 +46,7 @@ struct DispatcherLimits {
   std::vector<DeviceId> devices{};  // that run jobs; empty: one executor, devices as requests say
 };
 
-// Runs the jobs of a queue in threads of its own. A job begins on the device with the fewest runs,
+// Runs the jobs of a queue in worker threads. A job begins on the device with the fewest runs,
 // and stays there; each device orders its runs by itself. Of those that have begun on a device,
 // queue.at_once compute at a time: after each step, and at the start of each block, a run hands its
 // turn to whichever goes first by the queue's order, itself maybe, or a job that has not begun. A

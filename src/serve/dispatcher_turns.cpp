@@ -69,7 +69,7 @@ void Dispatcher::dispatch() {
   }
 }
 
-// Each round looks anew at which device a job would begin on.
+// Each round checks again at which device a job would begin on.
 void Dispatcher::give_turns() {
   while (!stopping_) {
     const std::vector<Executor*> all = idlest_first();

@@ -246,7 +246,7 @@ TEST_P(BackendContract, IsPreparedForEachRun) {
   EXPECT_EQ(backend_->overrides("ProbeNetwork"), before);
 }
 
-// Devices are numbered from 0; each is an object of its own with the same capabilities to offer.
+// Devices are numbered from 0; each is a separate object with the same capabilities to offer.
 TEST_P(ListedBackend, HasTheDevicesThatItCounts) {
   if (!availability(GetParam()).available) GTEST_SKIP() << GetParam().name;
   const int count = device_count(GetParam());

@@ -36,7 +36,7 @@ class Subtract final : public Scheduler {
   }
 };
 
-// Predicts half of the input, for each image in a row of its own.
+// Predicts half of the input, for each image in a separate row.
 class Halve final : public PredictPart {
  public:
   Input<Tensor> model_input{this, slots::model_input};

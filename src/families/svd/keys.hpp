@@ -1,7 +1,7 @@
 #pragma once
 #include "blocks/video_keys.hpp"
 
-// What Stable Video Diffusion was trained to be told.
+// What Stable Video Diffusion is conditioned on.
 namespace omnirt::keys {
 
 inline constexpr Key<int64_t> fps{
