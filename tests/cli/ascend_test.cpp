@@ -104,10 +104,8 @@ TEST_F(AscendModel, MakesTheCpusLatentsWithControls) {
 
 // Values travel between two kinds of devices, whichever of the two networks is where.
 TEST_F(AscendModel, MakesTheCpusLatentsWithComponentsOnBoth) {
-  for (auto [name, map] : {std::pair{"controlnet_two_guess", "controlnet=cpu"},
-                           {"controlnet_two_guess", "unet=cpu,text_encoder=cpu"},
-                           {"controlnet_two_guess", "controlnet_1=cpu"},
-                           {"t2i_two", "t2i_adapter=cpu"},
+  for (auto [name, map] : {std::pair{"controlnet_two_guess", "controlnet_1=cpu"},
+                           {"t2i_two", "t2i_adapter=cpu,text_encoder=cpu"},
                            {"controlnet_ip", "unet=cpu"}}) {
     SCOPED_TRACE(map);
     expect_the_cpus_latents(scratch_, {"-f", goldens + "control/sd15/" + name + "/request.json"},
