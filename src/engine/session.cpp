@@ -21,11 +21,9 @@ Session::~Session() = default;
 
 CheckReport Session::check(const GenerateRequest& request, bool strict, Files files,
                            std::shared_ptr<const ValidatedRequest>* keep) {
-  return engine_
-      ->check(request,
-              {.single_run = single_run_, .strict = strict, .confine = confine_, .files = files},
-              keep)
-      .check_report();
+  const ValidateOptions options{
+      .single_run = single_run_, .strict = strict, .confine = confine_, .files = files};
+  return engine_->check(request, options, keep).check_report();
 }
 
 void Session::run(const GenerateRequest& request, bool strict, const CancelToken& cancel,
