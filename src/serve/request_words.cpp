@@ -152,12 +152,12 @@ void settle_components(GenerateRequest& request, const ServedModels& models,
                        std::vector<Finding>& findings) {
   for (const auto& [name, value] : request.components.items()) {
     const std::string field = "components." + name;
-    if (name == "controlnet" && value.is_array())
-      for (const Json& each : value) settle_controlnet(field, each, models, request, findings);
-    else if (name == "controlnet")
-      settle_controlnet(field, value, models, request, findings);
-    else
+    if (name != "controlnet") {
       findings.push_back({field, shown(value), "is a path", by_server});
+      continue;
+    }
+    for (const Json& each : value.is_array() ? value : Json::array({value}))
+      settle_controlnet(field, each, models, request, findings);
   }
 }
 

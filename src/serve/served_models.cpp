@@ -68,8 +68,7 @@ std::map<fs::path, std::string> names_of_folders(const Session& session,
   std::map<fs::path, std::string> names;
   for (const auto& [name, model] : models.models) {
     const Json described = session.model(model);
-    for (const Json& task : described["tasks"])
-      names.emplace(fs::absolute(task["found_at"].get<std::string>()), name);
+    names.emplace(fs::absolute(described["tasks"][0]["found_at"].get<std::string>()), name);
   }
   return names;
 }
