@@ -14,7 +14,7 @@
 
 using namespace omnirt;
 
-// unet/config.json. A key that is not visited here is refused: it could change the image.
+// unet/config.json. Any key not visited here is an error, because it could change the image.
 struct ConvDenoiserConfig {
   int64_t in_channels = 4;
   int64_t hidden_channels = 32;
@@ -28,14 +28,14 @@ struct ConvDenoiserConfig {
     v("num_layers", self.num_layers);
     v("cross_attention_dim", self.cross_attention_dim);
     v("sample_size", self.sample_size);
-    v.only("act_fn", {"silu"});  // another value is refused by name
-    v.ignore({"dropout"});       // says nothing about inference
+    v.only("act_fn", {"silu"});  // any other value is an error
+    v.ignore({"dropout"});       // no effect on inference
   }
 };
 
 ConvDenoiserConfig read_conv_denoiser_config(const Json& json, const std::string& where) {
   auto config = read_config<ConvDenoiserConfig>(json, where);
-  nn::ConfigCheck check(where);  // files from outside: bound every number that sizes something
+  nn::ConfigCheck check(where);  // untrusted files: bound every size
   check.range("in_channels", config.in_channels, 1, 1 << 12);
   check.range("hidden_channels", config.hidden_channels, 1, 1 << 14);
   check.range("num_layers", config.num_layers, 1, 64);
@@ -46,7 +46,7 @@ ConvDenoiserConfig read_conv_denoiser_config(const Json& json, const std::string
   return config;
 }
 
-// A convolution that knows the time, and a look at the prompt.
+// A convolution with a time embedding, followed by cross-attention to the prompt.
 class ConvBlock final : public nn::Module {
  public:
   ConvBlock(Module* parent, const std::string& name, const ConvDenoiserConfig& config)
@@ -59,7 +59,7 @@ class ConvBlock final : public nn::Module {
               .head_dim = config.hidden_channels / 4}) {}
   const char* class_name() const override { return "ConvBlock"; }
 
-  // x {B, C, H, W}, temb {B, C}, text {B, T, D}; {B, C, H, W}.
+  // x {B, C, H, W}, temb {B, C}, text {B, T, D}; returns {B, C, H, W}.
   Tensor forward(Context& cx, const Tensor& x, const Tensor& temb, const Tensor& text) const {
     return cx.segment(path(), [&] {
       Tensor h = conv.forward(cx, x, {.activation = ops::Activation::silu, .sample_bias = &temb});
@@ -72,7 +72,7 @@ class ConvBlock final : public nn::Module {
   nn::Attention attn;
 };
 
-// The fields are the network's inputs; the denoise loop passes them by these names.
+// The network's inputs. The denoise loop passes them by these names.
 struct ConvDenoiserInput {
   Tensor sample;                 // {B, C, H, W}
   Tensor timestep;               // {B} or {1}
@@ -135,7 +135,7 @@ class ConvDenoiser final : public nn::DenoiserNetwork {
 nn::NetworkInfo conv_denoiser_info() {
   return {.class_name = "ConvDenoiser",
           .make = nn::network_of<ConvDenoiser, read_conv_denoiser_config>,
-          .summary = "convolutions that look at the prompt",
+          .summary = "convolutions with cross-attention to the prompt",
           .weights_base = "diffusion_pytorch_model",
           .role = "denoiser"};
 }
@@ -151,14 +151,14 @@ Family conv_family() {
   append(list, std::make_shared<blocks::EncodePrompt>());
   append(list, std::make_shared<blocks::SetTimesteps>(Trigger{}));
   append(list, std::make_shared<blocks::PrepareLatents>(Trigger{}));
-  append(list, std::make_shared<blocks::DenoiseLoop>());  // calls the component "unet"
+  append(list, std::make_shared<blocks::DenoiseLoop>());  // uses the component "unet"
   append(list, std::make_shared<blocks::DecodeLatents>());
   append(list, std::make_shared<blocks::ExportImages>());
   ModelSpec entry;
   entry.id = "conv";
   entry.task = "text2image";
   entry.default_config = {{"num_inference_steps", 10}, {"guidance_scale", 3.0}};
-  entry.summary = "a worked example of a network of its own";
+  entry.summary = "a worked example of a new network";
   entry.example = "omnirt generate --model conv --prompt \"a red apple\" -o apple.png";
   family.entries = {entry};
   family.pipeline_classes = {"ConvPipeline"};
