@@ -71,9 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
         Answer{{"generate", "--slg-scale", "2"},
                "unknown flag --slg-scale: did you mean --guider slg --guider-set slg_scale=2.5? "
                "(omnirt generate --help)"},
-        Answer{{"generate", "--cuda-device", "1"},
-               "unknown flag --cuda-device: did you mean --backend? --backend cuda:1; "
-               "(omnirt generate --help)"},
+        Answer{
+            {"generate", "--cuda-device", "1"},
+            "unknown flag --cuda-device: did you mean --backend cuda:1? (omnirt generate --help)"},
         Answer{{"generate", "--upscale_repeats", "2"},
                "unknown flag --upscale_repeats: did you mean --upscale? the end size says how "
                "often, --upscale 16; (omnirt generate --help)"},
