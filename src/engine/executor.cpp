@@ -209,10 +209,10 @@ class Execution {
   // A block that a loop runs: its time is its own stage's, and no step's.
   void run_part(const Block& part, const std::function<void()>& turn) {
     files_.check();
-    backend_.synchronize();
+    levels_.synchronize();
     const double start = now_ms();
     turn();
-    backend_.synchronize();
+    levels_.synchronize();
     finite_.block(part, frame_);
     const double took = now_ms() - start;
     stage_ms(report_.timings, part.stage()) += took;

@@ -207,10 +207,9 @@ TEST(DeviceMap, KeepsABudgetOnEachDevice) {
   ASSERT_EQ(refused.errors.size(), 2u);
   EXPECT_THAT(refused.errors[0].message, HasSubstr("of the device at the least"));
   EXPECT_THAT(refused.errors[1].message, HasSubstr("of cpu-stub:1 at the least"));
-  const Json& plan = refused.memory_plan;
-  ASSERT_EQ(plan["others"].size(), 1u);
-  const uint64_t least = std::max(plan["predicted_peak_bytes"].get<uint64_t>(),
-                                  plan["others"][0]["predicted_peak_bytes"].get<uint64_t>());
+  const MemoryPlanReport plan = refused.memory_plan.value();
+  ASSERT_EQ(plan.others.size(), 1u);
+  const uint64_t least = std::max(plan.predicted_peak_bytes, plan.others[0].predicted_peak_bytes);
   config["device_memory_budget"] = std::to_string(least);
   const TwoDevices machine;
   const Outcome kept = machine.run(request_of(config));
@@ -218,8 +217,8 @@ TEST(DeviceMap, KeepsABudgetOnEachDevice) {
   EXPECT_LE(machine.peak(0), least);
   EXPECT_LE(machine.peak(1), least);
   EXPECT_TRUE(kept.report.fallbacks.empty());
-  EXPECT_EQ(kept.report.memory.plan["device"], "cpu-stub:0");
-  EXPECT_EQ(kept.report.memory.plan["others"][0]["device"], "cpu-stub:1");
+  EXPECT_EQ(kept.report.memory.plan.value().device, "cpu-stub:0");
+  EXPECT_EQ(kept.report.memory.plan->others.at(0).device, "cpu-stub:1");
 }
 
 // A device that is too small for its component is planned; the other one's components stay.
@@ -227,18 +226,20 @@ TEST(DeviceMap, PlansEachDeviceByItsOwnFreeMemory) {
   const Json map = {{"device_map", "unet=cpu-stub:1"}};
   const TwoDevices whole;
   const Outcome resident = whole.run(request_of(map));
-  EXPECT_TRUE(resident.report.memory.plan.is_null());
+  EXPECT_FALSE(resident.report.memory.plan);
   Json planned = map;
   planned["offload"] = "none";
-  const Json weights = whole.check(request_of(planned)).memory_plan["others"][0]["components"][0];
-  const TwoDevices tight(int64_t{1} << 34, weights["bytes"].get<int64_t>());
+  const MemoryPlanReport all = whole.check(request_of(planned)).memory_plan.value();
+  const TwoDevices tight(int64_t{1} << 34,
+                         static_cast<int64_t>(all.others.at(0).components.at(0).bytes));
   const Outcome made = tight.run(request_of(map));
   expect_equal(made, resident);
-  const Json& plan = made.report.memory.plan;
-  ASSERT_TRUE(plan.is_object());
-  for (const Json& each : plan["components"]) EXPECT_EQ(each["offload"], "none") << each.dump();
-  EXPECT_EQ(plan["others"][0]["components"][0]["name"], "unet");
-  EXPECT_NE(plan["others"][0]["components"][0]["offload"], "none");
+  const MemoryPlanReport plan = made.report.memory.plan.value();
+  for (const PlannedComponentReport& each : plan.components)
+    EXPECT_EQ(each.offload, Offload::none) << each.name;
+  const PlannedComponentReport& moved = plan.others.at(0).components.at(0);
+  EXPECT_EQ(moved.name, "unet");
+  EXPECT_NE(moved.offload, Offload::none);
   EXPECT_LE(tight.peak(1), whole.peak(1));
 }
 
@@ -249,12 +250,12 @@ TEST(DeviceMap, PlansTheProcessForComponentsOnTheCpu) {
   planned.update({{"offload", "leaf"}, {"memory_budget", "8GB"}});
   const Outcome made = TwoDevices().run(request_of(planned));
   expect_equal(made, expected);
-  const Json& plan = made.report.memory.plan;
-  EXPECT_EQ(plan["device"], "cpu-stub:0");
-  ASSERT_EQ(plan["others"].size(), 1u);
-  EXPECT_EQ(plan["others"][0]["space"], "process");
-  EXPECT_EQ(plan["others"][0]["budget_bytes"], 8'000'000'000);
-  EXPECT_EQ(plan["others"][0]["components"][0]["name"], "text_encoder");
+  const MemoryPlanReport plan = made.report.memory.plan.value();
+  EXPECT_EQ(plan.device, "cpu-stub:0");
+  ASSERT_EQ(plan.others.size(), 1u);
+  EXPECT_EQ(plan.others[0].device, "") << "the process";
+  EXPECT_EQ(plan.others[0].budget_bytes, 8'000'000'000u);
+  EXPECT_EQ(plan.others[0].components.at(0).name, "text_encoder");
 }
 
 // Memory that one device lacks is relieved there: what others hold stays.
