@@ -1,8 +1,8 @@
 #pragma once
-#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace omnirt {
 
@@ -10,7 +10,10 @@ namespace omnirt {
 struct DeviceId {
   std::string backend;
   int index = 0;
-  auto operator<=>(const DeviceId&) const = default;
+  bool operator==(const DeviceId&) const = default;
+  bool operator<(const DeviceId& other) const {
+    return std::tie(backend, index) < std::tie(other.backend, other.index);
+  }
   std::string text() const;  // "cuda:1"
 };
 

@@ -155,6 +155,7 @@ Json CheckReport::to_json() const {
           {"model_path", model_path},
           {"single_file", single_file ? omnirt::to_json(*single_file) : Json()},
           {"backend", backend},
+          {"device", device},
           {"backends_passed_over", list(backends_passed_over)},
           {"workflow", workflow},
           {"inputs", inputs_resolved},

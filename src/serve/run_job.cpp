@@ -114,6 +114,7 @@ Json RunOnSession::result_of(const Job& job, const PlacedRequest& placed,
   sent.backend = placed.backend;
   Json asked = sent.to_json();
   asked["model"] = placed.model;
+  if (placed.backend.empty()) asked.erase("backend");
   asked["config"].erase("memory_budget");
   for (const std::string& name : refused_config_keys()) asked["config"].erase(name);
   return {

@@ -1,4 +1,7 @@
+#include <ATen/ops/from_blob.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "backends/cpu/kernels.hpp"
@@ -16,8 +19,23 @@ using Convolutions = std::vector<ops::Kernel<ops::Conv2d>>;
 // copy than to compute with.
 constexpr size_t most_bytes_worth_keeping = size_t{1} << 20;
 
-struct FilterFrame {
-  Tensor weight;  // {O, C, k, k}
+// One, {O, C, k, k}, in memory that counts as a packed form and not as a tensor of the run.
+class FilterFrame {
+ public:
+  explicit FilterFrame(const Tensor& part) : bytes_(part.nbytes()) {
+    weight_ = at::from_blob(bytes_.data(), part.sizes(), part.options());
+    weight_.copy_(part);
+  }
+  FilterFrame(FilterFrame&&) = default;
+  FilterFrame& operator=(FilterFrame&&) = delete;
+  FilterFrame(const FilterFrame&) = delete;
+  FilterFrame& operator=(const FilterFrame&) = delete;
+  ~FilterFrame() = default;
+  const Tensor& weight() const { return weight_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  Tensor weight_;
 };
 
 // Consecutive frames that one frame of the filter is applied to.
@@ -43,8 +61,8 @@ Tensor part_of(const ops::CausalConv3d& args, int64_t time) {
       (args.pack->policy() == ops::PackPolicy::always || bytes <= most_bytes_worth_keeping);
   if (!keep) return copied_part(args, time);
   const auto* kept = args.pack->part(time).find_or_make<FilterFrame>(
-      bytes, [&] { return FilterFrame{copied_part(args, time)}; });
-  return kept ? kept->weight : copied_part(args, time);
+      bytes, [&] { return FilterFrame(args.weight.select(2, time)); });
+  return kept ? kept->weight() : copied_part(args, time);
 }
 
 // What frame `time` of the filter meets; zeros are left out.
