@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pipeline/memory_keys.hpp"
+#include "pipeline/run_keys.hpp"
 #include "request/validate.hpp"
 
 namespace omnirt::validation {
@@ -35,10 +36,18 @@ std::vector<std::string> networks_of(const Proposal& proposal) {
   return names;
 }
 
+// Whether this run is a part of one that also has this network: one map serves all parts.
+bool is_of_another_part(const Proposal& proposal, const std::string& name) {
+  if (!proposal.resumed && !proposal.config.maybe(keys::stop_after)) return false;
+  const ComponentFolder* component = proposal.folder.find(name);
+  return component && proposal.catalogue->find_network(component->class_name);
+}
+
 void place(Proposal& proposal, const std::vector<std::string>& networks, const std::string& name,
            const Json& given) {
   const std::string where = field + "." + name;
   if (std::ranges::find(networks, name) == networks.end()) {
+    if (is_of_another_part(proposal, name)) return;
     proposal.error({where, shown(given), "no network of this run has this name",
                     fmt::format("give one of: {}", fmt::join(networks, ", "))});
     return;

@@ -197,6 +197,23 @@ TEST(DeviceMap, RefusesBudgetsWhereADevicePlansNone) {
   EXPECT_THAT(proposal.errors[0].message, HasSubstr("backend cpu-stub does not plan memory"));
 }
 
+// One map serves all parts of a run that is split.
+TEST(DeviceMap, HoldsForTheComponentsOfEachPart) {
+  const Json map = {{"device_map", "unet=cpu-stub:1,vae=cpu-stub:1"}};
+  const TwoDevices machine;
+  const Outcome whole = machine.run(request_of(map));
+  TemporaryFolder folder;
+  const std::string state = (folder.path() / "state.safetensors").string();
+  GenerateRequest first = request_of(map);
+  first.config.update({{"stop_after", "prepare_conditions"}, {"state", state}});
+  EXPECT_EQ(placement(machine.run(first).report), (Placed{{"text_encoder", "cpu-stub:0"}}));
+  GenerateRequest second;
+  second.config["resume"] = state;
+  const Outcome rest = machine.run(second);
+  EXPECT_EQ(placement(rest.report), (Placed{{"unet", "cpu-stub:1"}, {"vae", "cpu-stub:1"}}));
+  EXPECT_TRUE(rest.image.equal(whole.image));
+}
+
 TEST(DeviceMap, KeepsABudgetOnEachDevice) {
   const Json map = {{"device_map", "unet=cpu-stub:1"}};
   const Outcome resident = TwoDevices().run(request_of(map));
