@@ -116,6 +116,18 @@ Json list(const std::vector<T>& items) {
   return json;
 }
 
+// What reports of checks and of runs have in common.
+void add_what_runs(const SettledReport& settled, Json& json) {
+  json.update({{"task", settled.task},
+               {"model", settled.model},
+               {"model_path", settled.model_path},
+               {"single_file", settled.single_file ? to_json(*settled.single_file) : Json()},
+               {"backend", settled.backend},
+               {"device", settled.device},
+               {"backends_passed_over", list(settled.backends_passed_over)},
+               {"workflow", settled.workflow}});
+}
+
 }  // namespace
 
 Json to_json(const AdapterReport& a) {
@@ -149,35 +161,21 @@ double RunReport::other_ms() const {
 }
 
 Json CheckReport::to_json() const {
-  return {{"ok", ok},
-          {"task", task},
-          {"model", model},
-          {"model_path", model_path},
-          {"single_file", single_file ? omnirt::to_json(*single_file) : Json()},
-          {"backend", backend},
-          {"device", device},
-          {"backends_passed_over", list(backends_passed_over)},
-          {"workflow", workflow},
-          {"inputs", inputs_resolved},
-          {"config", config_resolved.to_json()},
-          {"adapters", list(adapters)},
-          {"memory_plan", memory_plan ? omnirt::to_json(*memory_plan) : Json()},
-          {"errors", list(errors)},
-          {"warnings", list(warnings)}};
+  Json json = {{"ok", ok}};
+  add_what_runs(*this, json);
+  json.update({{"inputs", inputs_resolved},
+               {"config", config_resolved.to_json()},
+               {"adapters", list(adapters)},
+               {"memory_plan", memory_plan ? omnirt::to_json(*memory_plan) : Json()},
+               {"errors", list(errors)},
+               {"warnings", list(warnings)}});
+  return json;
 }
 
 Json RunReport::to_json() const {
-  Json json = {{"schema_version", report_schema_version},
-               {"run_id", run_id},
-               {"task", task},
-               {"model", model},
-               {"model_path", model_path},
-               {"single_file", single_file ? omnirt::to_json(*single_file) : Json()},
-               {"backend", backend},
-               {"device", device},
-               {"backends_passed_over", list(backends_passed_over)},
-               {"workflow", workflow},
-               {"components_loaded", components_loaded},
+  Json json = {{"schema_version", report_schema_version}, {"run_id", run_id}};
+  add_what_runs(*this, json);
+  json.update({{"components_loaded", components_loaded},
                {"resumed_from", resumed_from.empty() ? Json() : Json(resumed_from)},
                {"state", state.empty() ? Json() : Json(state)},
                {"timings", render(timings)},
@@ -201,7 +199,7 @@ Json RunReport::to_json() const {
                {"device_placement", list(device_placement)},
                {"adapters", list(adapters)},
                {"warnings", list(warnings)},
-               {"error", nullptr}};
+               {"error", nullptr}});
   if (!profile.empty()) json["profile"] = list(profile);
   if (!block_profile.empty()) json["block_profile"] = list(block_profile);
   if (latent_stats) {
